@@ -1,0 +1,85 @@
+/**
+ * The one closed table of errors. Code → HTTP status and what the caller should do next.
+ * The reference page (docs/reference/errors.md) is generated from it. Its order is the order of
+ * precedence of contract §2: where a request has several problems, the top level of the answer
+ * takes the code that stands first here.
+ */
+export const ERRORS = {
+  version_unknown: [400, "Use a version this server knows, or leave the Sliproad-Version header out."],
+  unknown_format: [400, "This API answers JSON; send Accept: application/json or no Accept header."],
+  bad_request: [400, "The body could not be read; send well-formed JSON, or multipart for a file."],
+  unauthorized: [401, "Send a valid API key as Authorization: Bearer <API_KEY>."],
+  insufficient_scope: [403, "This credential may not be used here; use one that has the scope."],
+  route_not_found: [404, "There is no such route; check the method and the path."],
+  idempotency_key_reused: [409, "This Idempotency-Key belongs to another request; use a new one."],
+  file_too_large: [413, "Send a file of at most 5 MB (5 242 880 bytes)."],
+  body_too_large: [413, "Send a smaller body."],
+  unsupported_media_type: [415, "Send the content type this route takes, usually application/json."],
+  parameter_unknown: [422, "A field is not known here; correct its name or leave it out."],
+  parameter_missing: [400, "A required field is missing; send every field listed in errors."],
+  record_not_found: [404, "There is no such record; check the id."],
+  record_invalid: [422, "A field has a value that cannot be accepted; correct those in errors."],
+  value_too_long: [422, "A value is too long; shorten those listed in errors."],
+  record_not_unique: [422, "A record with this value exists already; use that one."],
+  country_not_supported: [422, "This country is not served."],
+  currency_not_supported: [422, "This currency is not served; see /payment_detail_requirements."],
+  currency_mismatch: [422, "Use the currency of the payment detail."],
+  rails_not_available: [422, "Choose a rail that the currency and the payment detail offer."],
+  quote_already_executed: [422, "The quote was executed; create a new quote."],
+  quote_expired: [422, "The quote has expired; create a new quote."],
+  payment_detail_deactivated: [422, "The payment detail was deactivated; use another one."],
+  payment_detail_not_approved: [422, "The payment detail is not approved; wait, or use another one."],
+  not_yet_passed_kyc_kyb: [422, "The user must pass identity verification first; create a KYC session."],
+  not_approved_for_payout_rail: [422, "The user is not cleared for this rail; use another rail."],
+  no_offramps_present: [422, "Add at least one offramp to the quote before executing it."],
+  below_currency_limit: [422, "Raise the amount to the minimum of its currency and rail."],
+  supporting_document_required: [422, "Give supporting_document_attributes.submitted_url."],
+  unsupported_file_type: [422, "Send a PDF, JPG or PNG file."],
+  offramp_not_editable: [422, "The payout is under way and can no longer be changed."],
+  invalid_transition: [422, "This change is not possible in the record's present state."],
+  invalid_kyc_status_param: [422, "Use one of the KYC statuses listed in the documentation."],
+  too_many_requests: [429, "Wait for the seconds given in Retry-After, then try again."],
+  internal_error: [500, "Something went wrong on our side; report the request id."],
+  unavailable: [503, "Nothing was done; wait for the seconds in Retry-After, then try again."],
+  outcome_unknown: [
+    503,
+    "It could not be found out whether this was done; repeat it with the same Idempotency-Key.",
+  ],
+} as const satisfies Record<string, readonly [status: number, advice: string]>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
+
+/** One thing that is wrong with a request. `field` is a path such as `offramps[1].rails`. */
+export type Problem = { field: string; code: ErrorCode; message: string };
+
+/** A deliberate refusal: it becomes the error body of contract §2. Anything else thrown is a 500. */
+export class Refusal extends Error {
+  readonly code: ErrorCode;
+  readonly problems: readonly Problem[];
+  readonly retry_after_seconds: number | undefined;
+
+  constructor(code: ErrorCode, message?: string, retry_after_seconds?: number) {
+    super(message ?? ERRORS[code][1]);
+    this.code = code;
+    this.problems = [];
+    this.retry_after_seconds = retry_after_seconds;
+  }
+
+  /** All problems of a request in one refusal; the first by the table's order names the whole. */
+  static of(problems: readonly Problem[]): Refusal {
+    const first = [...problems].sort((a, b) => precedence(a.code) - precedence(b.code))[0];
+    if (!first) throw new Error("a refusal needs at least one problem");
+    const refusal = new Refusal(first.code);
+    return Object.assign(refusal, { problems });
+  }
+
+  get status(): number {
+    return ERRORS[this.code][0];
+  }
+}
+
+function precedence(code: ErrorCode): number {
+  return ERROR_CODES.indexOf(code);
+}
