@@ -1,0 +1,44 @@
+import type { CookieSerializeOptions } from "@fastify/cookie";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { SESSION_MS } from "./sessions.ts";
+
+/** `session` holds who is signed in, `form` guards the forms shown before that. */
+export type CookieKind = "session" | "form";
+
+export function readCookie(
+  request: FastifyRequest,
+  public_url: string,
+  kind: CookieKind,
+): string | undefined {
+  return request.cookies[cookieName(public_url, kind)];
+}
+
+export function setCookie(
+  reply: FastifyReply,
+  public_url: string,
+  kind: CookieKind,
+  value: string,
+): void {
+  // The browser forgets the session when the server does.
+  const lifetime = kind === "session" ? { maxAge: SESSION_MS / 1000 } : {};
+  const options = { ...cookieOptions(public_url), ...lifetime };
+  reply.setCookie(cookieName(public_url, kind), value, options);
+}
+
+export function clearCookie(reply: FastifyReply, public_url: string, kind: CookieKind): void {
+  reply.clearCookie(cookieName(public_url, kind), cookieOptions(public_url));
+}
+
+/** With the prefix, no other host of the domain can plant the cookie; browsers want https for it. */
+function cookieName(public_url: string, kind: CookieKind): string {
+  return `${isHttps(public_url) ? "__Host-" : ""}sliproad_${kind}`;
+}
+
+// Lax, not strict: who arrives by a link, from an e-mail for instance, is still signed in.
+function cookieOptions(public_url: string): CookieSerializeOptions {
+  return { path: "/", httpOnly: true, sameSite: "lax", secure: isHttps(public_url) };
+}
+
+function isHttps(public_url: string): boolean {
+  return public_url.startsWith("https:");
+}

@@ -1,0 +1,31 @@
+import type { Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { newId } from "../platform/ids.ts";
+import { recordAudit } from "./audit.ts";
+import type { Account, Actor } from "./model.ts";
+import { insertAccount } from "./store.ts";
+
+/** An account with its encryption key. The first account of an installation is the operator's. */
+export async function createAccount(
+  tx: Transaction,
+  keyring: Keyring,
+  input: { name: string; is_operator: boolean; actor: Actor; reason: string },
+  now: Date,
+): Promise<Account> {
+  const { name, is_operator, actor, reason } = input;
+  const account: Account = { id: newId(now), name, is_operator, created_at: now };
+  insertAccount(tx, account);
+  await keyring.createAccount(tx, account.id, now);
+  recordAudit(
+    tx,
+    {
+      account_id: account.id,
+      actor,
+      action: "account.create",
+      record: `account:${account.id}`,
+      reason,
+    },
+    now,
+  );
+  return account;
+}

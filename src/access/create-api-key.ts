@@ -1,0 +1,31 @@
+import type { Transaction } from "../platform/db/database.ts";
+import { newId } from "../platform/ids.ts";
+import { recordAudit } from "./audit.ts";
+import { hashApiKey } from "./authenticate.ts";
+import { type Actor, type ApiKey, labelOf } from "./model.ts";
+import { insertApiKey } from "./store.ts";
+
+/** Stores a key's hash; the key itself is known only to whoever called. */
+export function createApiKey(
+  tx: Transaction,
+  index_key: Buffer,
+  input: { account_id: string; name: string; key: string; actor: Actor; reason: string },
+  now: Date,
+): ApiKey {
+  const { account_id, name, key, actor, reason } = input;
+  const api_key: ApiKey = {
+    account_id,
+    id: newId(now),
+    name,
+    ...labelOf(key),
+    created_at: now,
+    revoked_at: null,
+  };
+  insertApiKey(tx, api_key, hashApiKey(index_key, key));
+  recordAudit(
+    tx,
+    { account_id, actor, action: "api_key.create", record: `api_key:${api_key.id}`, reason },
+    now,
+  );
+  return api_key;
+}

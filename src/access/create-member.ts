@@ -1,0 +1,56 @@
+import type { Transaction } from "../platform/db/database.ts";
+import { Refusal } from "../platform/errors.ts";
+import { newId } from "../platform/ids.ts";
+import { recordAudit } from "./audit.ts";
+import type { Actor, Role } from "./model.ts";
+import { hashEmail, sealEmail } from "./person-email.ts";
+import { findMember, findPerson, insertMember, insertPerson } from "./store.ts";
+
+export type NewMember = {
+  account_id: string;
+  email: string;
+  /** For a new person; one who is known keeps the password they have. */
+  password_hash: string;
+  role: Role;
+  actor: Actor;
+  reason: string;
+};
+
+export type Member = { account_id: string; person_id: string; role: Role; created_at: Date };
+
+/** Gives a person a role in an account; a person whose e-mail is unknown is made first. */
+export async function createMember(
+  tx: Transaction,
+  index_key: Buffer,
+  input: NewMember,
+  now: Date,
+): Promise<Member> {
+  const { account_id, role, actor, reason } = input;
+  const email_index = hashEmail(index_key, input.email);
+  const known = await findPerson(tx, email_index);
+  if (known && (await findMember(tx, account_id, known.id))) throw alreadyMember();
+  const person_id = known?.id ?? newId(now);
+  if (!known) {
+    insertPerson(tx, {
+      id: person_id,
+      email_index,
+      email: sealEmail(index_key, person_id, input.email),
+      password_hash: input.password_hash,
+      created_at: now,
+    });
+  }
+  const member = { account_id, person_id, role, created_at: now };
+  insertMember(tx, member);
+  const record = `person:${person_id}`;
+  recordAudit(
+    tx,
+    { account_id, actor, action: "member.create", record, reason, detail: { role } },
+    now,
+  );
+  return member;
+}
+
+function alreadyMember(): Refusal {
+  const message = "This person is a member of the account already; change their role instead.";
+  return Refusal.of([{ field: "email", code: "record_not_unique", message }]);
+}

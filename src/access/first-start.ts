@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import { createAccount } from "./create-account.ts";
+import { createApiKey } from "./create-api-key.ts";
+import { createMember } from "./create-member.ts";
+import { type Account, isKeyOfMode, type Mode, makeApiKey } from "./model.ts";
+import { hashPassword } from "./passwords.ts";
+import { findOperator } from "./store.ts";
+
+export type FirstStartInput = {
+  mode: Mode;
+  api_key: string | undefined;
+  admin_email: string | undefined;
+  admin_password: string | undefined;
+};
+
+/** What was made, to be shown to the person once; `created` is null on every later start. */
+export type FirstStart = {
+  operator: Account;
+  created: { api_key: string; admin_email: string; admin_password: string } | null;
+};
+
+const EMAIL_DEFAULT = "admin@sliproad.test";
+const BY = { actor: "first start", reason: "first start of the installation" } as const;
+
+/** Gives a new installation its first account, key and member, all or none of them. */
+export async function firstStart(
+  database: Database,
+  keyring: Keyring,
+  index_key: Buffer,
+  input: FirstStartInput,
+  now: Date,
+): Promise<FirstStart> {
+  const existing = await findOperator(database);
+  if (existing) return { operator: existing, created: null };
+  const api_key = input.api_key ?? makeApiKey(input.mode);
+  if (!isKeyOfMode(api_key, input.mode)) {
+    throw new StartupError(`SLIPROAD_API_KEY says it is not for ${input.mode} mode.`);
+  }
+  const admin_email = input.admin_email ?? EMAIL_DEFAULT;
+  const admin_password = input.admin_password ?? randomBytes(15).toString("base64url");
+  const password_hash = await hashPassword(admin_password);
+  return database.transaction(async (tx) => {
+    // Of several processes that start at once, one makes the account and the others find it.
+    await tx.query("select id from installation for update");
+    const made_meanwhile = await findOperator(tx);
+    if (made_meanwhile) return { operator: made_meanwhile, created: null };
+    const name = input.mode === "sandbox" ? "demo" : "operator";
+    const operator = await createAccount(tx, keyring, { name, is_operator: true, ...BY }, now);
+    const account_id = operator.id;
+    createApiKey(tx, index_key, { account_id, name: "first", key: api_key, ...BY }, now);
+    const email = admin_email;
+    await createMember(
+      tx,
+      index_key,
+      { account_id, email, password_hash, role: "admin", ...BY },
+      now,
+    );
+    return { operator, created: { api_key, admin_email, admin_password } };
+  });
+}

@@ -1,0 +1,64 @@
+import type { Session } from "../platform/db/database.ts";
+import { isId } from "../platform/ids.ts";
+import type { ApiKey, Role } from "./model.ts";
+import { openEmail } from "./person-email.ts";
+import type { MemberSession } from "./sessions.ts";
+import {
+  type AuditEntryRow,
+  listApiKeysOfAccount,
+  listAuditEntries,
+  listMembersById,
+  listMemberships,
+  type Membership,
+} from "./store.ts";
+
+export type Dashboard = {
+  memberships: Membership[];
+  /** Null for roles that do not see them. */
+  api_keys: ApiKey[] | null;
+  audit_entries: AuditEntryRow[] | null;
+  /** What the ids in the audit entries stand for, as far as this account may know. */
+  names: ReadonlyMap<string, string>;
+};
+
+const ROLES_WITH_LOG: readonly Role[] = ["admin", "developer"];
+const MEMBERSHIPS_MAX = 100;
+const API_KEYS_MAX = 100;
+const AUDIT_ENTRIES_MAX = 50;
+
+export async function loadDashboard(
+  deps: { database: Session; index_key: Buffer },
+  session: MemberSession,
+): Promise<Dashboard> {
+  const { database, index_key } = deps;
+  const { account_id, person_id } = session;
+  const memberships = listMemberships(database, person_id, MEMBERSHIPS_MAX);
+  if (!ROLES_WITH_LOG.includes(session.role)) {
+    return {
+      memberships: await memberships,
+      api_keys: null,
+      audit_entries: null,
+      names: new Map(),
+    };
+  }
+  const [mine, api_keys, audit_entries] = await Promise.all([
+    memberships,
+    listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
+    listAuditEntries(database, account_id, AUDIT_ENTRIES_MAX),
+  ]);
+  const people = await listMembersById(database, account_id, idsIn(audit_entries));
+  const names = new Map([
+    [account_id, session.account_name],
+    ...api_keys.map((key) => [key.id, `${key.prefix}…${key.last_four}`] as const),
+    ...people.map(
+      (row) => [row.person_id, openEmail(index_key, row.person_id, row.email)] as const,
+    ),
+  ]);
+  return { memberships: mine, api_keys, audit_entries, names };
+}
+
+function idsIn(entries: readonly AuditEntryRow[]): string[] {
+  const references = entries.flatMap((entry) => [entry.actor, entry.record]);
+  const ids = references.map((reference) => reference.split(":")[1] ?? "");
+  return [...new Set(ids)].filter(isId);
+}

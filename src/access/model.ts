@@ -1,0 +1,40 @@
+import { randomBytes } from "node:crypto";
+
+export const ROLES = ["admin", "finance_manager", "accountant", "approver", "developer"] as const;
+export type Role = (typeof ROLES)[number];
+
+export type Mode = "sandbox" | "live";
+
+const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };
+const KEY_RANDOM_BYTES = 32;
+
+/** Who acted: a person, the command line, or the program itself on its first start. */
+export type Actor = `member:${string}` | `api_key:${string}` | "command line" | "first start";
+
+export type ApiKey = {
+  account_id: string;
+  id: string;
+  name: string;
+  prefix: string;
+  last_four: string;
+  created_at: Date;
+  revoked_at: Date | null;
+};
+
+export type Account = { id: string; name: string; is_operator: boolean; created_at: Date };
+
+export function makeApiKey(mode: Mode): string {
+  return `${PREFIXES[mode]}${randomBytes(KEY_RANDOM_BYTES).toString("base64url")}`;
+}
+
+/** The part of a key that may be shown: its kind and its last four characters. */
+export function labelOf(key: string): { prefix: string; last_four: string } {
+  const prefix = Object.values(PREFIXES).find((known) => key.startsWith(known));
+  return { prefix: prefix ?? "", last_four: key.slice(-4) };
+}
+
+/** A key that says it is for the other mode is refused, whatever the database holds. */
+export function isKeyOfMode(key: string, mode: Mode): boolean {
+  const other = mode === "sandbox" ? "live" : "sandbox";
+  return !key.startsWith(PREFIXES[other]);
+}

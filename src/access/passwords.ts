@@ -1,0 +1,70 @@
+import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
+import { promisify } from "node:util";
+import { Refusal } from "../platform/errors.ts";
+
+/** OWASP's advice for argon2id: 19 MiB, two passes, one lane. */
+const COST: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** Each computation takes COST.memory and a thread: what is beyond waits, what is too much goes. */
+const AT_ONCE_MAX = 4;
+const WAITING_MAX = 64;
+const RETRY_AFTER_SECONDS = 5;
+
+const PHC =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+type Cost = { memory: number; passes: number; parallelism: number };
+
+const argon2Async = promisify(argon2);
+// Nobody's: verified against when the person is unknown, so that the answer takes as long.
+const DUMMY_HASH = toPhc(COST, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** The hash in PHC string format: parameters and salt travel with it. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  return toPhc(COST, salt, await derive(password, salt, COST, HASH_BYTES));
+}
+
+/** Null stands for a person who does not exist: false, after the same work. */
+export async function verifyPassword(
+  password_hash: string | null,
+  password: string,
+): Promise<boolean> {
+  const match = PHC.exec(password_hash ?? DUMMY_HASH);
+  if (!match) throw new Error("a stored password hash is not argon2id in PHC format");
+  const [memory, passes, parallelism] = match.slice(1, 4).map(Number) as [number, number, number];
+  const expected = Buffer.from(match[5]!, "base64");
+  const salt = Buffer.from(match[4]!, "base64");
+  const cost = { memory, passes, parallelism };
+  const actual = await derive(password, salt, cost, expected.length);
+  return timingSafeEqual(actual, expected) && password_hash !== null;
+}
+
+function derive(password: string, salt: Buffer, cost: Cost, tagLength: number): Promise<Buffer> {
+  // Keyboards differ in how they compose a letter with its accent; NFKC makes them one.
+  const message = Buffer.from(password.normalize("NFKC"));
+  return inTurn(() => argon2Async("argon2id", { message, nonce: salt, tagLength, ...cost }));
+}
+
+async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (running < AT_ONCE_MAX) running += 1;
+  else if (waiting.length < WAITING_MAX) await new Promise<void>((go) => waiting.push(go));
+  else throw new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
+  try {
+    return await work();
+  } finally {
+    // The turn passes on to the next one waiting; only an unclaimed turn is given back.
+    const next = waiting.shift();
+    if (next) next();
+    else running -= 1;
+  }
+}
+
+function toPhc({ memory, passes, parallelism }: Cost, salt: Buffer, hash: Buffer): string {
+  const text = (bytes: Buffer) => bytes.toString("base64").replace(/=+$/, "");
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${text(salt)}$${text(hash)}`;
+}

@@ -1,0 +1,25 @@
+import type { Database } from "../platform/db/database.ts";
+import { recordAudit } from "./audit.ts";
+import type { Actor, ApiKey } from "./model.ts";
+import { lockApiKey, updateApiKeyRevoked } from "./store.ts";
+
+/** Effective at once for writes, which ask the database, and within a second for reads. */
+export function revokeApiKey(
+  database: Database,
+  input: { id: string; actor: Actor; reason: string },
+  now: Date,
+): Promise<ApiKey | undefined> {
+  return database.transaction(async (tx) => {
+    const key = await lockApiKey(tx, input.id);
+    if (!key || key.revoked_at) return key;
+    updateApiKeyRevoked(tx, key, now);
+    const { account_id, id } = key;
+    const { actor, reason } = input;
+    recordAudit(
+      tx,
+      { account_id, actor, action: "api_key.revoke", record: `api_key:${id}`, reason },
+      now,
+    );
+    return { ...key, revoked_at: now };
+  });
+}

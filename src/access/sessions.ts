@@ -1,0 +1,99 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { Database, Transaction } from "../platform/db/database.ts";
+import { keyedHash } from "../platform/encryption/cipher.ts";
+import { recordAudit } from "./audit.ts";
+import type { Role } from "./model.ts";
+import { openEmail } from "./person-email.ts";
+import { findSessionByHash, insertSession } from "./store.ts";
+
+/** Who is signed in, and in which account they are now. */
+export type MemberSession = {
+  person_id: string;
+  account_id: string;
+  account_name: string;
+  role: Role;
+  is_operator: boolean;
+  email: string;
+  /** Goes into every form of a page: a field named `csrf`. */
+  csrf: string;
+  token: string;
+};
+
+/** Counted from the sign-in and never extended. */
+export const SESSION_MS = 12 * 60 * 60 * 1000;
+const TOKEN_BYTES = 32;
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+
+/** `now` is real time: moving the sandbox clock signs nobody out. */
+export async function findSession(
+  deps: { database: Database; index_key: Buffer },
+  token: string | undefined,
+  now: Date,
+): Promise<MemberSession | null> {
+  if (!isToken(token)) return null;
+  const { database, index_key } = deps;
+  const row = await findSessionByHash(database, hashToken(index_key, token), now);
+  if (!row) return null;
+  const email = openEmail(index_key, row.person_id, row.email);
+  return { ...row, email, token, csrf: csrfOf(index_key, token) };
+}
+
+/** Stores a new session and returns its token, which exists nowhere else. */
+export function startSession(
+  tx: Transaction,
+  index_key: Buffer,
+  member: { account_id: string; person_id: string },
+  now: Date,
+): string {
+  const token = makeToken();
+  const { account_id, person_id } = member;
+  insertSession(tx, {
+    token_hash: hashToken(index_key, token),
+    account_id,
+    person_id,
+    created_at: now,
+    expires_at: new Date(now.getTime() + SESSION_MS),
+  });
+  return token;
+}
+
+/** Sign-ins and sign-outs as the audit log knows them. */
+export function recordSession(
+  tx: Transaction,
+  action: "session.create" | "session.refuse" | "session.delete" | "session.switch_account",
+  member: { account_id: string; person_id: string },
+  now: Date,
+): void {
+  const { account_id, person_id } = member;
+  const entry = { actor: `member:${person_id}`, record: `person:${person_id}` } as const;
+  recordAudit(tx, { account_id, ...entry, action, reason: "" }, now);
+}
+
+export function makeToken(): string {
+  return randomBytes(TOKEN_BYTES).toString("base64url");
+}
+
+export function isToken(text: string | undefined): text is string {
+  return text !== undefined && TOKEN.test(text);
+}
+
+export function hashToken(index_key: Buffer, token: string): Buffer {
+  return keyedHash(index_key, "session", token);
+}
+
+/** What the forms of this session must send back; another site cannot know it. */
+export function csrfOf(index_key: Buffer, token: string): string {
+  return keyedHash(index_key, "csrf", token).toString("base64url");
+}
+
+/** The same for forms shown before anybody is signed in: bound to a random cookie instead. */
+export function formCsrfOf(index_key: Buffer, form_token: string): string {
+  return keyedHash(index_key, "form csrf", form_token).toString("base64url");
+}
+
+/** Constant time in what is secret; the length of a token is not. */
+export function isSameToken(expected: string, given: unknown): boolean {
+  if (typeof given !== "string") return false;
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

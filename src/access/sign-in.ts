@@ -1,0 +1,102 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
+import { Refusal } from "../platform/errors.ts";
+import { createRateLimiter, type RateLimiter } from "../platform/http/rate-limit.ts";
+import { verifyPassword } from "./passwords.ts";
+import { hashEmail } from "./person-email.ts";
+import { csrfOf, hashToken, recordSession, startSession } from "./sessions.ts";
+import {
+  deleteExpiredSessions,
+  deleteSession,
+  findOperator,
+  findPerson,
+  listMemberships,
+  type Membership,
+  type PersonRow,
+} from "./store.ts";
+
+export type SignInDeps = {
+  database: Database;
+  index_key: Buffer;
+  clock: Clock;
+  limits: SignInLimits;
+};
+
+export type SignInLimits = { by_address: RateLimiter | null; by_email: RateLimiter | null };
+
+export type SignInInput = {
+  email: string;
+  password: string;
+  /** Where the request came from. */
+  address: string;
+  /** The session that this browser had before: it ends here. */
+  previous_token: string | undefined;
+  /** Real time. */
+  now: Date;
+};
+
+export type SignedIn = { token: string; csrf: string };
+
+const ATTEMPTS_MAX = 10;
+const ATTEMPTS_WINDOW_MS = 60_000;
+const EXPIRED_PER_SIGN_IN_MAX = 1_000;
+/** No person has this id: an unknown e-mail asks the database the same questions. */
+const NOBODY = "00000000-0000-0000-0000-000000000000";
+
+export function createSignInLimits(): SignInLimits {
+  return {
+    by_address: createRateLimiter(ATTEMPTS_MAX, ATTEMPTS_WINDOW_MS),
+    by_email: createRateLimiter(ATTEMPTS_MAX, ATTEMPTS_WINDOW_MS),
+  };
+}
+
+/**
+ * Starts a session, in the person's oldest account. An unknown e-mail and a wrong password get
+ * the same refusal after the same work: one password hash, one transaction with one audit entry.
+ */
+export async function signIn(deps: SignInDeps, input: SignInInput): Promise<SignedIn | Refusal> {
+  const { database, index_key, clock } = deps;
+  const email_index = hashEmail(index_key, input.email);
+  const limited = takeAttempt(deps.limits, input.address, email_index);
+  if (limited) return limited;
+  const person = await findPerson(database, email_index);
+  const is_verified = await verifyPassword(person?.password_hash ?? null, input.password);
+  return database.transaction(async (tx) => {
+    const [membership] = await listMemberships(tx, person?.id ?? NOBODY, 1);
+    if (!is_verified || !person || !membership) {
+      await recordFailure(tx, person, membership, clock.now());
+      return new Refusal("unauthorized", "E-mail or password is wrong. Check both and try again.");
+    }
+    const member = { account_id: membership.account_id, person_id: person.id };
+    const token = startSession(tx, index_key, member, input.now);
+    if (input.previous_token) deleteSession(tx, hashToken(index_key, input.previous_token));
+    deleteExpiredSessions(tx, input.now, EXPIRED_PER_SIGN_IN_MAX);
+    recordSession(tx, "session.create", member, clock.now());
+    return { token, csrf: csrfOf(index_key, token) };
+  });
+}
+
+function takeAttempt(limits: SignInLimits, address: string, email_index: Buffer): Refusal | null {
+  // The address first: one that is over its limit cannot use up the attempts of an e-mail.
+  const by_address = limits.by_address?.take(address);
+  const limit =
+    by_address && !by_address.allowed
+      ? by_address
+      : limits.by_email?.take(email_index.toString("base64"));
+  if (!limit || limit.allowed) return null;
+  const seconds = limit.reset_seconds;
+  const message = `Too many attempts. Wait ${seconds} seconds, then try again.`;
+  return new Refusal("too_many_requests", message, seconds);
+}
+
+/** An attempt that belongs to no account is the operator's to see. */
+async function recordFailure(
+  tx: Transaction,
+  person: PersonRow | undefined,
+  membership: Membership | undefined,
+  now: Date,
+): Promise<void> {
+  const account_id = membership?.account_id ?? (await findOperator(tx))?.id;
+  if (account_id === undefined) return;
+  recordSession(tx, "session.refuse", { account_id, person_id: person?.id ?? "unknown" }, now);
+}

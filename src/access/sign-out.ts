@@ -1,0 +1,15 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
+import { deleteSession } from "./store.ts";
+
+/** Ends this session; others of the same person, in other browsers, go on. */
+export function signOut(
+  deps: { database: Database; index_key: Buffer; clock: Clock },
+  session: MemberSession,
+): Promise<void> {
+  return deps.database.transaction(async (tx) => {
+    deleteSession(tx, hashToken(deps.index_key, session.token));
+    recordSession(tx, "session.delete", session, deps.clock.now());
+  });
+}

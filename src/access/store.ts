@@ -1,0 +1,269 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import type { Account, ApiKey, Role } from "./model.ts";
+
+export function insertAccount(tx: Transaction, account: Account): void {
+  tx.write("insert into accounts (id, name, is_operator, created_at) values ($1, $2, $3, $4)", [
+    account.id,
+    account.name,
+    account.is_operator,
+    account.created_at,
+  ]);
+}
+
+export function listAccounts(session: Session): Promise<Account[]> {
+  return session.query<Account>("select * from accounts order by id");
+}
+
+export async function findAccount(
+  session: Session,
+  name_or_id: string,
+): Promise<Account | undefined> {
+  const [account] = await session.query<Account>(
+    "select * from accounts where name = $1 or id::text = $1",
+    [name_or_id],
+  );
+  return account;
+}
+
+export async function findOperator(session: Session): Promise<Account | undefined> {
+  const [account] = await session.query<Account>("select * from accounts where is_operator");
+  return account;
+}
+
+export function insertApiKey(tx: Transaction, key: ApiKey, key_hash: Buffer): void {
+  tx.write(
+    `insert into api_keys (account_id, id, name, prefix, last_four, created_at)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [key.account_id, key.id, key.name, key.prefix, key.last_four, key.created_at],
+  );
+  tx.write("insert into api_key_hashes (key_hash, account_id, api_key_id) values ($1, $2, $3)", [
+    key_hash,
+    key.account_id,
+    key.id,
+  ]);
+}
+
+export function listApiKeys(session: Session): Promise<(ApiKey & { account_name: string })[]> {
+  return session.query(
+    `select api_keys.*, accounts.name as account_name
+     from api_keys join accounts on accounts.id = api_keys.account_id
+     order by api_keys.account_id, api_keys.id`,
+  );
+}
+
+export async function findApiKeyByHash(
+  session: Session,
+  key_hash: Buffer,
+): Promise<ApiKey | undefined> {
+  const [key] = await session.query<ApiKey>(
+    `select api_keys.* from api_key_hashes
+     join api_keys on api_keys.account_id = api_key_hashes.account_id
+       and api_keys.id = api_key_hashes.api_key_id
+     where key_hash = $1 and revoked_at is null`,
+    [key_hash],
+  );
+  return key;
+}
+
+/** Of these keys, those that are not revoked: asked in the transaction of every write. */
+export async function findActiveKeys(
+  session: Session,
+  api_key_ids: string[],
+  account_ids: string[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ id: string }>(
+    `select id from api_keys
+     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and revoked_at is null`,
+    [account_ids, api_key_ids],
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+export async function lockApiKey(tx: Session, id: string): Promise<ApiKey | undefined> {
+  const [key] = await tx.query<ApiKey>("select * from api_keys where id = $1 for update", [id]);
+  return key;
+}
+
+export function updateApiKeyRevoked(tx: Transaction, key: ApiKey, now: Date): void {
+  tx.write("update api_keys set revoked_at = $3 where account_id = $1 and id = $2", [
+    key.account_id,
+    key.id,
+    now,
+  ]);
+}
+
+export type PersonRow = {
+  id: string;
+  email_index: Buffer;
+  email: Buffer;
+  password_hash: string;
+  created_at: Date;
+};
+
+export function insertPerson(tx: Transaction, person: PersonRow): void {
+  tx.write(
+    `insert into people (id, email_index, email, password_hash, created_at)
+     values ($1, $2, $3, $4, $5)`,
+    [person.id, person.email_index, person.email, person.password_hash, person.created_at],
+  );
+}
+
+export async function findPerson(
+  session: Session,
+  email_index: Buffer,
+): Promise<PersonRow | undefined> {
+  const [person] = await session.query<PersonRow>("select * from people where email_index = $1", [
+    email_index,
+  ]);
+  return person;
+}
+
+export function insertMember(
+  tx: Transaction,
+  member: { account_id: string; person_id: string; role: Role; created_at: Date },
+): void {
+  tx.write(
+    "insert into members (account_id, person_id, role, created_at) values ($1, $2, $3, $4)",
+    [member.account_id, member.person_id, member.role, member.created_at],
+  );
+}
+
+export async function findMember(
+  session: Session,
+  account_id: string,
+  person_id: string,
+): Promise<{ role: Role } | undefined> {
+  const [member] = await session.query<{ role: Role }>(
+    "select role from members where account_id = $1 and person_id = $2",
+    [account_id, person_id],
+  );
+  return member;
+}
+
+export type Membership = { account_id: string; account_name: string; role: Role };
+
+/** The accounts that a person belongs to, the oldest first. */
+export function listMemberships(
+  session: Session,
+  person_id: string,
+  limit: number,
+): Promise<Membership[]> {
+  return session.query<Membership>(
+    `select members.account_id, accounts.name as account_name, members.role
+     from members join accounts on accounts.id = members.account_id
+     where members.person_id = $1 order by members.account_id limit $2`,
+    [person_id, limit],
+  );
+}
+
+/** Of these people, those who are members of the account, with their sealed addresses. */
+export function listMembersById(
+  session: Session,
+  account_id: string,
+  person_ids: string[],
+): Promise<{ person_id: string; email: Buffer }[]> {
+  return session.query(
+    `select members.person_id, people.email
+     from members join people on people.id = members.person_id
+     where members.account_id = $1 and members.person_id = any($2::uuid[])`,
+    [account_id, person_ids],
+  );
+}
+
+export type SessionRow = {
+  token_hash: Buffer;
+  account_id: string;
+  person_id: string;
+  created_at: Date;
+  expires_at: Date;
+};
+
+export function insertSession(tx: Transaction, row: SessionRow): void {
+  tx.write(
+    `insert into sessions (token_hash, account_id, person_id, created_at, expires_at)
+     values ($1, $2, $3, $4, $5)`,
+    [row.token_hash, row.account_id, row.person_id, row.created_at, row.expires_at],
+  );
+}
+
+export type SessionView = {
+  person_id: string;
+  account_id: string;
+  account_name: string;
+  is_operator: boolean;
+  role: Role;
+  email: Buffer;
+};
+
+export async function findSessionByHash(
+  session: Session,
+  token_hash: Buffer,
+  now: Date,
+): Promise<SessionView | undefined> {
+  const [row] = await session.query<SessionView>(
+    `select sessions.person_id, sessions.account_id, accounts.name as account_name,
+       accounts.is_operator, members.role, people.email
+     from sessions
+     join members on members.account_id = sessions.account_id
+       and members.person_id = sessions.person_id
+     join accounts on accounts.id = sessions.account_id
+     join people on people.id = sessions.person_id
+     where token_hash = $1 and expires_at > $2`,
+    [token_hash, now],
+  );
+  return row;
+}
+
+export function updateSessionAccount(
+  tx: Transaction,
+  token_hash: Buffer,
+  account_id: string,
+): void {
+  tx.write("update sessions set account_id = $2 where token_hash = $1", [token_hash, account_id]);
+}
+
+export function deleteSession(tx: Transaction, token_hash: Buffer): void {
+  tx.write("delete from sessions where token_hash = $1", [token_hash]);
+}
+
+/** Passes over what another sign-in is removing, so that the two never wait for each other. */
+export function deleteExpiredSessions(tx: Transaction, now: Date, limit: number): void {
+  tx.write(
+    `delete from sessions where token_hash in (
+       select token_hash from sessions where expires_at <= $1
+       order by expires_at limit $2 for update skip locked)`,
+    [now, limit],
+  );
+}
+
+export function listApiKeysOfAccount(
+  session: Session,
+  account_id: string,
+  limit: number,
+): Promise<ApiKey[]> {
+  return session.query<ApiKey>(
+    "select * from api_keys where account_id = $1 order by id desc limit $2",
+    [account_id, limit],
+  );
+}
+
+export type AuditEntryRow = {
+  id: string;
+  at: Date;
+  actor: string;
+  action: string;
+  record: string;
+  reason: string;
+};
+
+export function listAuditEntries(
+  session: Session,
+  account_id: string,
+  limit: number,
+): Promise<AuditEntryRow[]> {
+  return session.query<AuditEntryRow>(
+    `select id, at, actor, action, record, reason from audit_entries
+     where account_id = $1 order by id desc limit $2`,
+    [account_id, limit],
+  );
+}

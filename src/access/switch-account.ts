@@ -1,0 +1,21 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { Refusal } from "../platform/errors.ts";
+import { isId } from "../platform/ids.ts";
+import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
+import { findMember, updateSessionAccount } from "./store.ts";
+
+/** Moves the session to another account of the same person; the log of that account tells. */
+export function switchAccount(
+  deps: { database: Database; index_key: Buffer; clock: Clock },
+  session: MemberSession,
+  account_id: string,
+): Promise<void> {
+  return deps.database.transaction(async (tx) => {
+    const { person_id, token } = session;
+    const member = isId(account_id) && (await findMember(tx, account_id, person_id));
+    if (!member) throw new Refusal("insufficient_scope", "You are not a member of that account.");
+    updateSessionAccount(tx, hashToken(deps.index_key, token), account_id);
+    recordSession(tx, "session.switch_account", { account_id, person_id }, deps.clock.now());
+  });
+}

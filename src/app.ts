@@ -1,0 +1,120 @@
+import type { FastifyInstance } from "fastify";
+import { readFileSync } from "node:fs";
+import { createAuthenticate } from "./access/authenticate.ts";
+import { type FirstStart, firstStart } from "./access/first-start.ts";
+import { addAccessPages } from "./access/routes.ts";
+import { findActiveKeys } from "./access/store.ts";
+import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
+import { addPaymentDetailRoutes } from "./payment-details/routes.ts";
+import { type Clock, openClock, type SandboxClock, systemTime } from "./platform/clock.ts";
+import { createExecutor } from "./platform/commands/executor.ts";
+import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
+import type { Config } from "./platform/config/config.ts";
+import { type Database, openDatabase } from "./platform/db/database.ts";
+import { migrate } from "./platform/db/migrate.ts";
+import { openInstallation } from "./platform/encryption/installation.ts";
+import { createKeyring, type Keyring } from "./platform/encryption/keyring.ts";
+import { type MasterKeys, masterKeys } from "./platform/encryption/master-keys.ts";
+import { addDocs, addOpenApi } from "./platform/http/docs.ts";
+import { addHealthRoutes } from "./platform/http/health.ts";
+import { type AddRoute, addRoute } from "./platform/http/route.ts";
+import { createServer } from "./platform/http/server.ts";
+import { ensureDataDir } from "./platform/instance.ts";
+import { signingSeed } from "./platform/sealing/signing-seed.ts";
+import { signingKey } from "./platform/sealing/seal.ts";
+import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
+import { StartupError } from "./platform/startup-error.ts";
+import { ensureRecurring } from "./platform/tasks/tasks.ts";
+import { createWorker, type Worker } from "./platform/tasks/worker.ts";
+import { addUserRoutes } from "./users/routes.ts";
+
+/** What everything is built from: an open, migrated database with its clock and keys. */
+export type Core = {
+  config: Config;
+  database: Database;
+  clock: Clock & SandboxClock;
+  masters: MasterKeys;
+  keyring: Keyring;
+  index_key: Buffer;
+  catalogue: Catalogue;
+  first_start: FirstStart;
+};
+
+export type App = {
+  server: FastifyInstance;
+  worker: Worker;
+  /** Ends requests in flight, then running tasks, then the database connections. */
+  close(): Promise<void>;
+};
+
+export async function openCore(config: Config, database_url: string): Promise<Core> {
+  const database = openDatabase({ url: database_url, connections_max: config.database_connections });
+  try {
+    await migrate(database, systemTime);
+    if (!config.encryption_key) await ensureDataDir(config.data_dir);
+    const masters = masterKeys(config);
+    const { index_key } = await openInstallation(database, masters, config.mode, systemTime());
+    const clock = await openClock(database);
+    const keyring = createKeyring(masters);
+    const first_start = await firstStart(database, keyring, index_key, config, clock.now());
+    const catalogue = readCatalogue(config);
+    return { config, database, clock, masters, keyring, index_key, catalogue, first_start };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Puts the program together. `publicUrl` is known once the server listens. */
+export async function createApp(core: Core, publicUrl: () => string): Promise<App> {
+  const { config, database, clock, keyring, index_key } = core;
+  const server = createServer({
+    ...config,
+    public_url: publicUrl,
+    authenticate: createAuthenticate(database, index_key, config.mode),
+  });
+  const signing_key = signingKey(signingSeed(config));
+  const worker = createWorker({
+    database,
+    clock,
+    log: server.log,
+    handlers: [sealTask(database, signing_key, server.log), trimCommandsTask(database)],
+  });
+  const executor = createExecutor({
+    database,
+    clock,
+    keyring,
+    across_accounts: config.batch_by === "installation",
+    findActiveKeys,
+    afterCommit: worker.poke,
+  });
+  const deps = { ...core, executor, kyc_enforcement: config.kyc_enforcement };
+  const add: AddRoute = (spec) => addRoute(server, index_key, spec);
+
+  await addOpenApi(server);
+  addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });
+  addUserRoutes(add, deps);
+  addPaymentDetailRoutes(add, deps);
+  await addAccessPages(server, { ...deps, public_url: publicUrl, mode: config.mode });
+  await addDocs(server);
+
+  for (const kind of [SEAL_TASK, TRIM_COMMANDS_TASK]) {
+    const account_id = core.first_start.operator.id;
+    await ensureRecurring(database, { account_id, kind, now: clock.now() });
+  }
+  const close = async () => {
+    await server.close();
+    await worker.stop();
+    await database.close();
+  };
+  return { server, worker, close };
+}
+
+function readCatalogue(config: Config): Catalogue {
+  if (config.catalogue_file === undefined) return loadCatalogue();
+  try {
+    return loadCatalogue(readFileSync(config.catalogue_file, "utf8"));
+  } catch (error) {
+    throw new StartupError(`SLIPROAD_CATALOGUE_FILE: ${(error as Error).message}`);
+  }
+}

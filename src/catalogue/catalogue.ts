@@ -1,0 +1,76 @@
+import { BLOCKED_COUNTRIES } from "./countries.ts";
+import type { Catalogue } from "./lookups.ts";
+import { MINIMUMS } from "./minimums.ts";
+import { parseOverride } from "./override.ts";
+import { CURRENCY_RAILS, RAILS, type Rail } from "./rails.ts";
+import { REQUIREMENTS } from "./requirements.ts";
+
+export * from "./describe-requirements.ts";
+export * from "./lookups.ts";
+
+/**
+ * The shipped tables with the operator's file (JSON text) laid over them: `rails` replaces the
+ * rails of a currency (an empty list withdraws it), `requirements` and `minimums` replace one
+ * currency and rail each, `blocked_countries` replaces the list. Throws one sentence that names
+ * what is wrong, so that the process stops instead of paying by half a table.
+ */
+export function loadCatalogue(override_json_text?: string): Catalogue {
+  const override = override_json_text === undefined ? {} : parseOverride(override_json_text);
+  const rails = { ...CURRENCY_RAILS, ...override.rails };
+  const requirements = mergeByCurrency(REQUIREMENTS, override.requirements);
+  const minimums = mergeByCurrency(MINIMUMS, override.minimums);
+  assertServed(rails, "requirements", override.requirements);
+  assertServed(rails, "minimums", override.minimums);
+  for (const [currency, offered] of Object.entries(rails)) {
+    const missing = offered.find((rail) => !requirements[currency]?.[rail]);
+    if (missing) {
+      throw new Error(
+        `The catalogue override offers ${missing} for ${currency} in rails, ` +
+          `but requirements.${currency}.${missing} is missing.`,
+      );
+    }
+  }
+  const blocked_countries = override.blocked_countries ?? BLOCKED_COUNTRIES;
+  return deepFreeze({ rails: sortRails(rails), requirements, minimums, blocked_countries });
+}
+
+type ByCurrency<T> = Readonly<Record<string, Readonly<Partial<Record<Rail, T>>>>>;
+
+function mergeByCurrency<T>(shipped: ByCurrency<T>, override: ByCurrency<T> = {}): ByCurrency<T> {
+  const merged: Record<string, Readonly<Partial<Record<Rail, T>>>> = { ...shipped };
+  for (const [currency, rows] of Object.entries(override)) {
+    merged[currency] = { ...merged[currency], ...rows };
+  }
+  return merged;
+}
+
+// A row for a rail that is not offered would never be read: most likely a typing error.
+function assertServed(
+  rails: Catalogue["rails"],
+  table: "requirements" | "minimums",
+  override: ByCurrency<unknown> = {},
+): void {
+  for (const [currency, rows] of Object.entries(override)) {
+    for (const rail of Object.keys(rows)) {
+      if (rails[currency]?.includes(rail as Rail)) continue;
+      throw new Error(
+        `The catalogue override has ${table}.${currency}.${rail}, ` +
+          `but ${rail} is not offered for ${currency}; add it to rails.${currency}.`,
+      );
+    }
+  }
+}
+
+function sortRails(rails: Catalogue["rails"]): Catalogue["rails"] {
+  const served = Object.entries(rails).filter(([, offered]) => offered.length > 0);
+  served.sort(([a], [b]) => (a < b ? -1 : 1));
+  const in_order = (offered: readonly Rail[]) => RAILS.filter((rail) => offered.includes(rail));
+  return Object.fromEntries(served.map(([currency, offered]) => [currency, in_order(offered)]));
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const part of Object.values(value)) deepFreeze(part);
+  return value;
+}

@@ -1,0 +1,14 @@
+import { iso31661 } from "iso-3166";
+
+const COUNTRIES: ReadonlySet<string> = new Set(iso31661.map((country) => country.alpha2));
+
+/** Whether an upper-case code is an assigned ISO 3166-1 alpha-2 code (XK is not one). */
+export function isCountry(alpha2: string): boolean {
+  return COUNTRIES.has(alpha2);
+}
+
+/** Where neither payers nor payees are served, unless the operator's file says otherwise. */
+export const BLOCKED_COUNTRIES: readonly string[] = [
+  ...["AF", "BY", "BA", "BI", "CF", "CU", "KP", "CD", "ET", "GT", "GN", "GW", "HT", "IR", "IQ"],
+  ...["LB", "LY", "ML", "MM", "NI", "NE", "RU", "SO", "SS", "SD", "SY", "TN", "VE", "YE", "ZW"],
+];

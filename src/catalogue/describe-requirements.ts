@@ -1,0 +1,137 @@
+import type { FieldRule } from "./field-rules.ts";
+import { type Catalogue, minimumOf, payoutCurrencies, railsOf, requirementOf } from "./lookups.ts";
+import {
+  BENEFICIARY_TYPES,
+  type BeneficiaryType,
+  FIELD_LENGTHS,
+  type FieldName,
+  GENERAL_FIELDS,
+  type GeneralField,
+} from "./payment-detail-fields.ts";
+import type { Rail } from "./rails.ts";
+import type { RailRequirement } from "./requirements.ts";
+import { lowerAscii } from "./text.ts";
+
+export type RequirementField = {
+  name: FieldName;
+  /** Needed in any case; the fields of `one_of` are needed by the set. */
+  required: boolean;
+  /** A regular expression for the value without spaces and hyphens, codes in upper case. */
+  pattern: string | null;
+  check: string | null;
+  max_length: number;
+  description: string;
+  example: string;
+};
+
+export type RequirementRow = {
+  currency: string;
+  rails: Rail;
+  beneficiary_type: BeneficiaryType;
+  /** Null where it is stated in usd instead. */
+  minimum_amount: number | null;
+  minimum_usd_equivalent: number | null;
+  experimental: boolean;
+  fields: RequirementField[];
+  /** Send all fields of at least one of these sets. Empty where there is no choice. */
+  one_of: FieldName[][];
+};
+
+export type RequirementFilter = { currency?: string; rails?: string; beneficiary_type?: string };
+
+/**
+ * The machine-readable table, by currency, rail and beneficiary type. A filter that names nothing
+ * served gives no rows.
+ */
+export function describeRequirements(
+  catalogue: Catalogue,
+  filter: RequirementFilter = {},
+): RequirementRow[] {
+  const rows: RequirementRow[] = [];
+  const wanted_currency = filter.currency === undefined ? undefined : lowerAscii(filter.currency);
+  for (const currency of payoutCurrencies(catalogue)) {
+    if (wanted_currency !== undefined && currency !== wanted_currency) continue;
+    for (const rail of railsOf(catalogue, currency)) {
+      if (filter.rails !== undefined && rail !== filter.rails) continue;
+      for (const type of BENEFICIARY_TYPES) {
+        if (filter.beneficiary_type !== undefined && type !== filter.beneficiary_type) continue;
+        rows.push(describeRow(catalogue, currency, rail, type));
+      }
+    }
+  }
+  return rows;
+}
+
+function describeRow(
+  catalogue: Catalogue,
+  currency: string,
+  rail: Rail,
+  beneficiary_type: BeneficiaryType,
+): RequirementRow {
+  const requirement = requirementOf(catalogue, currency, rail)!;
+  const minimum = minimumOf(catalogue, currency, rail);
+  const examples = { currency, rails: rail, beneficiary_type };
+  const general = GENERAL_FIELDS.map((field) => describeGeneral(field, requirement, examples));
+  const one_of = requirement.alternatives.map((set) => set.map((rule) => rule.name));
+  return {
+    currency,
+    rails: rail,
+    beneficiary_type,
+    minimum_amount: "amount" in minimum ? Number(minimum.amount) : null,
+    minimum_usd_equivalent: "amount" in minimum ? null : Number(minimum.usd_equivalent),
+    experimental: requirement.experimental,
+    fields: mergeByName([...general, ...describeRules(requirement, beneficiary_type)]),
+    one_of: one_of.length > 1 ? one_of : [],
+  };
+}
+
+function describeGeneral(
+  field: GeneralField,
+  requirement: RailRequirement,
+  examples: { currency: string; rails: Rail; beneficiary_type: BeneficiaryType },
+): RequirementField {
+  const { name, needed, pattern, check, description } = field;
+  const required =
+    needed === "always" ||
+    (needed === "if_individual" && examples.beneficiary_type === "individual");
+  const example = Object.hasOwn(examples, name) ? examples[name as keyof typeof examples] : null;
+  const max_length = requirement.length_limits[name] ?? FIELD_LENGTHS[name];
+  return {
+    ...{ name, required, pattern, check, max_length, description },
+    example: example ?? field.example,
+  };
+}
+
+function describeRules(
+  requirement: RailRequirement,
+  beneficiary_type: BeneficiaryType,
+): RequirementField[] {
+  const { alternatives, optional } = requirement;
+  const inEvery = (rule: FieldRule) =>
+    alternatives.every((set) => set.some((other) => other.name === rule.name));
+  const describe = (rule: FieldRule, required: boolean): RequirementField => ({
+    name: rule.name,
+    required,
+    pattern: rule.pattern,
+    check: rule.check,
+    max_length: requirement.length_limits[rule.name] ?? FIELD_LENGTHS[rule.name],
+    description: rule.description,
+    example: rule.example,
+  });
+  return [
+    ...alternatives.flat().map((rule) => describe(rule, inEvery(rule))),
+    ...requirement[beneficiary_type].map((rule) => describe(rule, true)),
+    ...optional.map((rule) => describe(rule, false)),
+  ];
+}
+
+/** One entry per field; the first names its form, and it is required if any of them says so. */
+function mergeByName(fields: readonly RequirementField[]): RequirementField[] {
+  const by_name = new Map<FieldName, RequirementField>();
+  for (const field of fields) {
+    const known = by_name.get(field.name);
+    if (!known) by_name.set(field.name, field);
+    else known.required ||= field.required;
+  }
+  return [...by_name.values()];
+}

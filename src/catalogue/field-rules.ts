@@ -1,0 +1,240 @@
+import { IDENTIFIER_CHECKS, type Identified, type IdentifierCheck } from "./bank-identifiers.ts";
+import type { FieldName } from "./payment-detail-fields.ts";
+import { compact, upperAscii } from "./text.ts";
+
+/** What one field must be for one currency and rail. `pattern` is for the normalised value. */
+export type FieldRule = {
+  name: FieldName;
+  pattern: string | null;
+  check: IdentifierCheck | null;
+  description: string;
+  example: string;
+  /** The value is really that of another field, which is filled with it. */
+  stands_for?: FieldName;
+};
+
+/** Normalises a value and holds it against its rule. */
+export function checkFieldRule(rule: FieldRule, text: string): Identified {
+  const value = normaliseField(rule.name, text);
+  const identified: Identified = rule.check
+    ? IDENTIFIER_CHECKS[rule.check](value)
+    : { ok: true, value };
+  if (!identified.ok || !rule.pattern) return identified;
+  if (patternOf(rule.pattern).test(identified.value)) return identified;
+  return { ok: false, reason: `Send ${rule.description}, e.g. ${rule.example}.` };
+}
+
+/** The form in which a field is kept: long numbers without spaces, codes in upper case. */
+export function normaliseField(name: FieldName, text: string): string {
+  let value = text.trim();
+  if (COMPACT_FIELDS.has(name)) value = compact(value);
+  if (UPPER_FIELDS.has(name)) value = upperAscii(value);
+  return name === "phone" ? value.replace(/[\s().-]+/g, "") : value;
+}
+
+const COMPACT_FIELDS: ReadonlySet<FieldName> = new Set([
+  ...([
+    "account_number",
+    "routing_number",
+    "rib_number",
+    "iban",
+    "swift_bic",
+    "sort_code",
+  ] as const),
+  ...(["bsb_number", "bank_code", "branch_code", "ncc", "ifsc"] as const),
+]);
+
+const UPPER_FIELDS: ReadonlySet<FieldName> = new Set([
+  ...(["iban", "swift_bic", "ifsc", "rib_number", "country", "nationality"] as const),
+]);
+
+// Patterns come from the catalogue only, so this grows to the number of its different patterns.
+const compiled = new Map<string, RegExp>();
+
+function patternOf(source: string): RegExp {
+  const pattern = compiled.get(source) ?? new RegExp(source);
+  compiled.set(source, pattern);
+  return pattern;
+}
+
+const ACCOUNT_DIGITS = "^\\d{6,25}$";
+
+// One example serves all currencies, as an IBAN of any country is accepted with each.
+const EXAMPLE_IBAN = "DE89370400440532013000";
+
+/** The rules from which the requirements table is put together. */
+export const RULES = {
+  iban: identifier("iban", "iban", "the IBAN", EXAMPLE_IBAN, "^[A-Z]{2}\\d{2}[A-Z0-9]{8,30}$"),
+  iban_as_account_number: {
+    ...identifier("account_number", "iban", "the IBAN", EXAMPLE_IBAN),
+    stands_for: "iban",
+  },
+  bic: identifier(
+    "swift_bic",
+    "bic",
+    "the bank's BIC of 8 or 11 characters",
+    "DEUTDEFF",
+    "^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$",
+  ),
+  routing_number: identifier(
+    "routing_number",
+    "aba",
+    "the ABA routing number of 9 digits",
+    "021000021",
+    "^\\d{9}$",
+  ),
+  us_account: plain(
+    "account_number",
+    "the account number of 6 to 17 letters or digits",
+    "000123456789",
+    "^[0-9A-Za-z]{6,17}$",
+  ),
+  us_swift_account: plain(
+    "account_number",
+    "the account number of 6 to 25 letters or digits",
+    "000123456789",
+    "^[0-9A-Za-z]{6,25}$",
+  ),
+  account: plain(
+    "account_number",
+    "the account number of 6 to 25 digits",
+    "0012345678",
+    ACCOUNT_DIGITS,
+  ),
+  any_account: plain(
+    "account_number",
+    "the account number of 4 to 34 letters or digits",
+    "0012345678",
+    "^[0-9A-Za-z]{4,34}$",
+  ),
+  sort_code: identifier(
+    "sort_code",
+    "sort_code",
+    "the sort code of 6 digits",
+    "20-00-00",
+    "^\\d{6}$",
+  ),
+  uk_account: identifier(
+    "account_number",
+    "uk_account",
+    "the UK account number of 8 digits",
+    "55779911",
+    "^\\d{8}$",
+  ),
+  clabe: identifier(
+    "account_number",
+    "clabe",
+    "the CLABE of 18 digits",
+    "032180000118359719",
+    "^\\d{18}$",
+  ),
+  cbu: identifier(
+    "account_number",
+    "cbu",
+    "the CBU or CVU of 22 digits",
+    "2850590940090418135201",
+    "^\\d{22}$",
+  ),
+  rib_ma: identifier(
+    "rib_number",
+    "rib_ma",
+    "the Moroccan RIB of 24 digits",
+    "011519000001205000534921",
+    "^\\d{24}$",
+  ),
+  rib_tn: identifier(
+    "rib_number",
+    "rib_tn",
+    "the Tunisian RIB of 20 digits",
+    "10006035183598478831",
+    "^\\d{20}$",
+  ),
+  rib_dz: identifier(
+    "rib_number",
+    "rib_dz",
+    "the Algerian RIB of 20 digits",
+    "00799999002345678941",
+    "^\\d{20}$",
+  ),
+  rib_cemac: cfaRib("10002000300277976315008"),
+  rib_uemoa: cfaRib("SN0100152000048500003035"),
+  bsb: identifier("bsb_number", "bsb", "the BSB of 6 digits", "062-000", "^\\d{6}$"),
+  ifsc: identifier(
+    "ifsc",
+    "ifsc",
+    "the branch's IFSC of 11 characters",
+    "HDFC0000001",
+    "^[A-Z]{4}0[A-Z0-9]{6}$",
+  ),
+  bank_code: plain("bank_code", "the national code of the bank", "001"),
+  branch_code: plain("branch_code", "the code of the branch", "00012"),
+  ncc: plain("ncc", "the national clearing code", "010001"),
+  account_type: plain("account_type", "checking or savings", "checking", "^(checking|savings)$"),
+  document_number: plain("document_number", "the number of the identity document", "123456785"),
+  document_number_ars: plain(
+    "document_number",
+    "the DNI, CUIT or CUIL of 8 to 12 digits",
+    "20123456786",
+    "^\\d{8,12}$",
+  ),
+  document_number_cop: plain(
+    "document_number",
+    "the document's number of 1 to 15 digits",
+    "1032456789",
+    "^\\d{1,15}$",
+  ),
+  phone: plain("phone", "the phone number in E.164 form", "+14155550123", "^\\+[1-9]\\d{6,14}$"),
+  neighbourhood: plain("neighbourhood", "the neighbourhood of the address", "Centro"),
+  activity: plain("activity", "the occupation or business activity", "Software development"),
+  gender: plain("gender", "o, m or f", "f", "^(o|m|f)$"),
+  american_nationality: plain(
+    "nationality",
+    "a nationality of the Americas as an ISO 3166-1 alpha-2 code",
+    "CL",
+    `^(${[
+      "AG|AI|AR|AW|BB|BM|BO|BQ|BR|BS|BZ|CA|CL|CO|CR|CU|DM|DO|EC|FK|GD|GL|GP|GS|GT|GY|HN|HT|JM|KN",
+      "KY|LC|MQ|MS|MX|NI|PA|PE|PR|PY|SR|SV|TC|TT|US|UY|VC|VE|VG|VI",
+    ].join("|")})$`,
+  ),
+} as const satisfies Record<string, FieldRule>;
+
+/** What these fields are wherever no currency asks for something else. */
+export const USUAL_RULES: readonly FieldRule[] = [
+  RULES.iban,
+  RULES.bic,
+  RULES.routing_number,
+  RULES.sort_code,
+  RULES.bsb,
+  RULES.ifsc,
+  RULES.phone,
+];
+
+/** A document type out of a few; the first is the example. */
+export function documentType(...types: [string, ...string[]]): FieldRule {
+  const description = `one of the document types ${types.join(", ")}`;
+  return plain("document_type", description, types[0], `^(${types.join("|")})$`);
+}
+
+function cfaRib(example: string): FieldRule {
+  const description = "the RIB of 23 or 24 letters and digits";
+  return identifier("rib_number", "rib_cfa", description, example, "^[A-Z0-9]{23,24}$");
+}
+
+function identifier(
+  name: FieldName,
+  check: IdentifierCheck,
+  description: string,
+  example: string,
+  pattern: string | null = null,
+): FieldRule {
+  return { name, pattern, check, description, example };
+}
+
+function plain(
+  name: FieldName,
+  description: string,
+  example: string,
+  pattern: string | null = null,
+): FieldRule {
+  return { name, pattern, check: null, description, example };
+}

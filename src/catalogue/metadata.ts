@@ -1,0 +1,53 @@
+import type { ErrorCode, Problem } from "../platform/errors.ts";
+import { hasForbiddenCharacters, isLongerThan } from "./text.ts";
+
+export type Metadata = Record<string, string | number | boolean>;
+
+export const METADATA_KEYS_MAX = 50;
+export const METADATA_KEY_LENGTH_MAX = 40;
+export const METADATA_VALUE_LENGTH_MAX = 500;
+
+/** What is wrong with a caller's metadata; `field` is its path. Absent or null is fine. */
+export function checkMetadata(value: unknown, field: string): Problem[] {
+  if (value === undefined || value === null) return [];
+  if (typeof value !== "object" || Array.isArray(value)) {
+    return [problem(field, "record_invalid", "Send metadata as a flat object of keys and values.")];
+  }
+  const entries = Object.entries(value);
+  if (entries.length > METADATA_KEYS_MAX) {
+    return [problem(field, "record_invalid", `Send at most ${METADATA_KEYS_MAX} keys.`)];
+  }
+  return entries.flatMap(([key, item]) => checkKey(key, field) ?? checkItem(item, field, key));
+}
+
+// A bad key is reported at the object, as it can be no part of a readable path.
+function checkKey(key: string, field: string): Problem[] | undefined {
+  if (key.trim() === "" || hasForbiddenCharacters(key)) {
+    return [problem(field, "record_invalid", "Send keys of readable text that are not blank.")];
+  }
+  if (isLongerThan(key, METADATA_KEY_LENGTH_MAX)) {
+    const message = `Shorten the keys to at most ${METADATA_KEY_LENGTH_MAX} characters.`;
+    return [problem(field, "value_too_long", message)];
+  }
+  return undefined;
+}
+
+function checkItem(item: unknown, object_field: string, key: string): Problem[] {
+  const field = `${object_field}.${key}`;
+  if (typeof item === "boolean" || (typeof item === "number" && Number.isFinite(item))) return [];
+  if (typeof item !== "string") {
+    return [problem(field, "record_invalid", "Send a string, a number or a boolean.")];
+  }
+  if (hasForbiddenCharacters(item)) {
+    return [problem(field, "record_invalid", "Remove NUL characters and broken Unicode.")];
+  }
+  if (isLongerThan(item, METADATA_VALUE_LENGTH_MAX)) {
+    const message = `Shorten it to at most ${METADATA_VALUE_LENGTH_MAX} characters.`;
+    return [problem(field, "value_too_long", message)];
+  }
+  return [];
+}
+
+function problem(field: string, code: ErrorCode, message: string): Problem {
+  return { field, code, message };
+}

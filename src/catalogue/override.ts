@@ -1,0 +1,228 @@
+import { IDENTIFIER_CHECKS, type IdentifierCheck } from "./bank-identifiers.ts";
+import { isCountry } from "./countries.ts";
+import { CURRENCIES, minorDigits } from "./currencies.ts";
+import { checkFieldRule, type FieldRule } from "./field-rules.ts";
+import type { MinimumAmount, MinimumsTable } from "./minimums.ts";
+import {
+  FIELD_LENGTHS,
+  type FieldName,
+  GENERAL_FIELDS,
+  isFieldName,
+} from "./payment-detail-fields.ts";
+import { isRail, RAILS, type Rail, WIRE_CURRENCY } from "./rails.ts";
+import type { RailRequirement, RequirementsTable } from "./requirements.ts";
+
+/** What an operator's file may change. Every part is optional. */
+export type Override = {
+  rails?: Readonly<Record<string, readonly Rail[]>>;
+  requirements?: RequirementsTable;
+  minimums?: MinimumsTable;
+  blocked_countries?: readonly string[];
+};
+
+/** Reads the file's text; throws one sentence with the path of the first thing that is wrong. */
+export function parseOverride(json_text: string): Override {
+  const file = asObject(parseJson(json_text), "the file");
+  allowKeys(file, "the file", ["rails", "requirements", "minimums", "blocked_countries"]);
+  const override: Override = {};
+  if (file.rails !== undefined) override.rails = parseRails(file.rails);
+  if (file.requirements !== undefined) {
+    override.requirements = parseByRail(file.requirements, "requirements", parseRequirement);
+  }
+  if (file.minimums !== undefined) {
+    override.minimums = parseByRail(file.minimums, "minimums", parseMinimum);
+  }
+  if (file.blocked_countries !== undefined) {
+    override.blocked_countries = parseCountries(file.blocked_countries);
+  }
+  return override;
+}
+
+function parseJson(json_text: string): unknown {
+  try {
+    return JSON.parse(json_text);
+  } catch {
+    throw wrong("the file", "must be well-formed JSON");
+  }
+}
+
+function parseRails(value: unknown): Record<string, readonly Rail[]> {
+  const rails: Record<string, readonly Rail[]> = {};
+  for (const [currency, list] of Object.entries(asObject(value, "rails"))) {
+    const path = `rails.${currency}`;
+    assertCurrency(currency, path);
+    rails[currency] = asArray(list, path).map((rail) => asRail(rail, currency, path));
+  }
+  return rails;
+}
+
+function parseByRail<T>(
+  value: unknown,
+  table: string,
+  parseRow: (value: unknown, path: string, currency: string) => T,
+): Record<string, Partial<Record<Rail, T>>> {
+  const parsed: Record<string, Partial<Record<Rail, T>>> = {};
+  for (const [currency, rows] of Object.entries(asObject(value, table))) {
+    assertCurrency(currency, `${table}.${currency}`);
+    const by_rail: Partial<Record<Rail, T>> = {};
+    for (const [name, row] of Object.entries(asObject(rows, `${table}.${currency}`))) {
+      const path = `${table}.${currency}.${name}`;
+      by_rail[asRail(name, currency, path)] = parseRow(row, path, currency);
+    }
+    parsed[currency] = by_rail;
+  }
+  return parsed;
+}
+
+function parseRequirement(value: unknown, path: string): RailRequirement {
+  const row = asObject(value, path);
+  const lists = ["alternatives", "individual", "business", "optional"] as const;
+  allowKeys(row, path, ["experimental", "length_limits", ...lists]);
+  const experimental = row.experimental ?? false;
+  if (typeof experimental !== "boolean") {
+    throw wrong(`${path}.experimental`, "must be true or false");
+  }
+  const alternatives = asArray(row.alternatives, `${path}.alternatives`);
+  if (alternatives.length === 0) {
+    throw wrong(`${path}.alternatives`, "must hold at least one set of fields");
+  }
+  const parseRules = (rules: unknown, rules_path: string) =>
+    asArray(rules ?? [], rules_path).map((rule, n) => parseRule(rule, `${rules_path}[${n}]`));
+  return {
+    experimental,
+    alternatives: alternatives.map((set, n) => parseRules(set, `${path}.alternatives[${n}]`)),
+    individual: parseRules(row.individual, `${path}.individual`),
+    business: parseRules(row.business, `${path}.business`),
+    optional: parseRules(row.optional, `${path}.optional`),
+    length_limits: parseLengthLimits(row.length_limits ?? {}, `${path}.length_limits`),
+  };
+}
+
+/** A rule whose own example fails would refuse everybody, so it is refused itself. */
+function parseRule(value: unknown, path: string): FieldRule {
+  const given = asObject(value, path);
+  allowKeys(given, path, ["name", "pattern", "check", "description", "example", "stands_for"]);
+  const rule: FieldRule = {
+    name: asRuleField(given.name, `${path}.name`),
+    pattern: asPattern(given.pattern ?? null, `${path}.pattern`),
+    check: asCheck(given.check ?? null, `${path}.check`),
+    description: asText(given.description, `${path}.description`),
+    example: asText(given.example, `${path}.example`),
+  };
+  if (given.stands_for !== undefined) {
+    rule.stands_for = asRuleField(given.stands_for, `${path}.stands_for`);
+  }
+  const result = checkFieldRule(rule, rule.example);
+  if (!result.ok) throw wrong(`${path}.example`, "must satisfy the pattern and check beside it");
+  return rule;
+}
+
+function parseLengthLimits(value: unknown, path: string): Partial<Record<FieldName, number>> {
+  const limits: Partial<Record<FieldName, number>> = {};
+  for (const [name, limit] of Object.entries(asObject(value, path))) {
+    const general_limit = isFieldName(name) ? FIELD_LENGTHS[name] : 0;
+    const is_limit = Number.isInteger(limit) && Number(limit) >= 1;
+    if (!is_limit || Number(limit) > general_limit) {
+      const range = general_limit ? `from 1 to ${general_limit}` : "of a known field";
+      throw wrong(`${path}.${name}`, `must be a whole number ${range}`);
+    }
+    limits[name as FieldName] = Number(limit);
+  }
+  return limits;
+}
+
+function parseMinimum(value: unknown, path: string, currency: string): MinimumAmount {
+  const given = asObject(value, path);
+  allowKeys(given, path, ["amount", "usd_equivalent"]);
+  if (Object.keys(given).length !== 1) {
+    throw wrong(path, "must hold either amount or usd_equivalent");
+  }
+  if (given.amount !== undefined) {
+    return { amount: asAmount(given.amount, `${path}.amount`, currency) };
+  }
+  return { usd_equivalent: asAmount(given.usd_equivalent, `${path}.usd_equivalent`, "usd") };
+}
+
+function parseCountries(value: unknown): string[] {
+  return asArray(value, "blocked_countries").map((country, n) => {
+    if (typeof country === "string" && isCountry(country)) return country;
+    throw wrong(`blocked_countries[${n}]`, "must be an ISO 3166-1 alpha-2 code in upper case");
+  });
+}
+
+function asAmount(value: unknown, path: string, currency: string): string {
+  const digits = minorDigits(currency) ?? 0;
+  const form = /^(0|[1-9]\d{0,14})(?:\.(\d+))?$/.exec(typeof value === "string" ? value : "");
+  if (form && (form[2]?.length ?? 0) <= digits) return form[0];
+  throw wrong(path, `must be a decimal string with at most ${digits} digits after the point`);
+}
+
+function assertCurrency(currency: string, path: string): void {
+  if (!CURRENCIES.has(currency)) {
+    throw wrong(path, "must be named by an ISO 4217 code in lower case");
+  }
+}
+
+function asRail(value: unknown, currency: string, path: string): Rail {
+  if (typeof value !== "string" || !isRail(value)) {
+    throw wrong(path, `must use the rails ${RAILS.join(", ")}`);
+  }
+  if (value === "wire" && currency !== WIRE_CURRENCY) {
+    throw wrong(path, `must not use wire, which is for ${WIRE_CURRENCY} only`);
+  }
+  return value;
+}
+
+const GENERAL_NAMES: ReadonlySet<string> = new Set(GENERAL_FIELDS.map((field) => field.name));
+
+/** The general fields are needed as they are for every account; only the others have rules. */
+function asRuleField(value: unknown, path: string): FieldName {
+  const is_rule_field =
+    typeof value === "string" && isFieldName(value) && !GENERAL_NAMES.has(value);
+  if (is_rule_field) return value;
+  throw wrong(path, "must be an identifier field of payment details, such as account_number");
+}
+
+function asPattern(value: unknown, path: string): string | null {
+  if (value === null) return null;
+  try {
+    return new RegExp(asText(value, path)).source;
+  } catch {
+    throw wrong(path, "must be a regular expression");
+  }
+}
+
+function asCheck(value: unknown, path: string): IdentifierCheck | null {
+  if (value === null) return null;
+  if (typeof value === "string" && Object.hasOwn(IDENTIFIER_CHECKS, value)) {
+    return value as IdentifierCheck;
+  }
+  throw wrong(path, `must be one of ${Object.keys(IDENTIFIER_CHECKS).join(", ")}`);
+}
+
+function asText(value: unknown, path: string): string {
+  if (typeof value === "string" && value.trim() !== "") return value;
+  throw wrong(path, "must be a text that is not blank");
+}
+
+function asArray(value: unknown, path: string): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw wrong(path, "must be a list");
+}
+
+function asObject(value: unknown, path: string): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw wrong(path, "must be an object");
+}
+
+function allowKeys(given: object, path: string, known: readonly string[]): void {
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown === undefined) return;
+  throw wrong(path, `must not have the key ${unknown}; it may have ${known.join(", ")}`);
+}
+
+function wrong(path: string, what: string): Error {
+  return new Error(`The catalogue override is wrong: ${path} ${what}.`);
+}

@@ -1,0 +1,47 @@
+import type { PAYOUT_CURRENCIES } from "./currencies.ts";
+
+/** In the order in which they are shown. */
+export const RAILS = ["local", "swift", "wire"] as const;
+export type Rail = (typeof RAILS)[number];
+
+/** The rail of a payment detail that names none. */
+export const DEFAULT_RAIL: Rail = "local";
+
+/** US domestic wire; no other country's scheme goes by this name. */
+export const WIRE_CURRENCY = "usd";
+
+export type PayoutCurrency = (typeof PAYOUT_CURRENCIES)[number];
+
+/** Which rails each payout currency offers, as shipped. */
+export const CURRENCY_RAILS: Readonly<Record<PayoutCurrency, readonly Rail[]>> = {
+  ...offer(["local", "swift", "wire"], ["usd"]),
+  ...offer(["local", "swift"], ["dzd", "eur", "gbp", "mad", "tnd"]),
+  ...offer(
+    ["local"],
+    [
+      ...(["ars", "bob", "brl", "clp", "cop", "crc", "dop", "ghs", "gtq", "hnl", "kes"] as const),
+      ...(["mxn", "mzn", "ngn", "pen", "pyg", "ugx", "uyu", "zar", "zwl"] as const),
+    ],
+  ),
+  ...offer(
+    ["swift"],
+    [
+      ...(["aed", "aud", "cad", "chf", "cny", "hkd", "idr", "inr", "jpy", "krw", "myr"] as const),
+      ...(["nzd", "php", "pln", "sek", "sgd", "thb", "xaf", "xof"] as const),
+    ],
+  ),
+};
+
+export function isRail(text: string): text is Rail {
+  return (RAILS as readonly string[]).includes(text);
+}
+
+function offer<const Code extends PayoutCurrency>(
+  rails: readonly Rail[],
+  currencies: readonly Code[],
+): Record<Code, readonly Rail[]> {
+  return Object.fromEntries(currencies.map((code) => [code, rails])) as Record<
+    Code,
+    readonly Rail[]
+  >;
+}

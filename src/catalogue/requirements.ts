@@ -1,0 +1,157 @@
+import { documentType, type FieldRule, RULES as rules } from "./field-rules.ts";
+import type { FieldName } from "./payment-detail-fields.ts";
+import type { PayoutCurrency, Rail } from "./rails.ts";
+
+/** What an account needs for one currency and rail, beyond the fields that all accounts need. */
+export type RailRequirement = {
+  /** No public table states these fields; they are what comparable services ask for. */
+  experimental: boolean;
+  /** All fields of at least one of these sets are needed; the first is the usual one. */
+  alternatives: readonly (readonly FieldRule[])[];
+  /** Needed as well for a beneficiary of that type. */
+  individual: readonly FieldRule[];
+  business: readonly FieldRule[];
+  /** Worth giving, checked if given. */
+  optional: readonly FieldRule[];
+  /** Limits that the rail sets below the general ones. */
+  length_limits: Readonly<Partial<Record<FieldName, number>>>;
+};
+
+export type RequirementsTable = Readonly<
+  Record<string, Readonly<Partial<Record<Rail, RailRequirement>>>>
+>;
+
+const us_local = need([[rules.routing_number, rules.us_account]], {
+  length_limits: { account_name: 35 },
+});
+const iban_by_swift = { swift: need([[rules.iban, rules.bic]]) };
+const account_by_swift = { swift: need([[rules.bic, rules.account]]) };
+const coded_account_by_swift = { swift: need([[rules.bic, rules.account, rules.bank_code]]) };
+
+// Contract §5 is silent on these; §20.37 of the reference gives the pattern of each group.
+const african_local = {
+  local: need([[rules.any_account, rules.bank_code]], { experimental: true }),
+};
+const latin_american_local = {
+  local: need([[rules.any_account, rules.account_type, rules.document_number]], {
+    experimental: true,
+  }),
+};
+
+/** What the one provider that pays Chile and Peru asks of the person behind the account. */
+const person_fields = [rules.document_number, rules.phone, rules.neighbourhood, rules.activity];
+const person_of_the_americas = [rules.american_nationality, rules.gender];
+
+/**
+ * The one table: contract §5, then the reference's §9, then its §20.37. It drives the validator,
+ * `GET /payment_detail_requirements` and the docs page.
+ */
+export const REQUIREMENTS: Readonly<Record<PayoutCurrency, RequirementsTable[string]>> = {
+  usd: {
+    local: us_local,
+    wire: us_local,
+    swift: need([
+      [rules.us_swift_account, rules.bic],
+      [rules.us_swift_account, rules.routing_number],
+      [rules.iban, rules.bic],
+      [rules.iban, rules.routing_number],
+    ]),
+  },
+  eur: {
+    local: need([[rules.iban], [rules.iban_as_account_number]], { optional: [rules.bic] }),
+    ...iban_by_swift,
+  },
+  gbp: {
+    local: need([[rules.sort_code, rules.uk_account], [rules.iban]], { optional: [rules.bic] }),
+    ...iban_by_swift,
+  },
+  mxn: { local: need([[rules.clabe]]) },
+  mad: { local: need([[rules.rib_ma]]), swift: need([[rules.rib_ma, rules.bic]]) },
+  tnd: { local: need([[rules.rib_tn]]), swift: need([[rules.rib_tn, rules.bic]]) },
+  dzd: { local: need([[rules.rib_dz]]), swift: need([[rules.rib_dz, rules.bic]]) },
+  xaf: { swift: need([[rules.rib_cemac]], { experimental: true, optional: [rules.bic] }) },
+  xof: { swift: need([[rules.rib_uemoa]], { experimental: true, optional: [rules.bic] }) },
+
+  ars: { local: need([[rules.cbu, rules.account_type, rules.document_number_ars]]) },
+  // The public tables of clp and pen name no account number. Asking for one would refuse callers
+  // who follow them, so it is taken where it is given, and the rows are marked experimental.
+  clp: {
+    local: need([[documentType("rut"), ...person_fields]], {
+      experimental: true,
+      individual: person_of_the_americas,
+      optional: [rules.any_account],
+    }),
+  },
+  pen: {
+    local: need([person_fields], {
+      experimental: true,
+      individual: [documentType("dni"), ...person_of_the_americas],
+      business: [documentType("ruc")],
+      optional: [rules.any_account],
+    }),
+  },
+  cop: {
+    local: need([
+      [
+        documentType("national_id", "ruc", "passport", "resident_id"),
+        rules.document_number_cop,
+        rules.phone,
+        rules.account,
+        rules.account_type,
+      ],
+    ]),
+  },
+  brl: {
+    local: need([[rules.document_number, rules.any_account, rules.bank_code, rules.branch_code]], {
+      experimental: true,
+    }),
+  },
+  bob: latin_american_local,
+  crc: latin_american_local,
+  dop: latin_american_local,
+  gtq: latin_american_local,
+  hnl: latin_american_local,
+  pyg: latin_american_local,
+  uyu: latin_american_local,
+
+  ghs: african_local,
+  kes: african_local,
+  mzn: african_local,
+  ngn: african_local,
+  ugx: african_local,
+  zar: african_local,
+  zwl: african_local,
+
+  aed: iban_by_swift,
+  chf: iban_by_swift,
+  pln: iban_by_swift,
+  sek: { swift: { ...iban_by_swift.swift, experimental: true } },
+  aud: { swift: need([[rules.bic, rules.bsb, rules.account]]) },
+  cad: { swift: need([[rules.bic, rules.bank_code, rules.branch_code, rules.account]]) },
+  cny: account_by_swift,
+  hkd: coded_account_by_swift,
+  idr: coded_account_by_swift,
+  inr: { swift: need([[rules.bic, rules.bank_code, rules.account, rules.ifsc]]) },
+  jpy: account_by_swift,
+  krw: coded_account_by_swift,
+  myr: account_by_swift,
+  nzd: { swift: need([[rules.bic, rules.account, rules.ncc]]) },
+  php: account_by_swift,
+  sgd: account_by_swift,
+  thb: account_by_swift,
+};
+
+function need(
+  alternatives: readonly (readonly FieldRule[])[],
+  rest: Partial<RailRequirement> = {},
+): RailRequirement {
+  return {
+    experimental: false,
+    individual: [],
+    business: [],
+    optional: [],
+    length_limits: {},
+    ...rest,
+    alternatives,
+  };
+}

@@ -1,0 +1,36 @@
+/** Absent, null, or nothing but white space: what the contract treats as not given. */
+export function isBlank(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === "string" && !value.trim());
+}
+
+/** NUL, which PostgreSQL cannot store, and lone surrogates, which are not text at all. */
+export function hasForbiddenCharacters(text: string): boolean {
+  return text.includes("\0") || !text.isWellFormed();
+}
+
+/** Line breaks and the like: they would end a field early in the files that banks read. */
+export function hasControlCharacters(text: string): boolean {
+  return /\p{Cc}|\u2028|\u2029/u.test(text);
+}
+
+/** Length in characters as a person and PostgreSQL count them, not in UTF-16 units. */
+export function isLongerThan(text: string, characters_max: number): boolean {
+  if (text.length <= characters_max) return false;
+  if (text.length > characters_max * 2) return true;
+  return [...text].length > characters_max;
+}
+
+// Only A to Z: the language's own functions turn "ß" into "SS" and the ligature "ﬁ" into "FI",
+// and with that a typing error into another country or account.
+export function upperAscii(text: string): string {
+  return text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+}
+
+export function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** Without the white space and hyphens that people put into long numbers. */
+export function compact(text: string): string {
+  return text.replace(/[\s\u2010\u2011-]+/g, "");
+}

@@ -1,0 +1,49 @@
+import type { Command } from "commander";
+import { createAccount } from "../access/create-account.ts";
+import { findAccount, listAccounts } from "../access/store.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import { type JsonOption, print, withCore } from "./context.ts";
+
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
+
+export function addAccountCommands(program: Command): void {
+  const accounts = program.command("accounts").description("the organisations this service serves");
+
+  accounts
+    .command("create")
+    .description("make an account")
+    .requiredOption("--name <name>", "its name, unique in the installation")
+    .option("--reason <reason>", "why, for the audit log", "made on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption & { name: string; reason: string }) => {
+      const name = options.name.trim();
+      if (!NAME.test(name)) {
+        throw new StartupError("--name must be 1 to 100 letters, digits, spaces or . _ -");
+      }
+      const account = await withCore(async ({ database, keyring, clock }) => {
+        if (await findAccount(database, name)) {
+          throw new StartupError(`There is an account named ${name} already.`);
+        }
+        const { reason } = options;
+        const input = { name, is_operator: false, actor: "command line", reason } as const;
+        return database.transaction((tx) => createAccount(tx, keyring, input, clock.now()));
+      });
+      print(options, { account }, [
+        `Made account ${account.name} (${account.id}).`,
+        `Next: sliproad keys create --account ${account.id}`,
+      ]);
+    });
+
+  accounts
+    .command("list")
+    .description("list the accounts")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption) => {
+      const list = await withCore(({ database }) => listAccounts(database));
+      print(
+        options,
+        { accounts: list },
+        list.map(({ id, name, is_operator }) => `${id}  ${name}${is_operator ? "  (operator)" : ""}`),
+      );
+    });
+}

@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Core, openCore } from "../app.ts";
+import { type Config, readConfig } from "../platform/config/config.ts";
+import { DatabaseUnavailableError } from "../platform/db/database.ts";
+import { startEmbeddedPostgres } from "../platform/db/embedded.ts";
+import { claimDataDir, readInstance } from "../platform/instance.ts";
+import { StartupError } from "../platform/startup-error.ts";
+
+export type JsonOption = { json?: boolean };
+
+/** One JSON document on stdout with --json, else lines for a person. */
+export function print(options: JsonOption, document: unknown, lines: string[]): void {
+  console.log(options.json ? JSON.stringify(document, null, 2) : lines.join("\n"));
+}
+
+/**
+ * Runs a command's work on the database that the service uses: an outside one, the embedded one of
+ * a running instance, or, when none runs, the embedded one started for just this long.
+ */
+export async function withCore<Result>(work: (core: Core) => Promise<Result>): Promise<Result> {
+  const config = readConfig(process.env);
+  const found = await findDatabase(config);
+  try {
+    const core = await openCoreOrSay(config, found.url);
+    try {
+      return await work(core);
+    } finally {
+      await core.database.close();
+    }
+  } finally {
+    await found.release();
+  }
+}
+
+async function findDatabase(config: Config): Promise<{ url: string; release(): Promise<void> }> {
+  if (config.database_url) return { url: config.database_url, release: async () => {} };
+  const instance = await readInstance(config.data_dir);
+  if (instance?.database_url) return { url: instance.database_url, release: async () => {} };
+  if (!existsSync(join(config.data_dir, "postgres-password"))) {
+    throw new StartupError(
+      `There is no installation in ${config.data_dir} yet; run sliproad start, or set ` +
+        "SLIPROAD_DATA_DIR or DATABASE_URL to the one you mean.",
+    );
+  }
+  return startOwn(config);
+}
+
+/** Claims the data directory and starts its database. */
+export async function startOwn(config: Config) {
+  const claim = await claimDataDir(config.data_dir);
+  try {
+    const postgres = await startEmbeddedPostgres({ data_dir: config.data_dir });
+    const release = async () => {
+      await postgres.stop();
+      await claim.release();
+    };
+    return { url: postgres.url, claim, postgres, release };
+  } catch (error) {
+    await claim.release();
+    throw error;
+  }
+}
+
+/** An outside database that does not answer is the operator's to mend: one sentence. */
+export async function openCoreOrSay(config: Config, url: string): Promise<Core> {
+  try {
+    return await openCore(config, url);
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailableError)) throw error;
+    const cause = error.cause as Error & { code?: string };
+    const where = URL.parse(url);
+    throw new StartupError(
+      `The database at ${where?.hostname}:${where?.port || 5432} cannot be reached ` +
+        `(${cause?.code ?? cause?.message}); check DATABASE_URL and that it is running.`,
+    );
+  }
+}

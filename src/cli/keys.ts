@@ -1,0 +1,132 @@
+import { randomBytes } from "node:crypto";
+import type { Command } from "commander";
+import { createApiKey } from "../access/create-api-key.ts";
+import { makeApiKey } from "../access/model.ts";
+import { revokeApiKey } from "../access/revoke-api-key.ts";
+import { findAccount, findOperator, listApiKeys } from "../access/store.ts";
+import { recordAudit } from "../access/audit.ts";
+import { KEY_BYTES } from "../platform/encryption/cipher.ts";
+import { rotateMasterKey } from "../platform/encryption/installation.ts";
+import { readKeyFile, toMasterKey, writeKeyFile } from "../platform/encryption/master-keys.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import type { Core } from "../app.ts";
+import { type JsonOption, print, withCore } from "./context.ts";
+
+type ReasonOption = { reason: string };
+
+export function addKeyCommands(program: Command): void {
+  const keys = program.command("keys").description("API keys, and the key of the encryption");
+
+  keys
+    .command("create")
+    .description("make an API key; it is shown only once")
+    .option("--account <name or id>", "whose key it is (default: the first account)")
+    .option("--name <name>", "what it is for", "made on the command line")
+    .option("--reason <reason>", "why, for the audit log", "made on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption & ReasonOption & { account?: string; name: string }) => {
+      const { key, api_key } = await withCore((core) => create(core, options));
+      print(options, { api_key: { ...api_key, key } }, [
+        key,
+        "Keep it: it cannot be shown again.",
+      ]);
+    });
+
+  keys
+    .command("list")
+    .description("list the API keys, without the keys themselves")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption) => {
+      const list = await withCore(({ database }) => listApiKeys(database));
+      print(
+        options,
+        { api_keys: list },
+        list.map((key) => {
+          const state = key.revoked_at ? `revoked ${key.revoked_at.toISOString()}` : "active";
+          return `${key.id}  ${key.prefix}…${key.last_four}  ${key.account_name}  ${key.name}  ${state}`;
+        }),
+      );
+    });
+
+  keys
+    .command("revoke")
+    .description("end an API key: at once for writes, within a second for reads")
+    .argument("<id>", "its id, from keys list")
+    .option("--reason <reason>", "why, for the audit log", "revoked on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (id: string, options: JsonOption & ReasonOption) => {
+      const { reason } = options;
+      const key = await withCore(({ database, clock }) =>
+        revokeApiKey(database, { id, actor: "command line", reason }, clock.now()),
+      );
+      if (!key) throw new StartupError(`There is no API key ${id}; see sliproad keys list.`);
+      print(options, { api_key: key }, [`Revoked ${key.prefix}…${key.last_four}.`]);
+    });
+
+  keys
+    .command("rotate-encryption")
+    .description("put all encryption keys under a new master key")
+    .option("--reason <reason>", "why, for the audit log", "rotated on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption & ReasonOption) => {
+      const rotated = await withCore((core) => rotate(core, options.reason));
+      print(options, rotated, [
+        `Rewrapped the keys of ${rotated.accounts} accounts under master key ${rotated.key_id}.`,
+        rotated.kept_in === "environment"
+          ? "SLIPROAD_ENCRYPTION_KEY_PREVIOUS is no longer needed."
+          : "The new key is in the data directory; running processes have it already.",
+      ]);
+    });
+}
+
+async function create(
+  { database, index_key, clock, config }: Core,
+  options: ReasonOption & { account?: string; name: string },
+) {
+  const account = options.account
+    ? await findAccount(database, options.account)
+    : await findOperator(database);
+  if (!account) {
+    throw new StartupError(`There is no account ${options.account}; see sliproad accounts list.`);
+  }
+  const key = makeApiKey(config.mode);
+  const { name, reason } = options;
+  const input = { account_id: account.id, name, key, actor: "command line", reason } as const;
+  const api_key = await database.transaction(async (tx) =>
+    createApiKey(tx, index_key, input, clock.now()),
+  );
+  return { key, api_key };
+}
+
+/**
+ * With keys from the environment, the present one must be set there already, beside the previous.
+ * The sandbox makes a new one itself; both stay in its file until every key is rewrapped.
+ */
+async function rotate({ config, database, masters, clock, first_start }: Core, reason: string) {
+  let key = masters.current();
+  if (!config.encryption_key) {
+    const known = readKeyFile(config.data_dir);
+    key = toMasterKey(randomBytes(KEY_BYTES));
+    writeKeyFile(config.data_dir, [key, ...known]);
+    // Lets this process's own view of the file include the new key.
+    masters.find(key.id);
+  }
+  const accounts = await rotateMasterKey(database, masters, key);
+  if (!config.encryption_key) writeKeyFile(config.data_dir, [key]);
+  await database.transaction(async (tx) =>
+    recordAudit(
+      tx,
+      {
+        account_id: first_start.operator.id,
+        actor: "command line",
+        action: "encryption.rotate",
+        record: `master_key:${key.id}`,
+        reason,
+        detail: { accounts },
+      },
+      clock.now(),
+    ),
+  );
+  const kept_in = config.encryption_key ? "environment" : "data directory";
+  return { accounts, key_id: key.id, kept_in };
+}

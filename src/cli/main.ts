@@ -1,0 +1,32 @@
+import { Command, CommanderError } from "commander";
+import manifest from "../../package.json" with { type: "json" };
+import { StartupError } from "../platform/startup-error.ts";
+import { addAccountCommands } from "./accounts.ts";
+import { addDoctorCommand } from "./doctor.ts";
+import { addKeyCommands } from "./keys.ts";
+import { addMigrateCommand } from "./migrate.ts";
+import { addStartCommands } from "./start.ts";
+import { addUserCommands } from "./users.ts";
+import { addVerifyCommand } from "./verify.ts";
+
+const program = new Command("sliproad")
+  .description(manifest.description)
+  .version(manifest.version)
+  .showHelpAfterError("Run the command with --help to see what it takes.");
+
+addStartCommands(program);
+addMigrateCommand(program);
+addAccountCommands(program);
+addKeyCommands(program);
+addUserCommands(program);
+addVerifyCommand(program);
+addDoctorCommand(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exit(error.exitCode);
+  // A sentence for what a person can mend; the whole story for what only we can.
+  console.error(error instanceof StartupError ? `sliproad: ${error.message}` : error);
+  process.exit(1);
+}

@@ -1,0 +1,21 @@
+import type { Command } from "commander";
+import { type JsonOption, print, withCore } from "./context.ts";
+
+export function addMigrateCommand(program: Command): void {
+  program
+    .command("migrate")
+    .description("bring the database up to this version (start does it by itself)")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption) => {
+      // Opening the core migrates; what remains is to say so.
+      const migrations = await withCore(({ database }) =>
+        database.query<{ name: string; applied_at: Date }>(
+          "select name, applied_at from migrations order by name",
+        ),
+      );
+      print(options, { migrations }, [
+        `The database is up to date: ${migrations.length} migrations, the last ` +
+          `${migrations.at(-1)?.name}.`,
+      ]);
+    });
+}

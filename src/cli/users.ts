@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { findAccount, findOperator } from "../access/store.ts";
+import { isId } from "../platform/ids.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import { eraseUser } from "../users/erase-user.ts";
+import { type JsonOption, print, withCore } from "./context.ts";
+
+export function addUserCommands(program: Command): void {
+  const users = program.command("users").description("the payers of an account");
+
+  users
+    .command("erase")
+    .description("destroy a person's data for good; the books stay verifiable")
+    .argument("<user_id>", "the user's id")
+    .requiredOption("--reason <reason>", "why, for the audit log (no personal data)")
+    .option("--account <name or id>", "whose user it is (default: the first account)")
+    .option("--json", "print one JSON document")
+    .action(
+      async (user_id: string, options: JsonOption & { reason: string; account?: string }) => {
+        await withCore(async ({ database, keyring, clock }) => {
+          const account = options.account
+            ? await findAccount(database, options.account)
+            : await findOperator(database);
+          const key = account && { account_id: account.id, user_id };
+          const by = { actor: "command line", reason: options.reason } as const;
+          const erased =
+            key && isId(user_id) && (await eraseUser(database, keyring, key, by, clock.now()));
+          if (!erased) {
+            throw new StartupError(`There is no user ${user_id} in that account; nothing was done.`);
+          }
+        });
+        print(options, { user: { id: user_id, erased: true } }, [`Erased user ${user_id}.`]);
+      },
+    );
+}

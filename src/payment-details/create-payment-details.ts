@@ -1,0 +1,76 @@
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { AccountMap } from "../platform/account-map.ts";
+import { notFound } from "../platform/http/route.ts";
+import { newId } from "../platform/ids.ts";
+import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
+import type { Kyc } from "../users/model.ts";
+import { findKycs } from "../users/store.ts";
+import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
+import { renderPaymentDetail } from "./render.ts";
+import { insertPaymentDetails } from "./store.ts";
+
+export type NewPaymentDetail = {
+  user_id: string;
+  fields: PaymentDetailFields;
+  problems: readonly Problem[];
+};
+
+type Loaded = { kycs: AccountMap<Kyc>; keys: SubjectKeys };
+type Created = { detail: PaymentDetail; key: Buffer };
+
+export function createPaymentDetails(
+  keyring: Keyring,
+  enforcement: KycEnforcement,
+): UseCase<NewPaymentDetail, Loaded, Created> {
+  return {
+    name: "create-payment-details",
+    rows: () => 1,
+    load: async (tx, commands) => {
+      const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
+      const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+      const [kycs, keys] = await Promise.all([
+        findKycs(tx, users),
+        keyring.openSubjects(tx, subjects),
+      ]);
+      return { kycs, keys };
+    },
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(loaded, command, enforcement, now)])),
+    record: (tx, _loaded, accepted) =>
+      insertPaymentDetails(
+        tx,
+        accepted.map((entry) => entry.output),
+      ),
+    render: ({ detail }) => renderPaymentDetail(detail),
+  };
+}
+
+function decideOne(
+  { kycs, keys }: Loaded,
+  command: Command<NewPaymentDetail>,
+  enforcement: KycEnforcement,
+  now: Date,
+): Verdict<Created> {
+  const { account_id, input } = command;
+  const { user_id, fields } = input;
+  const kyc = kycs.get(account_id, user_id);
+  const key = keys.get(account_id, user_id);
+  if (!kyc || !key) return { refusal: Refusal.of([...input.problems, notFound("user_id")]) };
+  const problems = [...input.problems];
+  if (enforcement === "payment_detail") {
+    problems.push(...clearanceProblems(kyc, fields.currency, fields.rails, "payment_detail"));
+  }
+  if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  const detail: PaymentDetail = {
+    account_id,
+    id: newId(now),
+    user_id,
+    status: "approved",
+    fields,
+    created_at: now,
+    updated_at: now,
+  };
+  return { output: { detail, key }, subject: { subject_id: user_id, key } };
+}

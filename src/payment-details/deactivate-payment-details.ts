@@ -1,0 +1,61 @@
+import { AccountMap } from "../platform/account-map.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { notFound } from "../platform/http/route.ts";
+import type { PaymentDetail } from "./model.ts";
+import { renderPaymentDetail } from "./render.ts";
+import { lockPaymentDetails, toPaymentDetails, updateStatuses } from "./store.ts";
+
+export type Deactivation = { user_id: string; id: string; problems: readonly Problem[] };
+
+type Loaded = { details: AccountMap<PaymentDetail>; keys: SubjectKeys };
+
+/** Always allowed, and harmless when repeated: new offramps are refused from then on. */
+export function deactivatePaymentDetails(
+  keyring: Keyring,
+): UseCase<Deactivation, Loaded, PaymentDetail> {
+  return {
+    name: "deactivate-payment-details",
+    rows: () => 1,
+    load: async (tx, commands) => {
+      const subjects = commands.map(({ account_id, input }) => ({
+        account_id,
+        subject_id: input.user_id,
+      }));
+      const [rows, keys] = await Promise.all([
+        lockPaymentDetails(
+          tx,
+          commands.map(({ account_id, input }) => ({ account_id, id: input.id })),
+        ),
+        keyring.openSubjects(tx, subjects),
+      ]);
+      return { details: AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail), keys };
+    },
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    record: (tx, _loaded, accepted) =>
+      updateStatuses(
+        tx,
+        accepted.map((entry) => entry.output),
+      ),
+    render: renderPaymentDetail,
+  };
+}
+
+function decideOne(
+  { details, keys }: Loaded,
+  { account_id, input }: Command<Deactivation>,
+  now: Date,
+): Verdict<PaymentDetail> {
+  const detail = details.get(account_id, input.id);
+  if (!detail || detail.user_id !== input.user_id) {
+    return { refusal: Refusal.of([...input.problems, notFound("payment_detail_id")]) };
+  }
+  if (input.problems.length > 0) return { refusal: Refusal.of(input.problems) };
+  const key = keys.get(account_id, input.user_id)!;
+  const unchanged = detail.status === "deactivated";
+  const output = unchanged ? detail : { ...detail, status: "deactivated" as const, updated_at: now };
+  details.set(account_id, input.id, output);
+  return { output, subject: { subject_id: input.user_id, key } };
+}

@@ -1,0 +1,188 @@
+import { type Catalogue, describeRequirements } from "../catalogue/catalogue.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { cutPage, readPage } from "../platform/http/list.ts";
+import { type AddRoute, notFound } from "../platform/http/route.ts";
+import type { KycEnforcement } from "../users/clearance.ts";
+import { findUser, type UserKey } from "../users/store.ts";
+import { createPaymentDetails } from "./create-payment-details.ts";
+import { deactivatePaymentDetails } from "./deactivate-payment-details.ts";
+import { checkPaymentDetail } from "./model.ts";
+import {
+  renderPaymentDetail,
+  renderPaymentDetails,
+  renderRequirements,
+  renderValidation,
+} from "./render.ts";
+import {
+  PaymentDetailAnswer,
+  PaymentDetailBody,
+  PaymentDetailListAnswer,
+  PaymentDetailListQuery,
+  RequirementsAnswer,
+  RequirementsQuery,
+  ValidationAnswer,
+} from "./schemas.ts";
+import { findPaymentDetail, listPaymentDetails, toPaymentDetails } from "./store.ts";
+
+export type PaymentDetailDeps = {
+  database: Database;
+  executor: Executor;
+  keyring: Keyring;
+  catalogue: Catalogue;
+  clock: Clock;
+  kyc_enforcement: KycEnforcement;
+};
+
+const TAG = "Payment details";
+const CREATE_ERRORS = [
+  "value_too_long",
+  "country_not_supported",
+  "currency_not_supported",
+  "rails_not_available",
+  "not_yet_passed_kyc_kyb",
+  "not_approved_for_payout_rail",
+] as const;
+const EXAMPLE = {
+  payment_detail: {
+    account_name: "Maria Sample",
+    currency: "eur",
+    iban: "DE89370400440532013000",
+    bank_name: "Sample Bank",
+    beneficiary_type: "individual",
+    date_of_birth: "21/04/1988",
+    address_line1: "12 Sample Street",
+    city: "Lisbon",
+    postal_code: "1100-148",
+    country: "PT",
+  },
+};
+
+export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDeps): void {
+  const { database, executor, keyring, catalogue, clock } = deps;
+  const submitCreate = executor.register(createPaymentDetails(keyring, deps.kyc_enforcement));
+  const submitDeactivate = executor.register(deactivatePaymentDetails(keyring));
+  const check = (body: unknown, already: readonly Problem[]) => {
+    const today = clock.now().toISOString().slice(0, 10);
+    const input = (body as { payment_detail?: unknown } | undefined)?.payment_detail;
+    return checkPaymentDetail(catalogue, input, today, already);
+  };
+  /** Reads need the user to be this account's and not erased. */
+  const assertUser = async (key: UserKey, problems: readonly Problem[]) => {
+    const user = await findUser(database, key);
+    if (!user) throw Refusal.of([...problems, notFound("user_id")]);
+    return keyring.openSubjects(database, [{ account_id: key.account_id, subject_id: key.user_id }]);
+  };
+
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/payment_details",
+    operation: "createPaymentDetail",
+    summary: "Create a payment detail",
+    description: "Registers a payee's bank account. Its identifiers are checked for real.",
+    tag: TAG,
+    body: PaymentDetailBody,
+    body_example: EXAMPLE as never,
+    answer: PaymentDetailAnswer,
+    errors: CREATE_ERRORS,
+    handle: ({ params, body, problems, command }) => {
+      const checked = check(body, problems);
+      const found = [...problems, ...checked.problems];
+      const input = { user_id: params.user_id!, fields: checked.fields, problems: found };
+      return submitCreate(command(input));
+    },
+  });
+
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/payment_details/validate",
+    operation: "validatePaymentDetail",
+    summary: "Check a payment detail without storing it",
+    tag: TAG,
+    body: PaymentDetailBody,
+    body_example: EXAMPLE as never,
+    answer: ValidationAnswer,
+    errors: [],
+    handle: async ({ caller, params, body, problems }) => {
+      await assertUser({ account_id: caller.account_id, user_id: params.user_id! }, []);
+      if (!(body as { payment_detail?: unknown } | undefined)?.payment_detail) {
+        throw Refusal.of(problems);
+      }
+      return renderValidation([...problems, ...check(body, problems).problems]);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/payment_details",
+    operation: "listPaymentDetails",
+    summary: "List a user's payment details",
+    tag: TAG,
+    query: PaymentDetailListQuery,
+    answer: PaymentDetailListAnswer,
+    errors: [],
+    handle: async ({ caller, params, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const keys = await assertUser(key, found);
+      if (found.length > 0) throw Refusal.of(found);
+      const rows = await listPaymentDetails(database, key, query.status, page);
+      const { rows: shown, has_more } = cutPage(rows, page);
+      return renderPaymentDetails(toPaymentDetails(shown, keys), has_more);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/payment_details/:payment_detail_id",
+    operation: "showPaymentDetail",
+    summary: "Show a payment detail",
+    tag: TAG,
+    answer: PaymentDetailAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const keys = await assertUser(key, problems);
+      const row = await findPaymentDetail(database, key, params.payment_detail_id!);
+      const [detail] = toPaymentDetails(row ? [row] : [], keys);
+      if (!detail) throw Refusal.of([...problems, notFound("payment_detail_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      return renderPaymentDetail(detail);
+    },
+  });
+
+  addRoute({
+    method: "PATCH",
+    path: "/users/:user_id/payment_details/:payment_detail_id/deactivate",
+    operation: "deactivatePaymentDetail",
+    summary: "Deactivate a payment detail",
+    description: "No new offramp can use it. There is no way back; create a new one instead.",
+    tag: TAG,
+    answer: PaymentDetailAnswer,
+    errors: [],
+    handle: ({ params, problems, command }) =>
+      submitDeactivate(
+        command({ user_id: params.user_id!, id: params.payment_detail_id!, problems }),
+      ),
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/payment_detail_requirements",
+    operation: "listPaymentDetailRequirements",
+    summary: "What each currency and rail needs",
+    description: "The very table that checks payment details.",
+    tag: TAG,
+    query: RequirementsQuery,
+    answer: RequirementsAnswer,
+    errors: ["currency_not_supported", "rails_not_available"],
+    handle: async ({ query, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
+      return renderRequirements(describeRequirements(catalogue, query));
+    },
+  });
+}

@@ -1,0 +1,123 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { open, type Place, seal } from "../platform/encryption/cipher.ts";
+import type { SubjectKeys } from "../platform/encryption/keyring.ts";
+import type { Page } from "../platform/http/list.ts";
+import type { UserKey } from "../users/store.ts";
+import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
+
+type PaymentDetailRow = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  status: PaymentDetailStatus;
+  details: Buffer;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const COLUMNS = "account_id, id, user_id, status, details, created_at, updated_at";
+
+export async function findPaymentDetail(
+  session: Session,
+  key: UserKey,
+  id: string,
+): Promise<PaymentDetailRow | undefined> {
+  const [row] = await session.query<PaymentDetailRow>(
+    `select ${COLUMNS} from payment_details where account_id = $1 and user_id = $2 and id = $3`,
+    [key.account_id, key.user_id, id],
+  );
+  return row;
+}
+
+export function listPaymentDetails(
+  session: Session,
+  key: UserKey,
+  status: PaymentDetailStatus | undefined,
+  page: Page,
+): Promise<PaymentDetailRow[]> {
+  const values = [key.account_id, key.user_id, page.below_id, page.from_id, page.limit + 1];
+  return session.query<PaymentDetailRow>(
+    `select ${COLUMNS} from payment_details
+     where account_id = $1 and user_id = $2 and id < $3 and id >= $4
+       ${status ? "and status = $6" : ""}
+     order by id desc limit $5`,
+    status ? [...values, status] : values,
+  );
+}
+
+/** Locks the payment details of a set in key order; absent ones are left out. */
+export function lockPaymentDetails(
+  tx: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<PaymentDetailRow[]> {
+  return tx.query<PaymentDetailRow>(
+    `select ${COLUMNS} from payment_details
+     where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))
+       and account_id = any($1::uuid[])
+     order by account_id, id for update`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+export function insertPaymentDetails(
+  tx: Transaction,
+  entries: readonly { detail: PaymentDetail; key: Buffer }[],
+): void {
+  tx.write(
+    `insert into payment_details (account_id, id, user_id, currency, rails, beneficiary_type,
+       status, details, created_at, updated_at)
+     select account_id, id, user_id, currency, rails, beneficiary_type, status, details,
+       created_at, created_at
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
+       $7::text[], $8::bytea[], $9::timestamptz[])
+       as t (account_id, id, user_id, currency, rails, beneficiary_type, status, details, created_at)`,
+    [
+      entries.map(({ detail }) => detail.account_id),
+      entries.map(({ detail }) => detail.id),
+      entries.map(({ detail }) => detail.user_id),
+      entries.map(({ detail }) => detail.fields.currency),
+      entries.map(({ detail }) => detail.fields.rails),
+      entries.map(({ detail }) => detail.fields.beneficiary_type),
+      entries.map(({ detail }) => detail.status),
+      entries.map(({ detail, key }) => sealDetails(detail, key)),
+      entries.map(({ detail }) => detail.created_at),
+    ],
+  );
+}
+
+export function updateStatuses(tx: Transaction, details: readonly PaymentDetail[]): void {
+  tx.write(
+    `update payment_details set status = t.status, updated_at = t.updated_at
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[])
+       as t (account_id, id, status, updated_at)
+     where payment_details.account_id = t.account_id and payment_details.id = t.id`,
+    [
+      details.map((detail) => detail.account_id),
+      details.map((detail) => detail.id),
+      details.map((detail) => detail.status),
+      details.map((detail) => detail.updated_at),
+    ],
+  );
+}
+
+/** Opens what is personal in the rows; rows of an erased user are left out. */
+export function toPaymentDetails(
+  rows: readonly PaymentDetailRow[],
+  keys: SubjectKeys,
+): PaymentDetail[] {
+  return rows.flatMap(({ details, ...row }) => {
+    const key = keys.get(row.account_id, row.user_id);
+    if (!key) return [];
+    const fields = JSON.parse(open(key, detailsPlace(row.account_id, row.id), details).toString());
+    return [{ ...row, fields }];
+  });
+}
+
+function sealDetails(detail: PaymentDetail, key: Buffer): Buffer {
+  const place = detailsPlace(detail.account_id, detail.id);
+  return seal(key, 1, place, Buffer.from(JSON.stringify(detail.fields)));
+}
+
+function detailsPlace(account_id: string, id: string): Place {
+  return { account_id, table: "payment_details", column: "details", record_id: id };
+}

@@ -1,0 +1,31 @@
+/**
+ * Values by account and id. A batch holds commands of several accounts: looking a record up by its
+ * id alone could hand one account's record to another.
+ */
+export class AccountMap<Value> {
+  readonly #values = new Map<string, Value>();
+
+  static of<Value>(
+    values: Iterable<Value>,
+    keyOf: (value: Value) => { account_id: string; id: string },
+  ): AccountMap<Value> {
+    const map = new AccountMap<Value>();
+    for (const value of values) {
+      const { account_id, id } = keyOf(value);
+      map.set(account_id, id, value);
+    }
+    return map;
+  }
+
+  get(account_id: string, id: string): Value | undefined {
+    return this.#values.get(`${account_id} ${id}`);
+  }
+
+  set(account_id: string, id: string, value: Value): void {
+    this.#values.set(`${account_id} ${id}`, value);
+  }
+
+  has(account_id: string, id: string): boolean {
+    return this.#values.has(`${account_id} ${id}`);
+  }
+}

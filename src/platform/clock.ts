@@ -1,0 +1,70 @@
+import type { Database, Session } from "./db/database.ts";
+
+/**
+ * The one business clock: the database's time plus, in sandbox, one stored offset. Each process
+ * measures how far its own time is from the database's and corrects for it.
+ */
+export type Clock = {
+  now(): Date;
+  /** How far this process's time is from the database's. */
+  difference_ms(): number;
+  /** Measures the difference and reads the offset again. */
+  refresh(): Promise<void>;
+};
+
+export type SandboxClock = {
+  /** Moves the clock of the whole installation forward and returns the new business time. */
+  advance(advance_ms: number): Promise<Date>;
+};
+
+export const ADVANCE_MAX_MS = 400 * 24 * 60 * 60 * 1000;
+/** Beyond this difference a process reports itself as not ready. */
+export const DIFFERENCE_MAX_MS = 2_000;
+
+export async function openClock(database: Database): Promise<Clock & SandboxClock> {
+  let difference_ms = 0;
+  let offset_ms = 0;
+  const refresh = async () => {
+    const sent_ms = Date.now();
+    const { database_ms, clock_offset_ms } = await readTime(database);
+    const received_ms = Date.now();
+    difference_ms = database_ms - (sent_ms + received_ms) / 2;
+    offset_ms = Math.max(offset_ms, clock_offset_ms);
+  };
+  await refresh();
+  // A small difference is the measurement's own error; correcting it would make time jitter.
+  const correction = () => (Math.abs(difference_ms) > 50 ? Math.round(difference_ms) : 0);
+  const now = () => new Date(Date.now() + correction() + offset_ms);
+  return {
+    now,
+    difference_ms: () => difference_ms,
+    refresh,
+    advance: async (advance_ms) => {
+      if (!Number.isInteger(advance_ms) || advance_ms < 0 || advance_ms > ADVANCE_MAX_MS) {
+        throw new RangeError(`advance_ms must be a whole number from 0 to ${ADVANCE_MAX_MS}`);
+      }
+      const [row] = await database.query<{ clock_offset_ms: bigint }>(
+        `update installation set clock_offset_ms = clock_offset_ms + $1
+         where mode = 'sandbox' returning clock_offset_ms`,
+        [advance_ms],
+      );
+      if (!row) throw new Error("only the sandbox's clock can be moved");
+      offset_ms = Math.max(offset_ms, Number(row.clock_offset_ms));
+      return now();
+    },
+  };
+}
+
+/** Time before the clock is open (first migration): the system's. */
+export function systemTime(): Date {
+  return new Date();
+}
+
+async function readTime(session: Session) {
+  // clock_timestamp() is how the difference is measured; nothing else may ask the server for time.
+  const [row] = await session.query<{ database_ms: number; clock_offset_ms: bigint }>(
+    `select extract(epoch from clock_timestamp())::float8 * 1000 as database_ms, clock_offset_ms
+     from installation`,
+  );
+  return { database_ms: row!.database_ms, clock_offset_ms: Number(row!.clock_offset_ms) };
+}

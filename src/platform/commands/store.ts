@@ -1,0 +1,73 @@
+import type { Session, Transaction } from "../db/database.ts";
+import type { Place } from "../encryption/cipher.ts";
+import type { Command } from "./use-case.ts";
+
+export type StoredAnswer = {
+  id: string;
+  request_hash: Buffer;
+  subject_id: string | null;
+  answer: Buffer;
+};
+
+type CommandRow = {
+  command: Command<unknown>;
+  subject_id: string | null;
+  answer: Buffer | null;
+};
+
+/** Answers given before to the same idempotency keys, by the id of the command now asking. */
+export async function findStoredAnswers(
+  tx: Session,
+  commands: readonly Command<unknown>[],
+): Promise<Map<string, StoredAnswer>> {
+  const keyed = commands.filter((command) => command.idempotency !== null);
+  if (keyed.length === 0) return new Map();
+  const rows = await tx.query<StoredAnswer & { account_id: string; idempotency_index: Buffer }>(
+    `select account_id, idempotency_index, id, request_hash, subject_id, answer from commands
+     where account_id = any($1::uuid[]) and idempotency_index = any($2::bytea[])`,
+    [
+      [...new Set(keyed.map((command) => command.account_id))],
+      keyed.map((command) => command.idempotency!.index),
+    ],
+  );
+  const by_key = new Map(
+    rows.map((row) => [`${row.account_id} ${row.idempotency_index.toString("hex")}`, row]),
+  );
+  const stored = new Map<string, StoredAnswer>();
+  for (const { id, account_id, idempotency } of keyed) {
+    const row = by_key.get(`${account_id} ${idempotency!.index.toString("hex")}`);
+    if (row) stored.set(id, row);
+  }
+  return stored;
+}
+
+/**
+ * Without `on conflict`: a key that another process took meanwhile fails the transaction, which is
+ * then run again and finds the answer. In key order, so that two processes never wait in a circle.
+ */
+export function insertCommands(tx: Transaction, rows: readonly CommandRow[], now: Date): void {
+  const order = (row: CommandRow) => row.command.idempotency?.index.toString("hex") ?? "";
+  const sorted = rows
+    .map((row) => ({ row, key: `${row.command.account_id} ${order(row)}` }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ row }) => row);
+  tx.write(
+    `insert into commands
+       (account_id, id, idempotency_index, request_hash, subject_id, answer, created_at)
+     select *, $7 from unnest
+       ($1::uuid[], $2::uuid[], $3::bytea[], $4::bytea[], $5::uuid[], $6::bytea[])`,
+    [
+      sorted.map((row) => row.command.account_id),
+      sorted.map((row) => row.command.id),
+      sorted.map((row) => row.command.idempotency?.index ?? null),
+      sorted.map((row) => row.command.idempotency?.request_hash ?? null),
+      sorted.map((row) => row.subject_id),
+      sorted.map((row) => row.answer),
+      now,
+    ],
+  );
+}
+
+export function answerPlace(account_id: string, command_id: string): Place {
+  return { account_id, table: "commands", column: "answer", record_id: command_id };
+}

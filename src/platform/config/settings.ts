@@ -1,0 +1,202 @@
+/**
+ * Every setting of the program, in one table: name, default, meaning, and how its text is read.
+ * docs/reference/settings.md is generated from it.
+ */
+export type Setting<Value> = {
+  name: string;
+  default_text: string | null;
+  meaning: string;
+  /** Returns the value, or throws with the end of a sentence that begins with the name. */
+  read: (text: string) => Value;
+};
+
+export const SETTINGS = {
+  mode: choice(
+    "SLIPROAD_MODE",
+    ["sandbox", "live"],
+    "sandbox",
+    "`sandbox` plays the partners itself; `live` moves real money. Stamped into the database.",
+  ),
+  host: text("HOST", "127.0.0.1", "Address to listen on."),
+  port: integer("PORT", 0, 65_535, 4000, "Port to listen on; 0 picks a free one."),
+  public_url: optional(
+    text("SLIPROAD_PUBLIC_URL", null, ""),
+    "Address under which people and programs reach this server; every absolute address in answers " +
+      "is built from it. Default: `http://HOST:PORT`. Live mode demands https.",
+  ),
+  data_dir: text(
+    "SLIPROAD_DATA_DIR",
+    ".sliproad",
+    "Directory for the embedded database, the sandbox's keys and uploaded files.",
+  ),
+  database_url: optional(
+    text("DATABASE_URL", null, ""),
+    "A PostgreSQL 15 to 18 to use instead of the embedded one.",
+  ),
+  database_connections: integer(
+    "SLIPROAD_DATABASE_CONNECTIONS",
+    4,
+    500,
+    16,
+    "Database connections one process may open.",
+  ),
+  batch_by: choice(
+    "SLIPROAD_BATCH_BY",
+    ["installation", "account"],
+    "installation",
+    "Whether concurrent commands of several accounts may share a transaction. `account` is for a " +
+      "database distributed by account.",
+  ),
+  trusted_proxies: list(
+    "SLIPROAD_TRUSTED_PROXIES",
+    "Addresses or networks, separated by commas, whose X-Forwarded-For is believed.",
+  ),
+  rate_limit: integer(
+    "SLIPROAD_RATE_LIMIT",
+    0,
+    1_000_000,
+    1000,
+    "Requests a second per API key and process; 0 = off.",
+  ),
+  rate_limit_anonymous: integer(
+    "SLIPROAD_RATE_LIMIT_ANONYMOUS",
+    0,
+    1_000_000,
+    20,
+    "Requests a second per address and process for API calls without a valid key; 0 = off.",
+  ),
+  api_key: optional(
+    {
+      name: "SLIPROAD_API_KEY",
+      default_text: null,
+      meaning: "",
+      read: (value) =>
+        /^[\x21-\x7e]{20,255}$/.test(value)
+          ? value
+          : fail("must be 20 to 255 printable characters without spaces"),
+    },
+    "API key of the first account, taken on the first start. Made up and printed when absent.",
+  ),
+  admin_email: optional(
+    text("SLIPROAD_ADMIN_EMAIL", null, ""),
+    "E-mail address of the first person who may sign in. Default: `admin@sliproad.test`.",
+  ),
+  admin_password: optional(
+    {
+      name: "SLIPROAD_ADMIN_PASSWORD",
+      default_text: null,
+      meaning: "",
+      read: (value) =>
+        value.length >= 12 && value.length <= 200
+          ? value
+          : fail("must have 12 to 200 characters"),
+    },
+    "Password of that person, taken on the first start. Made up and printed when absent.",
+  ),
+  encryption_key: optional(
+    key("SLIPROAD_ENCRYPTION_KEY"),
+    "Master key for personal data: 32 bytes, base64. Sandbox makes one in the data directory; live " +
+      "mode refuses to start without it.",
+  ),
+  encryption_key_previous: optional(
+    key("SLIPROAD_ENCRYPTION_KEY_PREVIOUS"),
+    "The master key before the present one; needed until `sliproad keys rotate-encryption` is done.",
+  ),
+  signing_key: optional(
+    key("SLIPROAD_SIGNING_KEY"),
+    "Key that signs the heads of the sealed logs: 32 bytes, base64. Sandbox makes one in the data " +
+      "directory; live mode refuses to start without it.",
+  ),
+  catalogue_file: optional(
+    text("SLIPROAD_CATALOGUE_FILE", null, ""),
+    "JSON file that overrides rails, required fields, minimums and blocked countries.",
+  ),
+  kyc_enforcement: choice(
+    "SLIPROAD_KYC_ENFORCEMENT",
+    ["execution", "payment_detail", "off"],
+    "execution",
+    "When a user must have passed KYC: at a quote's execution, already when a payment detail is " +
+      "created, or never.",
+  ),
+  metrics_token: optional(
+    text("SLIPROAD_METRICS_TOKEN", null, ""),
+    "Bearer token that opens `/metrics` to callers that are not on loopback.",
+  ),
+  log_level: choice(
+    "SLIPROAD_LOG_LEVEL",
+    ["debug", "info", "warn", "error", "silent"],
+    "info",
+    "What is logged to standard output, one JSON line each.",
+  ),
+} as const;
+
+function fail(reason: string): never {
+  throw new Error(reason);
+}
+
+function text<Default extends string | null>(
+  name: string,
+  default_text: Default,
+  meaning: string,
+): Setting<string> {
+  return { name, default_text, meaning, read: (value) => value };
+}
+
+function optional<Value>(setting: Setting<Value>, meaning: string): Setting<Value | undefined> {
+  return { ...setting, meaning };
+}
+
+function integer(
+  name: string,
+  min: number,
+  max: number,
+  default_value: number,
+  meaning: string,
+): Setting<number> {
+  return {
+    name,
+    default_text: String(default_value),
+    meaning,
+    read: (value) => {
+      const number = Number(value);
+      const fits = /^\d+$/.test(value) && number >= min && number <= max;
+      return fits ? number : fail(`must be a whole number from ${min} to ${max}`);
+    },
+  };
+}
+
+function choice<Value extends string>(
+  name: string,
+  values: readonly Value[],
+  default_text: Value,
+  meaning: string,
+): Setting<Value> {
+  return {
+    name,
+    default_text,
+    meaning,
+    read: (value) =>
+      values.find((known) => known === value) ?? fail(`must be one of ${values.join(", ")}`),
+  };
+}
+
+function list(name: string, meaning: string): Setting<readonly string[]> {
+  const read = (value: string) =>
+    value
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean);
+  return { name, default_text: "", meaning, read };
+}
+
+function key(name: string): Setting<Buffer> {
+  return {
+    name,
+    default_text: null,
+    meaning: "",
+    read: (value) => {
+      const bytes = Buffer.from(value, "base64");
+      return bytes.length === 32 ? bytes : fail("must be 32 bytes in base64");
+    },
+  };
+}

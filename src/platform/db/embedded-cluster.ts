@@ -1,0 +1,232 @@
+import { spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import {
+  chown,
+  lchown,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { StartupError } from "../startup-error.ts";
+import {
+  type Binaries,
+  binaryPath,
+  ensureSystemDirectory,
+  SYSTEM_DIRECTORY,
+} from "./embedded-binaries.ts";
+import {
+  canTraverse,
+  findOwner,
+  findServerUser,
+  type ServerUser,
+  startedByRoot,
+} from "./embedded-user.ts";
+
+export const DATABASE_USER = "sliproad";
+
+/** Where the cluster is (or is to be), and as whom its server runs: null means as ourselves. */
+export type Cluster = {
+  directory: string;
+  major: number | null;
+  user: ServerUser | null;
+  notice: string | null;
+};
+
+/** Finds the cluster of a data directory (a real path), or the place for a new one. */
+export async function findCluster(data_dir: string): Promise<Cluster> {
+  const named = join(data_dir, "postgres");
+  // The server is told the real path, by which an orphan is known again.
+  const own = await realpath(named).catch(() => named);
+  if (!startedByRoot()) {
+    return { directory: own, major: await readMajor(own), user: null, notice: null };
+  }
+  const hash = createHash("sha256").update(data_dir).digest("hex").slice(0, 12);
+  const away = join(SYSTEM_DIRECTORY, hash);
+  // One that exists is used wherever it is: permissions that changed since must never make the
+  // service begin anew on an empty database.
+  if ((await readMajor(own)) !== null) return existingCluster(own, null);
+  const user = await findServerUser();
+  const notice =
+    `The database is in ${away}, because PostgreSQL runs as user ${user.name}, who could not ` +
+    `reach ${data_dir} when it was made`;
+  let kept = "";
+  if ((await readMajor(away)) !== null) {
+    if (await hasPassword(data_dir)) return existingCluster(away, `${notice}.`);
+    kept = await setAside(away);
+  }
+  if (await canTraverse(data_dir, user)) {
+    return { directory: own, major: null, user, notice: null };
+  }
+  await checkSystemDirectory(data_dir, user);
+  return { directory: away, major: null, user, notice: `${notice}${kept}.` };
+}
+
+/** Makes a new cluster under another name and renames it: a kill leaves nothing half made. */
+export async function initCluster(cluster: Cluster, binaries: Binaries, password: string) {
+  const { directory, user } = cluster;
+  const parent = dirname(directory);
+  const prefix = `${basename(directory)}-new-`;
+  for (const name of await readdir(parent)) {
+    if (name.startsWith(prefix)) await rm(join(parent, name), { recursive: true, force: true });
+  }
+  // A name of its own each time: an initdb whose parent was killed cleans up after itself by name.
+  const work = join(parent, `${prefix}${randomBytes(6).toString("hex")}`);
+  const made = join(work, "cluster");
+  const password_file = join(work, "password");
+  await mkdir(work, { mode: 0o700 });
+  try {
+    await writeFile(password_file, password, { mode: 0o600 });
+    if (user) for (const path of [work, password_file]) await chown(path, user.uid, user.gid);
+    await runInitdb(binaries, user, [
+      ["-D", made, "-U", DATABASE_USER, "--auth=scram-sha-256", `--pwfile=${password_file}`],
+      ["--locale=C", "--encoding=UTF8"],
+    ]);
+    await rename(made, directory).catch((error) => {
+      throw new StartupError(
+        `There is something in ${directory} that is no database (${error.code}); move it away, ` +
+          `or set SLIPROAD_DATA_DIR to another directory.`,
+      );
+    });
+    await syncDirectory(parent);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** The server and initdb see nothing of our environment: it holds keys, and PG* would mislead. */
+export function serverEnvironment(): NodeJS.ProcessEnv {
+  const names = ["PATH", "LD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
+  const kept = names.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { ...Object.fromEntries(kept), LC_ALL: "C", TZ: "UTC" };
+}
+
+/** The password of the cluster: made up before the first start and kept. */
+export async function keepPassword(data_dir: string, cluster: Cluster): Promise<string> {
+  const path = passwordPath(data_dir);
+  const kept = await readFile(path, "utf8").catch(absentIsNull);
+  if (kept?.trim()) return kept.trim();
+  if (cluster.major !== null) {
+    throw new StartupError(
+      `The password of the database is missing from ${path}; put the file back, or move ` +
+        `${cluster.directory} away to begin with an empty database.`,
+    );
+  }
+  const password = randomBytes(24).toString("base64url");
+  const temporary = `${path}.${randomBytes(6).toString("hex")}`;
+  await writeFile(temporary, `${password}\n`, { mode: 0o600, flag: "wx", flush: true });
+  await rename(temporary, path);
+  return password;
+}
+
+async function existingCluster(directory: string, notice: string | null): Promise<Cluster> {
+  let user = await findOwner(directory);
+  if (user === null) {
+    // Copied or restored by root: the server could not open a file of it.
+    user = await findServerUser();
+    await chownTree(directory, user);
+  }
+  if (!(await canTraverse(dirname(directory), user))) {
+    throw new StartupError(
+      `The database in ${directory} belongs to user ${user.name}, who cannot reach it; let every ` +
+        `user pass through the directories above it (chmod o+x).`,
+    );
+  }
+  return { directory, major: await readMajor(directory), user, notice };
+}
+
+async function readMajor(directory: string): Promise<number | null> {
+  try {
+    const text = await readFile(join(directory, "PG_VERSION"), "utf8");
+    return Number.parseInt(text, 10);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw new StartupError(
+      `The database in ${directory} belongs to another user (${code}); start Sliproad as that ` +
+        `user, or set SLIPROAD_DATA_DIR to another directory.`,
+    );
+  }
+}
+
+function passwordPath(data_dir: string): string {
+  return join(data_dir, "postgres-password");
+}
+
+async function hasPassword(data_dir: string): Promise<boolean> {
+  return (await readFile(passwordPath(data_dir), "utf8").catch(absentIsNull)) !== null;
+}
+
+/** The data directory was deleted and made anew: its old database is kept, out of the way. */
+async function setAside(directory: string): Promise<string> {
+  const aside = `${directory}-before-${randomBytes(4).toString("hex")}`;
+  await rename(directory, aside);
+  return `; that of an earlier data directory of this name was kept as ${aside}`;
+}
+
+async function checkSystemDirectory(data_dir: string, user: ServerUser): Promise<void> {
+  try {
+    await ensureSystemDirectory();
+    if (await canTraverse(SYSTEM_DIRECTORY, user)) return;
+  } catch {
+    // Said below: the reason does not change what is to be done.
+  }
+  throw new StartupError(
+    `PostgreSQL runs as user ${user.name}, who can reach neither ${data_dir} nor ` +
+      `${SYSTEM_DIRECTORY}; set SLIPROAD_DATA_DIR to a directory that every user can pass through.`,
+  );
+}
+
+async function chownTree(directory: string, user: ServerUser): Promise<void> {
+  for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
+    await lchown(join(entry.parentPath, entry.name), user.uid, user.gid);
+  }
+  // Last, since it is the mark that all of it was done.
+  await chown(directory, user.uid, user.gid);
+}
+
+function runInitdb(binaries: Binaries, user: ServerUser | null, args: string[][]): Promise<void> {
+  const child = spawn(binaryPath(binaries, "initdb"), args.flat(), {
+    ...(user ? { uid: user.uid, gid: user.gid } : {}),
+    cwd: "/",
+    env: serverEnvironment(),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let printed = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    printed = (printed + text).slice(-10_000);
+  });
+  return new Promise((done, fail) => {
+    child.on("error", (error) => fail(initFailure(error.message)));
+    child.on("close", (code) => {
+      if (code === 0) return done();
+      const lines = printed.split("\n").filter((line) => line.trim() !== "");
+      const telling = lines.find((line) => /error|fatal/i.test(line)) ?? lines.at(-1);
+      fail(initFailure(telling ?? `initdb exited with ${code}`));
+    });
+  });
+}
+
+function initFailure(reason: string): StartupError {
+  return new StartupError(`PostgreSQL could not make its database (${reason.trim()}).`);
+}
+
+/** Without it a power failure could forget the rename, and with it a database in use. */
+async function syncDirectory(directory: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(directory, "r");
+  await handle.sync().finally(() => handle.close());
+}
+
+function absentIsNull(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  return null;
+}

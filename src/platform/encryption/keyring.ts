@@ -1,0 +1,162 @@
+import { randomBytes } from "node:crypto";
+import { AccountMap } from "../account-map.ts";
+import type { Session, Transaction } from "../db/database.ts";
+import { LruMap } from "../lru-map.ts";
+import { KEY_BYTES, keyVersionOf, open, type Place, seal } from "./cipher.ts";
+import type { MasterKey, MasterKeys } from "./master-keys.ts";
+
+/** A person whose data is encrypted with a key of their own. */
+export type Subject = { account_id: string; subject_id: string };
+
+/** Unwraps keys on demand and keeps the recently used ones in memory. */
+export type Keyring = {
+  /** The data keys of these subjects; an erased subject is absent. */
+  openSubjects(session: Session, subjects: readonly Subject[]): Promise<SubjectKeys>;
+  openAccounts(session: Session, account_ids: readonly string[]): Promise<AccountKeys>;
+  createAccount(tx: Transaction, account_id: string, now: Date): Promise<void>;
+  /** Deletes the subject's key: what it sealed can never be read again. */
+  eraseSubject(tx: Transaction, subject: Subject): void;
+};
+
+export type SubjectKeys = AccountMap<Buffer>;
+export type AccountKeys = ReadonlyMap<string, Buffer>;
+
+const ACCOUNTS_CACHED_MAX = 1_000;
+const SUBJECTS_CACHED_MAX = 50_000;
+/** Account keys have one version until one must be replaced; its number is part of every wrap. */
+const ACCOUNT_KEY_VERSION = 1;
+
+export function createKeyring(masters: MasterKeys): Keyring {
+  const accounts = new LruMap<string, Buffer>(ACCOUNTS_CACHED_MAX);
+  const subject_keys = new LruMap<string, Buffer>(SUBJECTS_CACHED_MAX);
+
+  const openAccounts = async (session: Session, account_ids: readonly string[]) => {
+    const found = new Map<string, Buffer>();
+    const missing: string[] = [];
+    for (const id of new Set(account_ids)) {
+      const cached = accounts.get(id);
+      if (cached) found.set(id, cached);
+      else missing.push(id);
+    }
+    if (missing.length === 0) return found;
+    const rows = await session.query<{ account_id: string; master_key_id: string; wrapped: Buffer }>(
+      `select account_id, master_key_id, wrapped from account_keys
+       where account_id = any($1::uuid[]) and version = $2`,
+      [missing, ACCOUNT_KEY_VERSION],
+    );
+    for (const { account_id, master_key_id, wrapped } of rows) {
+      const key = open(findMaster(masters, master_key_id).bytes, accountPlace(account_id), wrapped);
+      accounts.set(account_id, key);
+      found.set(account_id, key);
+    }
+    return found;
+  };
+
+  return {
+    openAccounts,
+    openSubjects: async (session, subjects) => {
+      const found = new AccountMap<Buffer>();
+      const missing: Subject[] = [];
+      for (const subject of subjects) {
+        const cached = subject_keys.get(cacheName(subject));
+        if (cached) found.set(subject.account_id, subject.subject_id, cached);
+        else missing.push(subject);
+      }
+      if (missing.length === 0) return found;
+      const account_ids = missing.map((subject) => subject.account_id);
+      const [rows, wrapping_keys] = await Promise.all([
+        session.query<Subject & { wrapped: Buffer }>(
+          `select account_id, subject_id, wrapped from subject_keys
+           where account_id = any($1::uuid[]) and subject_id = any($2::uuid[])`,
+          [account_ids, missing.map((subject) => subject.subject_id)],
+        ),
+        openAccounts(session, account_ids),
+      ]);
+      for (const row of rows) {
+        const key = open(wrapping_keys.get(row.account_id)!, subjectPlace(row), row.wrapped);
+        subject_keys.set(cacheName(row), key);
+        found.set(row.account_id, row.subject_id, key);
+      }
+      return found;
+    },
+    eraseSubject: (tx, { account_id, subject_id }) => {
+      subject_keys.delete(cacheName({ account_id, subject_id }));
+      tx.write("delete from subject_keys where account_id = $1 and subject_id = $2", [
+        account_id,
+        subject_id,
+      ]);
+    },
+    createAccount: async (tx, account_id, now) => {
+      // The share lock makes a rotation wait for us, or us for it: the key is wrapped by the
+      // master key that the installation names now, never by one that is about to be dropped.
+      const [row] = await tx.query<{ master_key_id: string }>(
+        "select master_key_id from installation for share",
+      );
+      const master = findMaster(masters, row!.master_key_id);
+      const wrapped = seal(
+        master.bytes,
+        ACCOUNT_KEY_VERSION,
+        accountPlace(account_id),
+        randomBytes(KEY_BYTES),
+      );
+      tx.write(
+        `insert into account_keys (account_id, version, master_key_id, wrapped, created_at)
+         values ($1, $2, $3, $4, $5)`,
+        [account_id, ACCOUNT_KEY_VERSION, master.id, wrapped, now],
+      );
+    },
+  };
+}
+
+/** Makes a key for each new subject; they exist once the transaction commits. */
+export function createSubjectKeys(
+  tx: Transaction,
+  account_keys: AccountKeys,
+  subjects: readonly (Subject & { key: Buffer })[],
+  now: Date,
+): void {
+  tx.write(
+    `insert into subject_keys (account_id, subject_id, account_key_version, wrapped, created_at)
+     select account_id, subject_id, $3, wrapped, $5
+     from unnest($1::uuid[], $2::uuid[], $4::bytea[]) as t (account_id, subject_id, wrapped)`,
+    [
+      subjects.map((subject) => subject.account_id),
+      subjects.map((subject) => subject.subject_id),
+      ACCOUNT_KEY_VERSION,
+      subjects.map((subject) => {
+        const wrapping_key = account_keys.get(subject.account_id)!;
+        return seal(wrapping_key, ACCOUNT_KEY_VERSION, subjectPlace(subject), subject.key);
+      }),
+      now,
+    ],
+  );
+}
+
+/** Wraps an account's key anew, for a rotation of the master key. */
+export function rewrapAccountKey(
+  account_id: string,
+  from: MasterKey,
+  to: MasterKey,
+  wrapped: Buffer,
+): Buffer {
+  const key = open(from.bytes, accountPlace(account_id), wrapped);
+  return seal(to.bytes, keyVersionOf(wrapped), accountPlace(account_id), key);
+}
+
+export function findMaster(masters: MasterKeys, id: string): MasterKey {
+  const key = masters.find(id);
+  if (!key) throw new Error(`master key ${id} is not configured; restart with the current keys`);
+  return key;
+}
+
+function cacheName({ account_id, subject_id }: Subject): string {
+  return `${account_id} ${subject_id}`;
+}
+
+function accountPlace(account_id: string): Place {
+  return { account_id, table: "account_keys", column: "wrapped", record_id: account_id };
+}
+
+function subjectPlace({ account_id, subject_id }: Subject): Place {
+  return { account_id, table: "subject_keys", column: "wrapped", record_id: subject_id };
+}

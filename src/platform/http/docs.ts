@@ -1,0 +1,81 @@
+import swagger from "@fastify/swagger";
+import scalar from "@scalar/fastify-api-reference";
+import type { FastifyInstance } from "fastify";
+import { ERROR_CODES, ERRORS } from "../errors.ts";
+import { VERSION } from "./server.ts";
+
+/** Must be registered before the routes that it describes. */
+export async function addOpenApi(app: FastifyInstance): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "Sliproad",
+        version: VERSION,
+        description:
+          "The on- and off-ramp between stablecoins and bank accounts. Every call carries an API " +
+          "key; every POST and PATCH may carry an Idempotency-Key.",
+        license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      },
+      // Relative: the document is the same wherever the server stands.
+      servers: [{ url: "/" }],
+      components: { securitySchemes: { api_key: { type: "http", scheme: "bearer" } } },
+    },
+    refResolver: { buildLocalReference: (json) => String(json.$id) },
+  });
+}
+
+/** The document at /openapi.json, a page to browse it at /docs, and the errors at /docs/errors. */
+export async function addDocs(app: FastifyInstance): Promise<void> {
+  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+  app.get("/docs/errors", { schema: { hide: true } }, async (_request, reply) =>
+    reply.type("text/html; charset=utf-8").send(errorsPage()),
+  );
+  // Everything that would ask a host outside or advertise a hosted service is switched off.
+  await app.register(scalar, {
+    routePrefix: "/docs",
+    configuration: {
+      url: "/openapi.json",
+      pageTitle: "Sliproad API",
+      withDefaultFonts: false,
+      telemetry: false,
+      showDeveloperTools: "never",
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      hideClientButton: true,
+    },
+  });
+}
+
+function errorsPage(): string {
+  const rows = ERROR_CODES.map((code) => {
+    const [status, advice] = ERRORS[code];
+    const id = `<a id="${code}" href="#${code}"><code>${code}</code></a>`;
+    return `<tr><td>${id}</td><td>${status}</td><td>${escapeHtml(advice)}</td></tr>`;
+  });
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Errors · Sliproad</title>
+<style>
+  body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
+  table { border-collapse: collapse; width: 100% }
+  td, th { border-bottom: 1px solid #ccc; padding: .5rem; text-align: left; vertical-align: top }
+  tr:has(:target) { background: #fff3c4 }
+</style>
+<h1>Errors</h1>
+<p>Every refusal has this body: <code>error_code</code>, <code>message</code>, <code>status</code>,
+<code>request_id</code>, <code>doc_url</code> and, where fields are at fault, <code>errors</code>.
+The <a href="/docs">API reference</a> says which route answers which.</p>
+<table>
+<tr><th>error_code</th><th>status</th><th>what to do</th></tr>
+${rows.join("\n")}
+</table>
+</html>
+`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

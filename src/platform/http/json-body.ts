@@ -1,0 +1,70 @@
+import { isUtf8 } from "node:buffer";
+import { type Problem, Refusal } from "../errors.ts";
+
+/** A parsed JSON body with what the routes need beside its value. */
+export type JsonBody = { value: unknown; bytes: number; problems: Problem[] };
+
+const DEPTH_MAX = 32;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+export function parseJsonBody(buffer: Buffer): JsonBody {
+  if (!isUtf8(buffer)) throw new Refusal("bad_request", "Send the body in UTF-8.");
+  if (depthOf(buffer) > DEPTH_MAX) {
+    throw new Refusal("bad_request", `Send JSON nested at most ${DEPTH_MAX} levels deep.`);
+  }
+  const text = buffer.toString();
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Refusal("bad_request", "The body is not well-formed JSON; check it for typing errors.");
+  }
+  // In valid UTF-8, NUL and lone surrogates can only come from an escape.
+  const problems = text.includes("\\u") ? forbiddenCharacters(value, "") : [];
+  return { value, bytes: buffer.length, problems };
+}
+
+/** How deep arrays and objects nest, so that no later walk can exhaust the stack. */
+function depthOf(buffer: Buffer): number {
+  let depth = 0;
+  let deepest = 0;
+  let in_string = false;
+  for (let at = 0; at < buffer.length; at += 1) {
+    const byte = buffer[at];
+    if (in_string) {
+      if (byte === 0x5c) at += 1;
+      else if (byte === 0x22) in_string = false;
+    } else if (byte === 0x22) in_string = true;
+    else if (byte === 0x7b || byte === 0x5b) deepest = Math.max(deepest, ++depth);
+    else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+  }
+  return deepest;
+}
+
+function forbiddenCharacters(value: unknown, field: string): Problem[] {
+  if (typeof value === "string") {
+    if (!isForbidden(value)) return [];
+    const message = "Remove NUL characters and incomplete surrogate pairs.";
+    return [{ field, code: "record_invalid", message }];
+  }
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => forbiddenCharacters(item, `${field}[${index}]`));
+  }
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([name, item]) => {
+    if (isForbidden(name)) return forbiddenCharacters(name, field);
+    return forbiddenCharacters(item, field ? `${field}.${name}` : name);
+  });
+}
+
+function isForbidden(text: string): boolean {
+  return text.includes("\0") || LONE_SURROGATE.test(text);
+}
+
+/** The same text for equal JSON values, whatever the order of their keys. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(",")}}`;
+}

@@ -1,0 +1,81 @@
+import Type, { type TProperties, type TSchema } from "typebox";
+import type { Problem } from "../errors.ts";
+import { firstIdAt, isId } from "../ids.ts";
+
+/** The query parameters that every list takes (contract §1). */
+export const LIST_PARAMETERS = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "Records on a page." }),
+  ),
+  starting_after: Type.Optional(
+    Type.String({ description: "Id of the last record of the page before." }),
+  ),
+  created_after: Type.Optional(
+    Type.String({ description: "ISO 8601: only records made after this time." }),
+  ),
+  created_before: Type.Optional(
+    Type.String({ description: "ISO 8601: only records made before this time." }),
+  ),
+};
+
+export function listQuery<Extra extends TProperties>(extra: Extra) {
+  return Type.Object({ ...LIST_PARAMETERS, ...extra }, { additionalProperties: false });
+}
+
+export function listAnswer<Key extends string, Item extends TSchema>(key: Key, item: Item) {
+  return Type.Object({
+    [key]: Type.Array(item),
+    has_more: Type.Boolean({ description: "Whether there are records after the last one." }),
+  } as Record<Key, ReturnType<typeof Type.Array<Item>>> & { has_more: ReturnType<typeof Type.Boolean> });
+}
+
+/**
+ * A page as a range of ids: ids carry their time, so time filters and the cursor become one range
+ * on the primary key, and a page costs the same wherever it lies.
+ */
+export type Page = { limit: number; below_id: string; from_id: string };
+
+export type ListQuery = {
+  limit?: number;
+  starting_after?: string;
+  created_after?: string;
+  created_before?: string;
+};
+
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+const LIMIT_DEFAULT = 25;
+const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+export function readPage(query: ListQuery): { page: Page; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const time = (field: "created_after" | "created_before"): Date | undefined => {
+    const text = query[field];
+    if (text === undefined) return undefined;
+    const date = new Date(text);
+    if (TIME.test(text) && !Number.isNaN(date.getTime())) return date;
+    const message = "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.";
+    problems.push({ field, code: "record_invalid", message });
+    return undefined;
+  };
+  const after = time("created_after");
+  const before = time("created_before");
+  const cursor = query.starting_after;
+  if (cursor !== undefined && !isId(cursor)) {
+    const message = "Send the id of the last record of the page before.";
+    problems.push({ field: "starting_after", code: "record_invalid", message });
+  }
+  // A millisecond later: "after" leaves out what was made in that very millisecond.
+  const from_id = after ? firstIdAt(new Date(after.getTime() + 1)) : FIRST_ID;
+  const upper = [before && firstIdAt(before), cursor?.toLowerCase()].filter(
+    (id) => id !== undefined,
+  );
+  const below_id = upper.sort()[0] ?? LAST_ID;
+  const limit = query.limit ?? LIMIT_DEFAULT;
+  return { page: { limit, below_id, from_id }, problems };
+}
+
+/** Stores read one row more than the page holds: it tells whether there is a next page. */
+export function cutPage<Row>(rows: Row[], page: Page): { rows: Row[]; has_more: boolean } {
+  return { rows: rows.slice(0, page.limit), has_more: rows.length > page.limit };
+}

@@ -1,0 +1,139 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import Type, { type Static, type TObject, type TSchema } from "typebox";
+import type { Answer, CommandRequest } from "../commands/executor.ts";
+import { keyedHash } from "../encryption/cipher.ts";
+import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
+import { isId } from "../ids.ts";
+import { describeRoute } from "./describe-route.ts";
+import { canonicalJson, type JsonBody } from "./json-body.ts";
+import { type Check, compileCheck } from "./validate.ts";
+
+/** Who calls: an API key of an account. */
+export type Caller = { account_id: string; api_key_id: string; key_label: string };
+
+export type RouteSpec<Query extends TObject, Body extends TObject> = {
+  method: "GET" | "POST" | "PATCH";
+  /** Path with parameters such as `:user_id`; every parameter is a record's id. */
+  path: string;
+  operation: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  query?: Query;
+  body?: Body;
+  body_example?: Static<Body>;
+  answer: TSchema;
+  /** The codes this route may answer beside those that every route may. */
+  errors: readonly ErrorCode[];
+  body_bytes_max?: number;
+  handle: (request: ApiRequest<Static<Query>, Static<Body>>) => Promise<Answer | string>;
+};
+
+export type ApiRequest<Query, Body> = {
+  caller: Caller;
+  params: Record<string, string>;
+  query: Query;
+  body: Body;
+  /** What the schemas found wrong so far; the use case adds to it and refuses all at once. */
+  problems: Problem[];
+  /** Wraps an input as the command of this request, with its Idempotency-Key. */
+  command: <Input>(input: Input) => CommandRequest<Input>;
+};
+
+const NO_QUERY = Type.Object({}, { additionalProperties: false });
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+
+/** What a room is given to add its routes with. */
+export type AddRoute = <Query extends TObject = TObject, Body extends TObject = TObject>(
+  spec: RouteSpec<Query, Body>,
+) => void;
+
+/** Registers an API route: authenticated, validated by the schemas it is documented with. */
+export function addRoute<Query extends TObject, Body extends TObject>(
+  app: FastifyInstance,
+  index_key: Buffer,
+  spec: RouteSpec<Query, Body>,
+): void {
+  const checkQuery = compileCheck(spec.query ?? NO_QUERY, "query");
+  const checkBody = spec.body ? compileCheck(spec.body, "body") : null;
+  app.route({
+    method: spec.method,
+    url: spec.path,
+    schema: describeRoute(app, spec),
+    config: { is_api: true },
+    ...(spec.body_bytes_max ? { bodyLimit: spec.body_bytes_max } : {}),
+    handler: async (request, reply) => {
+      const params = readParams(request);
+      const body = request.body as JsonBody | undefined;
+      const problems = [
+        ...checkQuery(request.query),
+        ...(checkBody ? checkJson(checkBody, body) : refuseBody(body)),
+      ];
+      const answer = await spec.handle({
+        caller: request.caller!,
+        params,
+        query: request.query as Static<Query>,
+        body: body?.value as Static<Body>,
+        problems,
+        command: (input) => ({
+          ...callerIds(request.caller!),
+          input,
+          bytes: body?.bytes ?? 0,
+          idempotency: readIdempotency(request, index_key, body),
+        }),
+      });
+      return send(reply, answer);
+    },
+  });
+}
+
+/** A record named in the path that this caller cannot see, whether or not it exists. */
+export function notFound(field: string): Problem {
+  const message = "There is no such record; check the id.";
+  return { field, code: "record_not_found", message };
+}
+
+function readParams(request: FastifyRequest): Record<string, string> {
+  const params = request.params as Record<string, string>;
+  const malformed = Object.keys(params).filter((name) => !isId(params[name]!));
+  if (malformed.length > 0) throw Refusal.of(malformed.map(notFound));
+  return Object.fromEntries(Object.entries(params).map(([name, id]) => [name, id.toLowerCase()]));
+}
+
+function checkJson(check: Check, body: JsonBody | undefined): Problem[] {
+  const found = check(body?.value ?? undefined);
+  const fields = new Set(found.map((problem) => problem.field));
+  return [...found, ...(body?.problems ?? []).filter((problem) => !fields.has(problem.field))];
+}
+
+/** A route without a body takes none, or an empty object. */
+function refuseBody(body: JsonBody | undefined): Problem[] {
+  if (body === undefined) return [];
+  return compileCheck(NO_QUERY, "body")(body.value);
+}
+
+function callerIds({ account_id, api_key_id }: Caller) {
+  return { account_id, api_key_id };
+}
+
+function readIdempotency(request: FastifyRequest, index_key: Buffer, body: JsonBody | undefined) {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return null;
+  if (typeof key !== "string" || !IDEMPOTENCY_KEY.test(key)) {
+    const message = "Send 1 to 255 printable ASCII characters.";
+    throw Refusal.of([{ field: "Idempotency-Key", code: "record_invalid", message }]);
+  }
+  const path = request.url.split("?")[0]!;
+  const content = canonicalJson(body?.value ?? null);
+  return {
+    index: keyedHash(index_key, "idempotency key", key),
+    request_hash: keyedHash(index_key, "request", request.method, path, content),
+  };
+}
+
+function send(reply: FastifyReply, answer: Answer | string): FastifyReply {
+  reply.type("application/json; charset=utf-8");
+  if (typeof answer === "string") return reply.send(answer);
+  if (answer.replayed) reply.header("Idempotent-Replayed", "true");
+  return reply.send(answer.body);
+}

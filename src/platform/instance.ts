@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import {
+  access,
+  chmod,
+  constants,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  unlink,
+} from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isRunning, ownIdentity, type ProcessIdentity } from "./process-identity.ts";
+import { StartupError } from "./startup-error.ts";
+
+/** What the running instance tells the command line about itself. */
+export type InstanceInfo = ProcessIdentity & {
+  database_url?: string;
+  public_url?: string;
+  [fact: string]: unknown;
+};
+
+export type DataDirClaim = {
+  write(info: Record<string, unknown>): Promise<void>;
+  release(): Promise<void>;
+};
+
+const CLAIM_PREFIX = "instance.claim-";
+const CLAIM_ATTEMPTS_MAX = 100;
+
+/**
+ * Makes this process the one owner of the data directory, or refuses with a sentence.
+ *
+ * A starter first lays down a claim file and only then looks for the claims of others; of two that
+ * start at once at least one therefore sees the other, steps back and tries again a little later.
+ * The owner is written to instance.json before its claim file goes. Nobody ever removes the mark of
+ * a process that runs: files carry the identity of their process, which never comes back.
+ */
+export async function claimDataDir(data_dir: string): Promise<DataDirClaim> {
+  const directory = await ensureDataDir(data_dir);
+  const identity = await ownIdentity();
+  for (let attempt = 1; attempt <= CLAIM_ATTEMPTS_MAX; attempt++) {
+    const claimed = await tryClaim(directory, identity).catch((error) => {
+      throw unusable(directory, error);
+    });
+    if (claimed) return claimOf(directory, identity);
+    await sleep(10 + Math.random() * 90);
+  }
+  throw new StartupError(
+    `Another Sliproad is starting on the data directory ${directory}; stop it first, or set ` +
+      `SLIPROAD_DATA_DIR to another directory.`,
+  );
+}
+
+/** The running owner of the data directory, null when there is none. */
+export async function readInstance(data_dir: string): Promise<InstanceInfo | null> {
+  const directory = resolve(data_dir);
+  const info = await readInfo(directory).catch((error) => {
+    throw unusable(directory, error);
+  });
+  return info !== null && (await isRunning(info)) ? info : null;
+}
+
+/** Creates the data directory if need be and answers its real path. */
+export async function ensureDataDir(data_dir: string): Promise<string> {
+  const directory = resolve(data_dir);
+  try {
+    // As root PostgreSQL runs as another user, who has to pass through, but not to list.
+    const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
+    const first_made = await mkdir(directory, { recursive: true, mode });
+    if (first_made !== undefined) await chmodBetween(first_made, directory, mode);
+    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    return await realpath(directory);
+  } catch (error) {
+    throw unusable(directory, error);
+  }
+}
+
+/** mkdir's mode is cut by the umask: say it again for each directory that was made. */
+async function chmodBetween(first: string, last: string, mode: number): Promise<void> {
+  for (let at = last; at.length >= first.length; at = dirname(at)) await chmod(at, mode);
+}
+
+async function tryClaim(directory: string, identity: ProcessIdentity): Promise<boolean> {
+  const name = `${CLAIM_PREFIX}${identity.pid}-${identity.started ?? "unknown"}`;
+  const path = join(directory, name);
+  const file = await open(path, "wx", 0o600).catch((error) => {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return null;
+    throw error;
+  });
+  if (file === null) return false;
+  await file.close();
+  try {
+    if (await othersClaim(directory, name)) return false;
+    const owner = await readInfo(directory);
+    if (owner !== null && (await isRunning(owner))) throw ownedBy(directory, owner);
+    await writeInfo(directory, identity);
+    return true;
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function othersClaim(directory: string, own_name: string): Promise<boolean> {
+  for (const name of await readdir(directory)) {
+    if (!name.startsWith(CLAIM_PREFIX) || name === own_name) continue;
+    const [pid, ...started] = name.slice(CLAIM_PREFIX.length).split("-");
+    const text = started.join("-");
+    const other = { pid: Number(pid), started: text === "unknown" ? null : text };
+    if (await isRunning(other)) return true;
+    await rm(join(directory, name), { force: true });
+  }
+  return false;
+}
+
+function claimOf(directory: string, identity: ProcessIdentity): DataDirClaim {
+  let released = false;
+  return {
+    async write(info) {
+      if (released) throw new Error("the data directory was released");
+      await writeInfo(directory, { ...info, ...identity });
+    },
+    async release() {
+      if (released) return;
+      released = true;
+      // As long as this process lives nobody else has written here: the file is ours to remove.
+      await unlink(join(directory, "instance.json")).catch(ignoreAbsent);
+    },
+  };
+}
+
+async function readInfo(directory: string): Promise<InstanceInfo | null> {
+  const text = await readFile(join(directory, "instance.json"), "utf8").catch(ignoreAbsent);
+  if (text === undefined) return null;
+  try {
+    const info = JSON.parse(text) as InstanceInfo;
+    return typeof info?.pid === "number" ? { ...info, started: info.started ?? null } : null;
+  } catch {
+    // We only ever rename whole files into place; what cannot be read was not written by us.
+    return null;
+  }
+}
+
+async function writeInfo(directory: string, info: InstanceInfo): Promise<void> {
+  const temporary = join(directory, `instance.json.${randomBytes(6).toString("hex")}`);
+  try {
+    const file = await open(temporary, "wx", 0o600);
+    await file.writeFile(`${JSON.stringify(info, null, 2)}\n`).finally(() => file.close());
+    await rename(temporary, join(directory, "instance.json"));
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+function ownedBy(directory: string, owner: ProcessIdentity): StartupError {
+  return new StartupError(
+    `Sliproad is already running on the data directory ${directory} (process ${owner.pid}); ` +
+      `stop it first, or set SLIPROAD_DATA_DIR to another directory.`,
+  );
+}
+
+function unusable(directory: string, error: unknown): Error {
+  if (error instanceof StartupError) return error;
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === undefined) return error as Error;
+  const why = ["EACCES", "EPERM", "EROFS"].includes(code) ? "not writable" : `not usable (${code})`;
+  return new StartupError(
+    `The data directory ${directory} is ${why}; set SLIPROAD_DATA_DIR to a directory that is.`,
+  );
+}
+
+function ignoreAbsent(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+}

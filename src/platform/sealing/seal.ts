@@ -1,0 +1,141 @@
+import { createHash, createPrivateKey, type KeyObject, sign } from "node:crypto";
+import type { Database, Transaction } from "../db/database.ts";
+
+/**
+ * Append-only logs are sealed in blocks: each block lists its entries with their digests and is
+ * hashed together with the block before, one chain per account and log. Place in the chain, not
+ * time, is the order. Heads are signed with a key that is not in the database.
+ */
+export type LogEntry = { account_id: string; id: string; digest: Buffer };
+
+export type Block = {
+  account_id: string;
+  log: string;
+  number: bigint;
+  entry_ids: string[];
+  digests: Buffer[];
+  previous_hash: Buffer;
+  hash: Buffer;
+  signature: Buffer;
+};
+
+const ENTRIES_PER_BLOCK_MAX = 1_000;
+const NO_BLOCK = Buffer.alloc(32);
+// PKCS #8 head of an Ed25519 private key; the 32 bytes of the key follow.
+const ED25519_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
+
+export function signingKey(seed: Buffer): KeyObject {
+  const key = Buffer.concat([ED25519_HEAD, seed]);
+  return createPrivateKey({ key, format: "der", type: "pkcs8" });
+}
+
+/** A digest of the fields that must never change, in an order that must never change either. */
+export function digestOf(...fields: (string | number | bigint | null)[]): Buffer {
+  const text = JSON.stringify(
+    fields.map((field) => (typeof field === "bigint" ? String(field) : field)),
+  );
+  return createHash("sha256").update(text).digest();
+}
+
+/** Notes new entries as unsealed, in the transaction that writes them. */
+export function noteUnsealed(
+  tx: Transaction,
+  log: string,
+  entries: readonly LogEntry[],
+  now: Date,
+): void {
+  tx.write(
+    `insert into seal_pending (account_id, log, entry_id, digest, noted_at)
+     select account_id, $2, entry_id, digest, $5
+     from unnest($1::uuid[], $3::uuid[], $4::bytea[]) as t (account_id, entry_id, digest)`,
+    [
+      entries.map((entry) => entry.account_id),
+      log,
+      entries.map((entry) => entry.id),
+      entries.map((entry) => entry.digest),
+      now,
+    ],
+  );
+}
+
+/** Seals everything it sees; returns the new heads, to be logged outside the database. */
+export async function sealAll(database: Database, key: KeyObject, now: Date): Promise<Block[]> {
+  const chains = await database.query<{ account_id: string; log: string }>(
+    "select distinct account_id, log from seal_pending order by account_id, log",
+  );
+  const heads: Block[] = [];
+  for (const { account_id, log } of chains) {
+    const head = await sealChain(database, key, account_id, log, now);
+    if (head) heads.push(head);
+  }
+  return heads;
+}
+
+function sealChain(
+  database: Database,
+  key: KeyObject,
+  account_id: string,
+  log: string,
+  now: Date,
+): Promise<Block | undefined> {
+  return database.transaction(async (tx) => {
+    // One sealer per chain at a time; the lock goes with the transaction.
+    await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+      `seal ${account_id} ${log}`,
+    ]);
+    const entries = await tx.query<{ entry_id: string; digest: Buffer }>(
+      `delete from seal_pending where account_id = $1 and log = $2 and entry_id in (
+         select entry_id from seal_pending where account_id = $1 and log = $2
+         order by entry_id limit $3)
+       returning entry_id, digest`,
+      [account_id, log, ENTRIES_PER_BLOCK_MAX],
+    );
+    if (entries.length === 0) return undefined;
+    const [last] = await tx.query<{ number: bigint; hash: Buffer }>(
+      `select number, hash from seal_blocks where account_id = $1 and log = $2
+       order by number desc limit 1`,
+      [account_id, log],
+    );
+    const content = {
+      account_id,
+      log,
+      number: (last?.number ?? 0n) + 1n,
+      entry_ids: entries.map((entry) => entry.entry_id),
+      digests: entries.map((entry) => entry.digest),
+      previous_hash: last?.hash ?? NO_BLOCK,
+    };
+    const hash = hashBlock(content);
+    const block = { ...content, hash, signature: sign(null, hash, key) };
+    insertBlock(tx, block, now);
+    return block;
+  });
+}
+
+export function hashBlock(block: Omit<Block, "hash" | "signature">): Buffer {
+  const hash = createHash("sha256");
+  hash.update(block.previous_hash);
+  hash.update(JSON.stringify([block.account_id, block.log, String(block.number)]));
+  block.entry_ids.forEach((id, at) => {
+    hash.update(id).update(block.digests[at]!);
+  });
+  return hash.digest();
+}
+
+function insertBlock(tx: Transaction, block: Block, now: Date): void {
+  tx.write(
+    `insert into seal_blocks (account_id, log, number, entry_ids, digests, previous_hash, hash,
+       signature, sealed_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      block.account_id,
+      block.log,
+      block.number,
+      block.entry_ids,
+      block.digests,
+      block.previous_hash,
+      block.hash,
+      block.signature,
+      now,
+    ],
+  );
+}

@@ -1,0 +1,20 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../config/config.ts";
+import { StartupError } from "../startup-error.ts";
+
+const SEED_BYTES = 32;
+const FILE_NAME = "signing.key";
+
+/** The key that signs block heads: from the setting, or in sandbox from the data directory. */
+export function signingSeed(config: Config): Buffer {
+  if (config.signing_key) return config.signing_key;
+  const file = join(config.data_dir, FILE_NAME);
+  if (!existsSync(file)) {
+    writeFileSync(file, randomBytes(SEED_BYTES).toString("base64"), { mode: 0o600, flush: true });
+  }
+  const seed = Buffer.from(readFileSync(file, "utf8"), "base64");
+  if (seed.length !== SEED_BYTES) throw new StartupError(`${file} must hold 32 bytes in base64.`);
+  return seed;
+}

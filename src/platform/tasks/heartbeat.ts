@@ -1,0 +1,32 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { Database } from "../db/database.ts";
+import type { Outage } from "./outage.ts";
+import { realTime } from "./real-time.ts";
+import { deleteBeat, updateBeat } from "./store.ts";
+
+const FORGET_SILENT_MS = 60 * 60 * 1000;
+
+/**
+ * Shows that a worker is alive, on a timer of its own: whatever its handlers are doing. Returns
+ * how to stop it, which takes the row away.
+ */
+export function startHeartbeat(
+  { database, clock, outage }: { database: Database; clock: Clock; outage: Outage },
+  beat_ms: number,
+): () => Promise<void> {
+  const worker_id = randomUUID();
+  let last: Promise<void>;
+  const beat = () => {
+    const real_now = realTime(clock);
+    const forget_before = new Date(real_now.getTime() - FORGET_SILENT_MS);
+    last = updateBeat(database, worker_id, { real_now, forget_before }).catch(outage.failed);
+  };
+  beat();
+  const timer = setInterval(beat, beat_ms);
+  return async () => {
+    clearInterval(timer);
+    await last;
+    await deleteBeat(database, worker_id).catch(outage.failed);
+  };
+}

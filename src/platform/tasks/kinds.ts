@@ -1,0 +1,11 @@
+/**
+ * The kinds that occur in the table, as the head of a statement. PostgreSQL has no skip scan for
+ * `distinct`; this steps from kind to kind through the index `tasks_due`.
+ */
+export const KINDS = `
+  with recursive steps as (
+    (select kind from tasks order by kind limit 1)
+    union all
+    select (select t.kind from tasks t where t.kind > steps.kind order by t.kind limit 1)
+    from steps where steps.kind is not null
+  ), kinds as (select kind from steps where kind is not null)`;

@@ -1,0 +1,51 @@
+import { isDatabaseError } from "../db/database.ts";
+import type { TaskLog } from "./task-log.ts";
+
+const BACKOFF_MAX_MS = 5_000;
+
+/** Follows the database through an outage, so that it is logged once and not at every try. */
+export type Outage = {
+  failed(error: unknown): void;
+  /**
+   * Ends a round of tries and says how long to wait before the next: longer the more rounds in a
+   * row had a failure, 0 after one that had none.
+   */
+  backoffMs(): number;
+};
+
+export function createOutage(log: TaskLog, first_backoff_ms: number): Outage {
+  let failed_in_round = false;
+  let failed_rounds = 0;
+  let is_logged = false;
+  return {
+    failed: (error) => {
+      failed_in_round = true;
+      if (is_logged) return;
+      is_logged = true;
+      const message = isDatabaseError(error)
+        ? "the database refuses the worker's statements; it keeps trying"
+        : "the worker cannot reach the database; it keeps trying";
+      log.error({ error: describeError(error) }, message);
+    },
+    backoffMs: () => {
+      failed_rounds = failed_in_round ? failed_rounds + 1 : 0;
+      failed_in_round = false;
+      if (failed_rounds > 0) {
+        return Math.min(first_backoff_ms * 2 ** (failed_rounds - 1), BACKOFF_MAX_MS);
+      }
+      if (is_logged) log.info({}, "the worker works with the database again");
+      is_logged = false;
+      return 0;
+    },
+  };
+}
+
+const ERROR_CHARACTERS_MAX = 500;
+
+/** Class and message only: further fields of an error may hold the data it tripped over. */
+export function describeError(error: unknown): string {
+  const text =
+    error instanceof Error ? `${error.constructor.name}: ${error.message}` : "not an Error";
+  // A null character cannot be stored in a text column.
+  return text.replaceAll("\0", "").slice(0, ERROR_CHARACTERS_MAX);
+}

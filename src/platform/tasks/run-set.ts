@@ -1,0 +1,99 @@
+import type { Clock } from "../clock.ts";
+import type { Database } from "../db/database.ts";
+import { describeError, type Outage } from "./outage.ts";
+import { realTime } from "./real-time.ts";
+import { type Claim, updateFailed, updateLeases } from "./store.ts";
+import type { TaskLog } from "./task-log.ts";
+import { createTaskSet, type TaskSet } from "./task-set.ts";
+import type { Task } from "./tasks.ts";
+
+export type TaskHandler = {
+  kind: string;
+  /** How many tasks it takes at once. */
+  set_max: number;
+  /** How many sets of fresh tasks may be at work at a time in one process. */
+  sets_at_once?: number;
+  /**
+   * Ends every task of the set, or throws; a throw fails those not ended. Must itself limit how
+   * long it waits for anything: the lease is renewed for as long as it runs.
+   */
+  handle: (set: TaskSet) => Promise<void>;
+};
+
+export type RunDependencies = {
+  database: Database;
+  clock: Clock;
+  log: TaskLog;
+  outage: Outage;
+  lease_ms: number;
+};
+
+const BACKOFF_FIRST_MS = 1_000;
+const BACKOFF_MAX_MS = 5 * 60 * 1000;
+
+/** Runs a handler on claimed tasks, keeps their lease alive meanwhile, records a failure. */
+export async function runSet(
+  deps: RunDependencies,
+  handler: TaskHandler,
+  claim: Claim,
+): Promise<void> {
+  const { set, unended } = createTaskSet(claim);
+  const renewal = startRenewal(deps, claim);
+  try {
+    await handler.handle(set);
+    const left = unended();
+    if (left.length > 0) await fail(deps, claim, left, new Error("the handler left it unended"));
+  } catch (error) {
+    // All of them: the lease tells those that were ended from those that were not, whatever the
+    // handler believes about its commit.
+    await fail(deps, claim, claim.tasks, error);
+  } finally {
+    clearInterval(renewal);
+  }
+}
+
+function startRenewal(deps: RunDependencies, claim: Claim): NodeJS.Timeout {
+  const { database, clock, outage, lease_ms } = deps;
+  let renewing = false;
+  const renew = async () => {
+    if (renewing) return;
+    renewing = true;
+    const leased_until = new Date(realTime(clock).getTime() + lease_ms);
+    await updateLeases(database, claim.lease_id, claim.tasks, leased_until).catch(outage.failed);
+    renewing = false;
+  };
+  return setInterval(() => void renew(), lease_ms / 3);
+}
+
+async function fail(
+  deps: RunDependencies,
+  claim: Claim,
+  tasks: readonly Task[],
+  error: unknown,
+): Promise<void> {
+  const { database, clock, log, outage } = deps;
+  const now_ms = clock.now().getTime();
+  const later = tasks.map((task) => ({
+    task,
+    due_at: new Date(now_ms + backoffMs(task.attempts + 1)),
+  }));
+  const last_error = describeError(error);
+  try {
+    const ids = await updateFailed(database, claim.lease_id, later, last_error);
+    if (ids.length === 0) return;
+    const { kind, attempts } = tasks[0]!;
+    // The stack begins with the message and adds places in the code, no data.
+    const stack = error instanceof Error ? error.stack : undefined;
+    log.warn(
+      { kind, tasks: ids.length, attempts: attempts + 1, task_id: ids[0], last_error, stack },
+      "tasks failed and will be tried again one by one",
+    );
+  } catch (unrecorded) {
+    // The database is away: the lease runs out and the tasks are claimed again.
+    outage.failed(unrecorded);
+  }
+}
+
+function backoffMs(attempts: number): number {
+  return Math.min(BACKOFF_FIRST_MS * 2 ** (attempts - 1), BACKOFF_MAX_MS);
+}

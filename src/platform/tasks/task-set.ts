@@ -1,0 +1,81 @@
+import type { Transaction } from "../db/database.ts";
+import { type Claim, deleteTasks, lockTasks, updatePostponed } from "./store.ts";
+import type { Task } from "./tasks.ts";
+
+/**
+ * Due tasks of one kind, handed over together. Work ends in a transaction that locks the tasks,
+ * writes what the work means and finishes, postpones or repeats them:
+ *
+ *     await database.transaction(async (tx) => {
+ *       const tasks = await set.lock(tx);
+ *       …write for `tasks`, and only for them…
+ *       set.finish(tx, tasks);
+ *     });
+ */
+export type TaskSet = {
+  /** In order of their due time. */
+  tasks: readonly Task[];
+  now: Date;
+  /**
+   * The tasks (all, or the given ones) that are still this worker's, locked in key order. Left
+   * out is what was ended before and what another worker has taken over: not ours to do any more.
+   */
+  lock(tx: Transaction, tasks?: readonly Task[]): Promise<Task[]>;
+  /** The work is done; the tasks are gone with the commit. */
+  finish(tx: Transaction, tasks: readonly Task[]): void;
+  /** Not yet: the tasks wait, and what they failed before stays counted. */
+  postpone(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
+  /** Recurring work succeeded: it comes again, and earlier failures are forgotten. */
+  repeat(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
+};
+
+export type DueAt = Date | ((task: Task) => Date);
+
+export function createTaskSet(claim: Claim): { set: TaskSet; unended(): Task[] } {
+  const { lease_id } = claim;
+  const unended = new Map(claim.tasks.map((task) => [keyOf(task), task]));
+  const locked = new WeakMap<Transaction, Set<Task>>();
+
+  const end = (tx: Transaction, tasks: readonly Task[]): void => {
+    // Without the lock another worker could be at the same task: its row would stay untouched
+    // while this transaction's other writes happen a second time.
+    if (!tasks.every((task) => locked.get(tx)?.has(task))) {
+      throw new Error("a task can only be ended in a transaction that locked it");
+    }
+    for (const task of tasks) unended.delete(keyOf(task));
+  };
+  const later = (tx: Transaction, tasks: readonly Task[], due_at: DueAt, succeeded: boolean) => {
+    end(tx, tasks);
+    if (tasks.length === 0) return;
+    const dueAt = typeof due_at === "function" ? due_at : () => due_at;
+    const moved = tasks.map((task) => ({ task, due_at: dueAt(task) }));
+    updatePostponed(tx, lease_id, moved, succeeded);
+  };
+
+  const set: TaskSet = {
+    tasks: claim.tasks,
+    now: claim.now,
+    lock: async (tx, tasks = claim.tasks) => {
+      if (tasks.length === 0) return [];
+      const rows = await lockTasks(tx, claim, tasks);
+      const wanted = new Map(tasks.map((task) => [keyOf(task), task]));
+      const ours = rows.map((row) => wanted.get(keyOf(row))!);
+      locked.set(tx, new Set([...(locked.get(tx) ?? []), ...ours]));
+      for (const task of tasks) unended.delete(keyOf(task));
+      // Also those that were ended by a transaction that did not come to its commit.
+      for (const task of ours) unended.set(keyOf(task), task);
+      return ours;
+    },
+    finish: (tx, tasks) => {
+      end(tx, tasks);
+      if (tasks.length > 0) deleteTasks(tx, lease_id, tasks);
+    },
+    postpone: (tx, tasks, due_at) => later(tx, tasks, due_at, false),
+    repeat: (tx, tasks, due_at) => later(tx, tasks, due_at, true),
+  };
+  return { set, unended: () => [...unended.values()] };
+}
+
+function keyOf(task: { account_id: string; id: string }): string {
+  return `${task.account_id}/${task.id}`;
+}

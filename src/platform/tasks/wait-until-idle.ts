@@ -1,0 +1,47 @@
+import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../clock.ts";
+import type { Session } from "../db/database.ts";
+import { KINDS } from "./kinds.ts";
+import { realTime } from "./real-time.ts";
+
+export type IdleDependencies = {
+  database: Session;
+  clock: Clock;
+  /** Wakes the worker of this process, if it has one. */
+  poke?: () => void;
+};
+
+const ASK_FIRST_MS = 2;
+const ASK_MAX_MS = 50;
+// A worker whose clock is a little ahead of ours may be at a task that is not yet due for us.
+const AHEAD_MAX_MS = 5_000;
+
+/**
+ * Waits until no task is due at the clock's time and none is at work. It looks at the table, so it
+ * covers the workers of all processes. False when that was not so within `deadline_ms`.
+ */
+export async function waitUntilIdle(deps: IdleDependencies, deadline_ms: number): Promise<boolean> {
+  const end_ms = performance.now() + deadline_ms;
+  for (let ask_ms = ASK_FIRST_MS; ; ask_ms = Math.min(ask_ms * 2, ASK_MAX_MS)) {
+    if (await isIdle(deps)) return true;
+    const left_ms = end_ms - performance.now();
+    if (left_ms <= 0) return false;
+    deps.poke?.();
+    await sleep(Math.min(ask_ms, left_ms));
+  }
+}
+
+async function isIdle({ database, clock }: IdleDependencies): Promise<boolean> {
+  const now = clock.now();
+  const rows = await database.query(
+    `${KINDS}
+     select 1 from kinds where (
+       select t.id from tasks t
+       where t.kind = kinds.kind and t.due_at <= $2 and (t.due_at <= $1 or t.leased_until >= $3)
+       order by t.due_at limit 1
+     ) is not null limit 1`,
+    [now, new Date(now.getTime() + AHEAD_MAX_MS), realTime(clock)],
+  );
+  return rows.length === 0;
+}

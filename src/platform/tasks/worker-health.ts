@@ -1,0 +1,63 @@
+import type { Session } from "../db/database.ts";
+import { KINDS } from "./kinds.ts";
+
+export type WorkerHealth = {
+  /** Some worker has given a sign of life lately. */
+  beating: boolean;
+  /** How long the oldest due task has been waiting or at work. */
+  overdue_ms: number;
+  oldest_due_at: Date | null;
+  failing: { kind: string; attempts: number; tasks: number }[];
+  /** A sentence for each thing that is wrong; empty when all is well. */
+  problems: string[];
+};
+
+export const BEAT_MAX_MS = 30_000;
+export const OVERDUE_MAX_MS = 5 * 60 * 1000;
+export const FAILURES_MAX = 10;
+
+export async function workerHealth(
+  session: Session,
+  time: { now: Date; real_now: Date },
+): Promise<WorkerHealth> {
+  const [beat] = await session.query<{ beat_at: Date | null }>(
+    "select max(beat_at) as beat_at from worker_beats",
+  );
+  const [oldest] = await listOldestDue(session, time.now);
+  const failing = await listFailing(session);
+  const silent_ms = beat!.beat_at ? time.real_now.getTime() - beat!.beat_at.getTime() : Infinity;
+  const beating = silent_ms <= BEAT_MAX_MS;
+  const overdue_ms = oldest ? time.now.getTime() - oldest.due_at.getTime() : 0;
+  const problems: string[] = [];
+  if (!beating) problems.push("No worker is running.");
+  if (oldest && overdue_ms > OVERDUE_MAX_MS) {
+    const minutes = Math.floor(overdue_ms / 60_000);
+    problems.push(`A task "${oldest.kind}" has been due for ${minutes} minutes.`);
+  }
+  for (const { kind, attempts, tasks } of failing) {
+    const subject = tasks === 1 ? "A task" : `${tasks} tasks`;
+    problems.push(`${subject} "${kind}" failed up to ${attempts} times in a row.`);
+  }
+  return { beating, overdue_ms, oldest_due_at: oldest?.due_at ?? null, failing, problems };
+}
+
+/** One row, the oldest of all kinds; also what is at work counts, since a handler may hang. */
+async function listOldestDue(session: Session, now: Date) {
+  return session.query<{ kind: string; due_at: Date }>(
+    `${KINDS}
+     select kinds.kind, first.due_at from kinds
+     cross join lateral (
+       select t.due_at from tasks t where t.kind = kinds.kind and t.due_at <= $1
+       order by t.due_at limit 1
+     ) as first
+     order by first.due_at limit 1`,
+    [now],
+  );
+}
+
+async function listFailing(session: Session) {
+  return session.query<{ kind: string; attempts: number; tasks: number }>(
+    `select kind, max(attempts) as attempts, count(*)::integer as tasks
+     from tasks where attempts > ${FAILURES_MAX} group by kind order by kind`,
+  );
+}

@@ -1,0 +1,96 @@
+import { performance } from "node:perf_hooks";
+import type { Clock } from "../clock.ts";
+import type { Database } from "../db/database.ts";
+import { startHeartbeat } from "./heartbeat.ts";
+import { createOutage } from "./outage.ts";
+import { createPause } from "./pause.ts";
+import { createPump } from "./pump.ts";
+import { realTime } from "./real-time.ts";
+import type { TaskHandler } from "./run-set.ts";
+import { listDueKinds } from "./store.ts";
+import type { TaskLog } from "./task-log.ts";
+import { waitUntilIdle } from "./wait-until-idle.ts";
+
+export type WorkerOptions = {
+  database: Database;
+  clock: Clock;
+  handlers: readonly TaskHandler[];
+  log: TaskLog;
+  poll_ms?: number;
+  lease_ms?: number;
+  beat_ms?: number;
+  /** Sets at work at a time, of all kinds together. */
+  sets_max?: number;
+};
+
+export type Worker = {
+  start(): void;
+  /** Claims nothing more, lets running handlers end, gives back what was claimed meanwhile. */
+  stop(): Promise<void>;
+  /** Looks for due work at once; the API calls it after a commit in the same process. */
+  poke(): void;
+  /**
+   * True when no task of the installation is due or at work, in any process; false when that was
+   * not so within `deadline_ms`. To move the clock and have the work run in order: `advanceClock`.
+   */
+  runUntilIdle(deadline_ms: number): Promise<boolean>;
+};
+
+// How soon a worker of another process follows when the sandbox clock is moved.
+const CLOCK_REFRESH_MS = 1_000;
+// Pokes come with every commit; under load one look serves several.
+const LOOK_GAP_MS = 5;
+
+/**
+ * Claims due tasks and hands them to their handlers as sets. Every kind has lanes of its own and
+ * they take turns, so that a flood in one kind leaves the others their share.
+ */
+export function createWorker(options: WorkerOptions): Worker {
+  const { database, clock, handlers, log } = options;
+  const { poll_ms = 100, lease_ms = 30_000, beat_ms = 5_000, sets_max = 16 } = options;
+  const outage = createOutage(log, poll_ms);
+  const pump = createPump({ database, clock, log, outage, lease_ms }, handlers, sets_max);
+  const kinds = handlers.map((handler) => handler.kind);
+  const pause = createPause();
+  let state: "new" | "running" | "stopped" = "new";
+  let looking: Promise<void>;
+  let stopHeartbeat: () => Promise<void>;
+
+  async function look(): Promise<void> {
+    let refreshed_ms = performance.now();
+    while (state === "running") {
+      try {
+        if (performance.now() - refreshed_ms >= CLOCK_REFRESH_MS) {
+          await clock.refresh();
+          refreshed_ms = performance.now();
+        }
+        const query = { kinds, now: clock.now(), real_now: realTime(clock) };
+        pump.offer(await listDueKinds(database, query));
+      } catch (error) {
+        outage.failed(error);
+      }
+      const backoff_ms = outage.backoffMs();
+      if (backoff_ms > 0) await pause.atLeast(backoff_ms);
+      else await pause.between(LOOK_GAP_MS, poll_ms);
+    }
+  }
+
+  return {
+    start: () => {
+      if (state !== "new") throw new Error("a worker is started once");
+      state = "running";
+      stopHeartbeat = startHeartbeat({ database, clock, outage }, beat_ms);
+      looking = look();
+    },
+    stop: async () => {
+      if (state !== "running") return;
+      state = "stopped";
+      pause.end();
+      await Promise.all([looking, pump.close()]);
+      await stopHeartbeat();
+    },
+    poke: pause.poke,
+    runUntilIdle: (deadline_ms) =>
+      waitUntilIdle({ database, clock, poke: pause.poke }, deadline_ms),
+  };
+}

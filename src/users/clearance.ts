@@ -1,0 +1,27 @@
+import type { Problem } from "../platform/errors.ts";
+import type { Kyc } from "./model.ts";
+
+/** When a user must have passed KYC (contract §4). */
+export type KycEnforcement = "execution" | "payment_detail" | "off";
+
+/**
+ * What keeps this user from being paid out over a rail. Swift in eur needs the clearance for eur,
+ * in any other currency that for usd.
+ */
+export function clearanceProblems(
+  kyc: Kyc,
+  currency: string | null,
+  rail: string | null,
+  field: string,
+): Problem[] {
+  if (kyc.general.status !== "approved") {
+    const message = "The user must pass identity verification first; create a KYC session.";
+    return [{ field, code: "not_yet_passed_kyc_kyb", message }];
+  }
+  const swift_status = currency === "eur" ? kyc.eur.swift_status : kyc.usd.swift_status;
+  if (rail === "swift" && swift_status !== "approved") {
+    const message = "The user is not cleared for swift in this currency; use another rail.";
+    return [{ field, code: "not_approved_for_payout_rail", message }];
+  }
+  return [];
+}

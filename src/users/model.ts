@@ -1,0 +1,166 @@
+import { type Catalogue, isBlockedCountry } from "../catalogue/catalogue.ts";
+import {
+  checkCountry,
+  checkPastDate,
+  checkWord,
+  type Draft,
+  FIRST_BIRTH_DATE,
+  FIRST_FOUNDING_DATE,
+  isGiven,
+  readDraft,
+  readMetadata,
+  report,
+  requireField,
+} from "../catalogue/draft.ts";
+import type { Metadata } from "../catalogue/metadata.ts";
+import { BENEFICIARY_TYPES, type BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
+import { lowerAscii, upperAscii } from "../catalogue/text.ts";
+import type { Problem } from "../platform/errors.ts";
+
+export const KYC_STATUSES = [
+  "not_started",
+  "initiated",
+  "pending_assessment",
+  "prechecks_completed",
+  "application_queued",
+  "approved",
+  "awaiting_manual_review",
+  "retry_required",
+  "retry_denied",
+  "failed",
+  "suspended",
+] as const;
+export type KycStatus = (typeof KYC_STATUSES)[number];
+
+/** Every text field of a user and the most characters it may have; null: judged by its form. */
+const LIMITS = {
+  beneficiary_type: null,
+  email: 254,
+  first_name: 100,
+  last_name: 100,
+  company_name: 140,
+  date_of_birth: null,
+  address_line1: 140,
+  address_line2: 140,
+  city: 100,
+  state: 100,
+  postcode: 20,
+  country: null,
+  nationality: null,
+  phone: 40,
+  ssn: 50,
+  source_of_funds: 500,
+  business_activity: 500,
+} as const;
+
+export type UserFieldName = keyof typeof LIMITS;
+export const USER_FIELD_NAMES = Object.keys(LIMITS) as UserFieldName[];
+
+/** What is known of a person or company. Dates as `YYYY-MM-DD`; absent fields are null. */
+export type Identity = Record<Exclude<UserFieldName, "beneficiary_type">, string | null> & {
+  metadata: Metadata;
+};
+
+export type UserFields = { beneficiary_type: BeneficiaryType; identity: Identity };
+
+/** The KYC status map, kept as columns of the user's row. */
+export type Kyc = {
+  general: { status: KycStatus; moderation_comment: string | null };
+  usd: { status: KycStatus; swift_status: KycStatus };
+  eur: { status: KycStatus; swift_status: KycStatus };
+};
+
+export type User = UserFields & {
+  account_id: string;
+  id: string;
+  kyc: Kyc;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const KYC_NOT_STARTED: Kyc = {
+  general: { status: "not_started", moderation_comment: null },
+  usd: { status: "not_started", swift_status: "not_started" },
+  eur: { status: "not_started", swift_status: "not_started" },
+};
+
+/** Once a person is approved, who they are can no longer be changed through the API. */
+export function isIdentityEditable(user: User): boolean {
+  return !["approved", "suspended"].includes(user.kyc.general.status);
+}
+
+// One @, no spaces, a dot in the domain: more only the mail server can tell.
+const EMAIL = /^[^\s@"<>(),;:\\]+@[^\s@"<>(),;:\\]+\.[^\s@"<>(),;:\\.]{2,}$/;
+const PHONE = /^\+[1-9]\d{6,14}$/;
+
+/**
+ * Everything that is wrong with a new user, at once, and its fields in the form in which they are
+ * kept. With a problem the faulty fields are null.
+ */
+export function checkUser(
+  catalogue: Catalogue,
+  input: unknown,
+  today: string,
+  already: readonly Problem[],
+): { problems: Problem[]; fields: UserFields } {
+  const draft = readDraft("user", LIMITS, input, already);
+  checkForms(draft, catalogue, today);
+  requireField(draft, "beneficiary_type", "Send beneficiary_type: individual or business.");
+  requireField(draft, "email", "Send email: the address of the person or company.");
+  const type = draft.values.beneficiary_type as BeneficiaryType | null;
+  if (type === "individual") {
+    requireField(draft, "first_name", "Send first_name, as on the identity document.");
+    requireField(draft, "last_name", "Send last_name, as on the identity document.");
+  }
+  if (type === "business") requireField(draft, "company_name", "Send company_name: the legal name.");
+  const metadata = readMetadata(draft) ?? {};
+  const { beneficiary_type: _, ...identity } = draft.values;
+  return {
+    problems: draft.problems,
+    fields: { beneficiary_type: type ?? "individual", identity: { ...identity, metadata } },
+  };
+}
+
+/** The same rules for a change: what is sent replaces what is known, null clears it. */
+export function checkUserChange(
+  catalogue: Catalogue,
+  user: User,
+  input: unknown,
+  today: string,
+  already: readonly Problem[],
+): { problems: Problem[]; fields: UserFields } {
+  const change = typeof input === "object" && input !== null ? input : {};
+  const merged = { beneficiary_type: user.beneficiary_type, ...user.identity, ...change };
+  return checkUser(catalogue, merged, today, already);
+}
+
+function checkForms(draft: Draft<UserFieldName>, catalogue: Catalogue, today: string): void {
+  const { values } = draft;
+  for (const name of ["country", "nationality"] as const) {
+    if (values[name] !== null) values[name] = upperAscii(values[name]);
+    checkCountry(draft, name);
+  }
+  checkWord(draft, "beneficiary_type", BENEFICIARY_TYPES);
+  if (values.country !== null && isBlockedCountry(catalogue, values.country)) {
+    const message = "Users in this country are not served.";
+    report(draft, "country", "country_not_supported", message);
+  }
+  if (values.email !== null) {
+    if (EMAIL.test(values.email)) values.email = lowerAscii(values.email);
+    else report(draft, "email", "record_invalid", "Send an e-mail address such as ana@example.com.");
+  }
+  if (values.phone !== null) {
+    values.phone = values.phone.replace(/[\s().-]/g, "");
+    if (!PHONE.test(values.phone)) {
+      report(draft, "phone", "record_invalid", "Send the number as +, country code and digits.");
+    }
+  }
+  const is_business = values.beneficiary_type === "business";
+  checkPastDate(draft, "date_of_birth", today, is_business ? FIRST_FOUNDING_DATE : FIRST_BIRTH_DATE);
+  if (values.country === "US" && values.state !== null && !/^[A-Z]{2}$/.test(upperAscii(values.state))) {
+    report(draft, "state", "record_invalid", "Send the two letters of the state, e.g. NY.");
+  } else if (values.country === "US" && values.state !== null) {
+    values.state = upperAscii(values.state);
+  }
+  if (isGiven(draft, "ssn") && values.ssn !== null) values.ssn = values.ssn.replace(/\s/g, "");
+}

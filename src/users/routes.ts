@@ -1,0 +1,118 @@
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { Refusal } from "../platform/errors.ts";
+import { cutPage, readPage } from "../platform/http/list.ts";
+import { type AddRoute, notFound } from "../platform/http/route.ts";
+import { createUsers } from "./create-users.ts";
+import { checkUser } from "./model.ts";
+import { renderUser, renderUsers } from "./render.ts";
+import {
+  CreateUserBody,
+  UpdateUserBody,
+  UserAnswer,
+  UserListAnswer,
+  UserListQuery,
+} from "./schemas.ts";
+import { findUser, listUsers, openUsers } from "./store.ts";
+import { updateUsers } from "./update-users.ts";
+
+export type UserDeps = {
+  database: Database;
+  executor: Executor;
+  keyring: Keyring;
+  index_key: Buffer;
+  catalogue: Catalogue;
+  clock: Clock;
+};
+
+const TAG = "Users";
+
+export function addUserRoutes(addRoute: AddRoute, deps: UserDeps): void {
+  const { database, executor, keyring, index_key, catalogue, clock } = deps;
+  const submitCreate = executor.register(createUsers(keyring, index_key));
+  const submitUpdate = executor.register(updateUsers(catalogue, keyring, index_key));
+
+  addRoute({
+    method: "POST",
+    path: "/users",
+    operation: "createUser",
+    summary: "Create a user",
+    description: "A user is a payer: the person or company whose money is moved.",
+    tag: TAG,
+    body: CreateUserBody,
+    body_example: {
+      user: {
+        beneficiary_type: "individual",
+        email: "ana.sample@example.com",
+        first_name: "Ana",
+        last_name: "Sample",
+        country: "PT",
+      },
+    },
+    answer: UserAnswer,
+    errors: ["value_too_long", "record_not_unique", "country_not_supported"],
+    handle: ({ body, problems, command }) => {
+      const today = clock.now().toISOString().slice(0, 10);
+      const checked = checkUser(catalogue, body?.user, today, problems);
+      const found = [...problems, ...checked.problems];
+      return submitCreate(command({ fields: checked.fields, problems: found }));
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users",
+    operation: "listUsers",
+    summary: "List users",
+    tag: TAG,
+    query: UserListQuery,
+    answer: UserListAnswer,
+    errors: [],
+    handle: async ({ caller, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      if (found.length > 0) throw Refusal.of(found);
+      const rows = await listUsers(database, caller.account_id, query.status, page);
+      const { rows: shown, has_more } = cutPage(rows, page);
+      return renderUsers(await openUsers(database, keyring, shown), has_more);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id",
+    operation: "showUser",
+    summary: "Show a user",
+    tag: TAG,
+    answer: UserAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const row = await findUser(database, key);
+      const [user] = await openUsers(database, keyring, row ? [row] : []);
+      if (!user) throw Refusal.of([...problems, notFound("user_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      return renderUser(user);
+    },
+  });
+
+  addRoute({
+    method: "PATCH",
+    path: "/users/:user_id",
+    operation: "updateUser",
+    summary: "Change a user",
+    description:
+      "Fields that are sent replace what is known; null clears one. The identity of an approved " +
+      "user cannot be changed.",
+    tag: TAG,
+    body: UpdateUserBody,
+    body_example: { user: { phone: "+351210000000" } },
+    answer: UserAnswer,
+    errors: ["value_too_long", "record_not_unique", "country_not_supported", "invalid_transition"],
+    handle: ({ params, body, problems, command }) =>
+      submitUpdate(command({ user_id: params.user_id!, change: body?.user, problems })),
+  });
+}

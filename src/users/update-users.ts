@@ -1,0 +1,82 @@
+import { AccountMap } from "../platform/account-map.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { lowerAscii } from "../catalogue/text.ts";
+import { notFound } from "../platform/http/route.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { emailTaken } from "./create-users.ts";
+import { checkUserChange, isIdentityEditable, type User } from "./model.ts";
+import { renderUser } from "./render.ts";
+import { emailKey, findTakenEmails, hashEmail, lockUsers, toUsers, updateIdentities } from "./store.ts";
+
+export type UserChange = { user_id: string; change: unknown; problems: readonly Problem[] };
+
+type Loaded = { users: AccountMap<User>; keys: SubjectKeys; taken: Map<string, string> };
+type Updated = { user: User; email_index: Buffer; key: Buffer };
+
+export function updateUsers(
+  catalogue: Catalogue,
+  keyring: Keyring,
+  index_key: Buffer,
+): UseCase<UserChange, Loaded, Updated> {
+  const decideOne = (loaded: Loaded, command: Command<UserChange>, now: Date): Verdict<Updated> => {
+    const { account_id, input } = command;
+    const user = loaded.users.get(account_id, input.user_id);
+    if (!user) return { refusal: Refusal.of([...input.problems, notFound("user_id")]) };
+    const today = now.toISOString().slice(0, 10);
+    const checked = checkUserChange(catalogue, user, input.change, today, input.problems);
+    const problems = [...input.problems, ...checked.problems];
+    const email_index = hashEmail(index_key, account_id, checked.fields.identity.email ?? "");
+    const owner = loaded.taken.get(emailKey(account_id, email_index));
+    if (owner !== undefined && owner !== user.id) problems.push(emailTaken());
+    if (!isIdentityEditable(user) && changesIdentity(input.change)) problems.push(approvedAlready());
+    if (problems.length > 0) return { refusal: Refusal.of(problems) };
+    const changed = { ...user, ...checked.fields, updated_at: now };
+    // A later command of the same set must see this change.
+    loaded.users.set(account_id, user.id, changed);
+    loaded.taken.set(emailKey(account_id, email_index), user.id);
+    const key = loaded.keys.get(account_id, user.id)!;
+    return { output: { user: changed, email_index, key }, subject: { subject_id: user.id, key } };
+  };
+  return {
+    name: "update-users",
+    rows: () => 1,
+    load: async (tx, commands) => {
+      const keys_of = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
+      const subjects = keys_of.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+      const [rows, keys, taken] = await Promise.all([
+        lockUsers(tx, keys_of, "update"),
+        keyring.openSubjects(tx, subjects),
+        findTakenEmails(tx, emailsOf(index_key, commands)),
+      ]);
+      return { users: AccountMap.of(toUsers(rows, keys), (user) => user), keys, taken };
+    },
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    record: (tx, _loaded, accepted) => {
+      // Of several changes of one user only the last is written: it contains the earlier ones.
+      const last = new Map(accepted.map(({ output }) => [output.user.id, output]));
+      updateIdentities(tx, [...last.values()]);
+    },
+    render: ({ user }) => renderUser(user),
+  };
+}
+
+function emailsOf(index_key: Buffer, commands: readonly Command<UserChange>[]) {
+  return commands.flatMap(({ account_id, input }) => {
+    const email = (input.change as { email?: unknown } | undefined)?.email;
+    if (typeof email !== "string") return [];
+    const normalised = lowerAscii(email.trim());
+    return [{ account_id, email_index: hashEmail(index_key, account_id, normalised) }];
+  });
+}
+
+function changesIdentity(change: unknown): boolean {
+  return Object.keys(change ?? {}).some((name) => name !== "metadata");
+}
+
+function approvedAlready(): Problem {
+  const message = "The identity of an approved user cannot be changed.";
+  return { field: "user", code: "invalid_transition", message };
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import { createMember } from "../../src/access/create-member.ts";
+import type { Role } from "../../src/access/model.ts";
+import type { PageDeps } from "../../src/access/page-scope.ts";
+import { hashPassword } from "../../src/access/passwords.ts";
+import { addAccessPages } from "../../src/access/routes.ts";
+import { insertAccount } from "../../src/access/store.ts";
+import { openClock } from "../../src/platform/clock.ts";
+import { createServer } from "../../src/platform/http/server.ts";
+import { newId } from "../../src/platform/ids.ts";
+import { createTestDatabase } from "../harness/database.ts";
+import { insertInstallation } from "../harness/installation.ts";
+
+export const PASSWORD = "correct horse battery";
+
+export type AccessServer = {
+  app: FastifyInstance;
+  deps: PageDeps;
+  log: string[];
+  addAccount(name: string, is_operator?: boolean): Promise<string>;
+  addMember(account_id: string, email: string, role: Role): Promise<string>;
+  close(): Promise<void>;
+};
+
+/** The pages of this room on a server and a database of their own. */
+export async function startAccessServer(options: {
+  public_url: string;
+  extend?: (app: FastifyInstance, deps: PageDeps) => void;
+}): Promise<AccessServer> {
+  const { database, drop } = await createTestDatabase();
+  await insertInstallation(database);
+  const clock = await openClock(database);
+  const index_key = randomBytes(32);
+  const public_url = () => options.public_url;
+  const deps: PageDeps = { database, index_key, public_url, mode: "sandbox", clock };
+  const log: string[] = [];
+  const app = createServer({
+    log_level: "debug",
+    log_destination: { write: (line) => void log.push(line) },
+    public_url,
+    trusted_proxies: [],
+    rate_limit: 0,
+    rate_limit_anonymous: 0,
+    authenticate: async () => null,
+  });
+  addAccessPages(app, deps);
+  options.extend?.(app, deps);
+  await app.ready();
+  const password_hash = await hashPassword(PASSWORD);
+  return {
+    app,
+    deps,
+    log,
+    addAccount: (name, is_operator = false) =>
+      database.transaction(async (tx) => {
+        const id = newId(clock.now());
+        insertAccount(tx, { id, name, is_operator, created_at: clock.now() });
+        return id;
+      }),
+    addMember: (account_id, email, role) =>
+      database.transaction(async (tx) => {
+        const by = { actor: "command line", reason: "test" } as const;
+        const input = { account_id, email, password_hash, role, ...by };
+        return (await createMember(tx, index_key, input, clock.now())).person_id;
+      }),
+    close: async () => {
+      await app.close();
+      await drop();
+    },
+  };
+}

@@ -1,0 +1,296 @@
+import { describe, expect, test } from "vitest";
+import {
+  describeRequirements,
+  isBlockedCountry,
+  loadCatalogue,
+  minimumOf,
+  payoutCurrencies,
+  railsOf,
+  requirementOf,
+} from "../../src/catalogue/catalogue.ts";
+import { checkFieldRule } from "../../src/catalogue/field-rules.ts";
+import { DOCUMENT_RAILS, DOCUMENT_THRESHOLDS, MINIMUMS } from "../../src/catalogue/minimums.ts";
+import type { RAILS } from "../../src/catalogue/rails.ts";
+
+const shipped = loadCatalogue();
+
+function fieldSets(currency: string, rail: (typeof RAILS)[number]): string[] {
+  const requirement = requirementOf(shipped, currency, rail)!;
+  return requirement.alternatives.map((set) => set.map((rule) => rule.name).join("+"));
+}
+
+describe("the shipped catalogue", () => {
+  test("offers the rails of the contract", () => {
+    expect(railsOf(shipped, "usd")).toEqual(["local", "swift", "wire"]);
+    for (const currency of ["eur", "gbp", "mad", "tnd", "dzd"]) {
+      expect(railsOf(shipped, currency)).toEqual(["local", "swift"]);
+    }
+    expect(railsOf(shipped, "mxn")).toEqual(["local"]);
+    expect(railsOf(shipped, "xof")).toEqual(["swift"]);
+    expect(railsOf(shipped, "sek")).toEqual(["swift"]);
+    expect(payoutCurrencies(shipped)).toHaveLength(45);
+  });
+
+  test.each(["isk", "constructor", "__proto__", "toString", "", "USD"])(
+    "has no rails for %j",
+    (currency) => {
+      expect(railsOf(shipped, currency)).toEqual([]);
+      expect(requirementOf(shipped, currency, "local")).toBeUndefined();
+    },
+  );
+
+  test("offers wire for usd only", () => {
+    const by_wire = payoutCurrencies(shipped).filter((code) =>
+      railsOf(shipped, code).includes("wire"),
+    );
+    expect(by_wire).toEqual(["usd"]);
+  });
+
+  test.each([
+    ["usd", "local", ["routing_number+account_number"]],
+    ["usd", "wire", ["routing_number+account_number"]],
+    ["eur", "local", ["iban", "account_number"]],
+    ["eur", "swift", ["iban+swift_bic"]],
+    ["gbp", "local", ["sort_code+account_number", "iban"]],
+    ["gbp", "swift", ["iban+swift_bic"]],
+    ["mxn", "local", ["account_number"]],
+    ["mad", "local", ["rib_number"]],
+    ["tnd", "swift", ["rib_number+swift_bic"]],
+    ["dzd", "swift", ["rib_number+swift_bic"]],
+    ["xaf", "swift", ["rib_number"]],
+    ["sek", "swift", ["iban+swift_bic"]],
+    ["krw", "swift", ["swift_bic+account_number+bank_code"]],
+    ["inr", "swift", ["swift_bic+bank_code+account_number+ifsc"]],
+    ["brl", "local", ["document_number+account_number+bank_code+branch_code"]],
+    ["kes", "local", ["account_number+bank_code"]],
+  ] as const)("asks for the contract's fields for %s by %s", (currency, rail, sets) => {
+    expect(fieldSets(currency, rail)).toEqual(sets);
+  });
+
+  test("asks for account or IBAN, and BIC or routing number, for usd by swift", () => {
+    expect(fieldSets("usd", "swift")).toEqual([
+      ...["account_number+swift_bic", "account_number+routing_number"],
+      ...["iban+swift_bic", "iban+routing_number"],
+    ]);
+  });
+
+  test("every rule's example satisfies the rule", () => {
+    let count = 0;
+    for (const rows of Object.values(shipped.requirements)) {
+      for (const { alternatives, individual, business, optional } of Object.values(rows)) {
+        for (const rule of [...alternatives.flat(), ...individual, ...business, ...optional]) {
+          expect(checkFieldRule(rule, rule.example), rule.name).toMatchObject({ ok: true });
+          count++;
+        }
+      }
+    }
+    expect(count).toBeGreaterThan(100);
+  });
+
+  test("marks the rows that no public table states", () => {
+    const experimental = describeRequirements(shipped).filter((row) => row.experimental);
+    const codes = new Set(experimental.map((row) => row.currency));
+    expect([...codes].join(" ")).toBe(
+      "bob brl clp crc dop ghs gtq hnl kes mzn ngn pen pyg sek ugx uyu xaf xof zar zwl",
+    );
+  });
+
+  test("is frozen to the bottom", () => {
+    const requirement = requirementOf(shipped, "usd", "local")!;
+    const parts = [shipped, shipped.rails, requirement, requirement.alternatives[0]![0]];
+    expect(parts.every(Object.isFrozen)).toBe(true);
+    expect(Object.isFrozen(shipped.blocked_countries)).toBe(true);
+  });
+});
+
+describe("minimums", () => {
+  test.each([
+    ["usd", "local", { amount: "1" }],
+    ["usd", "swift", { amount: "30" }],
+    ["usd", "wire", { amount: "1" }],
+    ["eur", "swift", { amount: "30" }],
+    ["gbp", "local", { amount: "20" }],
+    ["idr", "swift", { amount: "500000" }],
+    ["mxn", "local", { amount: "400" }],
+    ["pln", "swift", { usd_equivalent: "1" }],
+    ["mad", "local", { usd_equivalent: "1" }],
+    ["constructor", "local", { usd_equivalent: "1" }],
+  ] as const)("%s by %s is %j", (currency, rail, minimum) => {
+    expect(minimumOf(shipped, currency, rail)).toEqual(minimum);
+  });
+
+  test("every row of the table belongs to a rail that is offered", () => {
+    for (const [currency, rows] of Object.entries(MINIMUMS)) {
+      for (const rail of Object.keys(rows)) expect(railsOf(shipped, currency)).toContain(rail);
+    }
+  });
+
+  test("documents are asked for above 15000 eur and 10000 usd, and always on swift", () => {
+    expect(DOCUMENT_THRESHOLDS).toEqual({ eur: "15000", usd: "10000" });
+    expect(DOCUMENT_RAILS).toEqual(["swift"]);
+  });
+});
+
+describe("describeRequirements", () => {
+  test("has one row per currency, rail and beneficiary type, in a stable order", () => {
+    const rows = describeRequirements(shipped);
+    const keys = rows.map((row) => `${row.currency} ${row.rails} ${row.beneficiary_type}`);
+    expect(new Set(keys).size).toBe(rows.length);
+    const codes = rows.map((row) => row.currency);
+    expect(codes).toEqual([...codes].sort());
+    expect(keys.filter((key) => key.startsWith("eur"))).toEqual([
+      ...["eur local individual", "eur local business"],
+      ...["eur swift individual", "eur swift business"],
+    ]);
+  });
+
+  test("filters by currency in any case, rail and beneficiary type", () => {
+    const filter = { currency: "USD", rails: "wire", beneficiary_type: "business" };
+    const rows = describeRequirements(shipped, filter);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ currency: "usd", rails: "wire", minimum_amount: 1 });
+    expect(describeRequirements(shipped, { currency: "isk" })).toEqual([]);
+    expect(describeRequirements(shipped, { rails: "koywe" })).toEqual([]);
+  });
+
+  test("shows form, check, example and whether the field is required", () => {
+    const [row] = describeRequirements(shipped, { currency: "usd", rails: "local" });
+    const routing = row!.fields.find((field) => field.name === "routing_number");
+    expect(routing).toEqual({
+      name: "routing_number",
+      required: true,
+      pattern: "^\\d{9}$",
+      check: "aba",
+      max_length: 20,
+      description: "the ABA routing number of 9 digits",
+      example: "021000021",
+    });
+    expect(row!.one_of).toEqual([]);
+    expect(row!.fields.find((field) => field.name === "account_name")!.max_length).toBe(35);
+  });
+
+  test("shows a choice as sets, whose fields are not required by themselves", () => {
+    const [row] = describeRequirements(shipped, { currency: "gbp", rails: "local" });
+    expect(row!.one_of).toEqual([["sort_code", "account_number"], ["iban"]]);
+    const in_sets = row!.fields.filter((field) => row!.one_of.flat().includes(field.name));
+    expect(in_sets.map((field) => field.required)).toEqual([false, false, false]);
+  });
+
+  test("asks for the date of birth of individuals only", () => {
+    const rows = describeRequirements(shipped, { currency: "eur", rails: "local" });
+    const required = rows.map(
+      (row) => row.fields.find((field) => field.name === "date_of_birth")!.required,
+    );
+    expect(required).toEqual([true, false]);
+  });
+
+  test("states a minimum either in the currency or in usd", () => {
+    for (const row of describeRequirements(shipped)) {
+      expect([row.minimum_amount, row.minimum_usd_equivalent]).toContain(null);
+      expect((row.minimum_amount ?? 0) + (row.minimum_usd_equivalent ?? 0)).toBeGreaterThan(0);
+    }
+  });
+});
+
+const zmw_row = {
+  alternatives: [
+    [
+      {
+        name: "account_number",
+        pattern: "^\\d{13}$",
+        description: "13 digits",
+        example: "1".repeat(13),
+      },
+    ],
+  ],
+};
+
+function load(override: unknown) {
+  return loadCatalogue(JSON.stringify(override));
+}
+
+describe("an operator's override", () => {
+  test("adds a currency with rails, fields and minimum", () => {
+    const catalogue = load({
+      rails: { zmw: ["local"] },
+      requirements: { zmw: { local: zmw_row } },
+      minimums: { zmw: { local: { amount: "25.50" } } },
+    });
+    const [row] = describeRequirements(catalogue, { currency: "zmw" });
+    expect(row).toMatchObject({ rails: "local", minimum_amount: 25.5, experimental: false });
+    expect(row!.fields.at(-1)).toMatchObject({ name: "account_number", required: true });
+    expect(railsOf(catalogue, "usd")).toEqual(["local", "swift", "wire"]);
+  });
+
+  test("withdraws a currency with an empty list, and a rail by leaving it out", () => {
+    const catalogue = load({ rails: { ngn: [], usd: ["swift", "local"] } });
+    expect(payoutCurrencies(catalogue)).not.toContain("ngn");
+    expect(railsOf(catalogue, "usd")).toEqual(["local", "swift"]);
+    expect(requirementOf(catalogue, "usd", "wire")).toBeUndefined();
+  });
+
+  test("replaces one minimum and leaves its neighbours", () => {
+    const catalogue = load({ minimums: { usd: { swift: { usd_equivalent: "50" } } } });
+    expect(minimumOf(catalogue, "usd", "swift")).toEqual({ usd_equivalent: "50" });
+    expect(minimumOf(catalogue, "usd", "local")).toEqual({ amount: "1" });
+  });
+
+  test("replaces the blocked countries, and only in that catalogue", () => {
+    const catalogue = load({ blocked_countries: ["US"] });
+    expect(isBlockedCountry(catalogue, "US")).toBe(true);
+    expect(isBlockedCountry(catalogue, "RU")).toBe(false);
+    expect(isBlockedCountry(shipped, "RU")).toBe(true);
+  });
+
+  test("that is empty changes nothing", () => {
+    expect(load({})).toEqual(shipped);
+  });
+
+  const one_rule = (rule: object) => ({
+    requirements: { eur: { local: { alternatives: [[rule]] } } },
+  });
+  const iban = { name: "iban", description: "the IBAN", example: "DE89370400440532013000" };
+
+  test.each<[text: string, override: unknown]>([
+    ["the file must be an object", []],
+    ["must not have the key fees", { fees: {} }],
+    ["rails.xyz must be named by an ISO 4217 code", { rails: { xyz: ["local"] } }],
+    ["rails.eur must use the rails local, swift, wire", { rails: { eur: ["sepa"] } }],
+    ["rails.eur must not use wire", { rails: { eur: ["wire"] } }],
+    ["rails.eur must be a list", { rails: { eur: "local" } }],
+    ["requirements.zmw.local is missing", { rails: { zmw: ["local"] } }],
+    ["add it to rails.zmw", { requirements: { zmw: { local: zmw_row } } }],
+    ["add it to rails.jpy", { minimums: { jpy: { local: { amount: "1" } } } }],
+    [
+      "minimums.jpy.swift.amount must be a decimal",
+      { minimums: { jpy: { swift: { amount: "1.5" } } } },
+    ],
+    [
+      "minimums.usd.swift.amount must be a decimal",
+      { minimums: { usd: { swift: { amount: 30 } } } },
+    ],
+    ["either amount or usd_equivalent", { minimums: { usd: { swift: {} } } }],
+    ["blocked_countries[1] must be", { blocked_countries: ["US", "ZZ"] }],
+    ["at least one set", { requirements: { eur: { local: { alternatives: [] } } } }],
+    ["alternatives[0][0].name must be an identifier", one_rule({ ...iban, name: "city" })],
+    ["alternatives[0][0].check must be one of", one_rule({ ...iban, check: "luhn" })],
+    ["alternatives[0][0].pattern must be a regular", one_rule({ ...iban, pattern: "(" })],
+    [
+      "alternatives[0][0].example must satisfy",
+      one_rule({ ...iban, check: "iban", example: "DE1" }),
+    ],
+    ["alternatives[0][0].description must be a text", one_rule({ ...iban, description: "" })],
+    [
+      "length_limits.account_name must be a whole number from 1 to 140",
+      { requirements: { eur: { local: { ...zmw_row, length_limits: { account_name: 0 } } } } },
+    ],
+  ])("stops with a sentence: %s", (text, override) => {
+    expect(() => load(override)).toThrow(text);
+    expect(() => load(override)).toThrow(/^The catalogue override [^\n]+\.$/);
+  });
+
+  test("stops on text that is not JSON, and on a key called __proto__", () => {
+    expect(() => loadCatalogue("{")).toThrow("the file must be well-formed JSON");
+    expect(() => loadCatalogue('{"rails":{"__proto__":["local"]}}')).toThrow("ISO 4217");
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import {
+  compact,
+  hasControlCharacters,
+  hasForbiddenCharacters,
+  isBlank,
+  isLongerThan,
+  lowerAscii,
+  upperAscii,
+} from "../../src/catalogue/text.ts";
+
+describe("text", () => {
+  test.each([undefined, null, "", "  ", "\n\t", "\u00a0"])("%j is blank", (value) => {
+    expect(isBlank(value)).toBe(true);
+  });
+
+  test.each(["a", 0, false, [], {}])("%j is not blank", (value) => {
+    expect(isBlank(value)).toBe(false);
+  });
+
+  test("NUL and lone surrogates are forbidden, whole emoji are not", () => {
+    expect(hasForbiddenCharacters("a\0b")).toBe(true);
+    expect(hasForbiddenCharacters("a\ud83d")).toBe(true);
+    expect(hasForbiddenCharacters("\ude00a")).toBe(true);
+    expect(hasForbiddenCharacters("Zoë 😀\n")).toBe(false);
+  });
+
+  test("line breaks are control characters, letters with accents are not", () => {
+    expect(["a\nb", "a\tb", "a\u0085b", "a\u2028b"].every(hasControlCharacters)).toBe(true);
+    expect(hasControlCharacters("Straße 5, 東京")).toBe(false);
+  });
+
+  test("an emoji counts as one character", () => {
+    expect(isLongerThan("😀😀", 2)).toBe(false);
+    expect(isLongerThan("😀😀😀", 2)).toBe(true);
+    expect(isLongerThan("abc", 3)).toBe(false);
+    expect(isLongerThan("abcd", 3)).toBe(true);
+    expect(isLongerThan("a".repeat(1_000_000), 3)).toBe(true);
+  });
+
+  test("only the letters A to Z change case", () => {
+    expect(upperAscii("ßﬁaZ1")).toBe("ßﬁAZ1");
+    expect(lowerAscii("\u212aİAz1")).toBe("\u212aİaz1");
+  });
+
+  test("spaces and hyphens of every kind are removed", () => {
+    expect(compact(" 20-00\u00a000\u2011 1 ")).toBe("2000001");
+  });
+});

@@ -1,0 +1,85 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { openDatabase } from "../../src/platform/db/database.ts";
+import { startEmbeddedPostgres } from "../../src/platform/db/embedded.ts";
+import { migrate } from "../../src/platform/db/migrate.ts";
+import { urlOfDatabase } from "./database-url.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The server's own database, from which others are made. */
+    server_url: string;
+    /** All databases of this run begin with it. */
+    database_prefix: string;
+    /** The migrated database that tests are cloned from. */
+    template: string;
+  }
+}
+
+/**
+ * One PostgreSQL for the whole run, with one migrated database to clone from. DATABASE_URL names
+ * another server (any version, any number of runs at a time); its user must be able to create
+ * databases.
+ */
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const server = process.env.DATABASE_URL
+    ? { url: process.env.DATABASE_URL, stop: async () => {} }
+    : await startTemporaryServer();
+  const database_prefix = `test_${process.pid}_${Date.now().toString(36)}_`;
+  const template = `${database_prefix}template`;
+  try {
+    await createTemplate(server.url, template);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  project.provide("server_url", server.url);
+  project.provide("database_prefix", database_prefix);
+  project.provide("template", template);
+  return async () => {
+    await dropAll(server.url, database_prefix);
+    await server.stop();
+  };
+}
+
+async function startTemporaryServer() {
+  const data_dir = await mkdtemp(join(tmpdir(), "sliproad-test-"));
+  // Started by root the server runs as another user, who must get in.
+  await chmod(data_dir, 0o755);
+  const remove = () => rm(data_dir, { recursive: true, force: true });
+  try {
+    const server = await startEmbeddedPostgres({ data_dir });
+    const stop = async () => {
+      await server.stop();
+      await remove();
+    };
+    return { url: server.url, stop };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function createTemplate(server_url: string, template: string): Promise<void> {
+  const server = openDatabase({ url: server_url, connections_max: 1 });
+  await server.query(`create database ${template}`).finally(server.close);
+  const url = urlOfDatabase(server_url, template);
+  const database = openDatabase({ url, connections_max: 2 });
+  await migrate(database, () => new Date()).finally(database.close);
+}
+
+/** What a test did not drop, because it failed or was ended, and the template. */
+async function dropAll(server_url: string, database_prefix: string): Promise<void> {
+  const server = openDatabase({ url: server_url, connections_max: 1 });
+  try {
+    const rows = await server.query<{ datname: string }>(
+      "select datname from pg_database where starts_with(datname, $1)",
+      [database_prefix],
+    );
+    for (const { datname } of rows) await server.query(`drop database ${datname} with (force)`);
+  } finally {
+    await server.close();
+  }
+}

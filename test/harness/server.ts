@@ -1,0 +1,127 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAccount } from "../../src/access/create-account.ts";
+import { createApiKey } from "../../src/access/create-api-key.ts";
+import { makeApiKey } from "../../src/access/model.ts";
+import { type App, type Core, createApp, openCore } from "../../src/app.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
+
+export type Answer = {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent.
+  body: any;
+};
+
+export type CallOptions = {
+  /** Null sends no key at all. */
+  key?: string | null;
+  headers?: Record<string, string>;
+  /** Sent as it is, where the body must not be JSON made by us. */
+  raw?: string | Uint8Array;
+};
+
+/** The whole service on a real database and a real port, in this process. */
+export type TestServer = {
+  url: string;
+  /** Key of the first account. */
+  key: string;
+  account_id: string;
+  core: Core;
+  app: App;
+  db: TestDatabase;
+  data_dir: string;
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
+  /** Another account with a key of its own. */
+  addAccount(name: string): Promise<{ account_id: string; key: string }>;
+  close(): Promise<void>;
+};
+
+export type ServerSettings = {
+  environment?: Record<string, string>;
+  /** Share a database and data directory with another server, as a second process would. */
+  beside?: TestServer;
+};
+
+export async function startTestServer(settings: ServerSettings = {}): Promise<TestServer> {
+  const db = settings.beside?.db ?? (await createTestDatabase());
+  const data_dir = settings.beside?.data_dir ?? (await mkdtemp(join(tmpdir(), "sliproad-data-")));
+  const config = readConfig({
+    PORT: "0",
+    SLIPROAD_DATA_DIR: data_dir,
+    SLIPROAD_LOG_LEVEL: "silent",
+    SLIPROAD_RATE_LIMIT: "0",
+    SLIPROAD_RATE_LIMIT_ANONYMOUS: "0",
+    ...settings.environment,
+  });
+  const core = await openCore(config, db.url);
+  let url = "http://127.0.0.1";
+  const app = await createApp(core, () => config.public_url ?? url);
+  url = await app.server.listen({ host: "127.0.0.1", port: 0 });
+  app.worker.start();
+  const key = core.first_start.created?.api_key ?? settings.beside!.key;
+
+  return {
+    url,
+    key,
+    account_id: core.first_start.operator.id,
+    core,
+    app,
+    db,
+    data_dir,
+    call: (method, path, body, options = {}) => call(url, key, method, path, body, options),
+    addAccount: (name) => addAccount(core, name),
+    close: async () => {
+      await app.close();
+      if (settings.beside) return;
+      await db.drop();
+      await rm(data_dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function call(
+  url: string,
+  server_key: string,
+  method: string,
+  path: string,
+  body: unknown,
+  options: CallOptions,
+): Promise<Answer> {
+  const key = options.key === undefined ? server_key : options.key;
+  const content = options.raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...(content === undefined ? {} : { "content-type": "application/json" }),
+      ...options.headers,
+    },
+    body: content as never,
+    redirect: "manual",
+  });
+  const text = await answer.text();
+  const is_json = answer.headers.get("content-type")?.includes("json");
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    text,
+    body: is_json ? JSON.parse(text) : null,
+  };
+}
+
+async function addAccount(core: Core, name: string) {
+  const { database, keyring, index_key, clock } = core;
+  const by = { actor: "command line", reason: "test" } as const;
+  const key = makeApiKey(core.config.mode);
+  const account = await database.transaction((tx) =>
+    createAccount(tx, keyring, { name, is_operator: false, ...by }, clock.now()),
+  );
+  await database.transaction(async (tx) =>
+    createApiKey(tx, index_key, { account_id: account.id, name, key, ...by }, clock.now()),
+  );
+  return { account_id: account.id, key };
+}

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+const ASK_MS = 10;
+
+/**
+ * Asks again and again until the answer is neither false nor undefined nor null, and returns it.
+ * The way for a test to wait: for a condition, never for a time.
+ */
+export async function waitFor<Answer>(
+  ask: () => Promise<Answer> | Answer,
+  timeout_ms = 10_000,
+): Promise<NonNullable<Answer>> {
+  const end_ms = Date.now() + timeout_ms;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== false && answer !== undefined && answer !== null) return answer;
+    if (Date.now() > end_ms) throw new Error(`not so within ${timeout_ms} ms: ${ask}`);
+    await sleep(ASK_MS);
+  }
+}

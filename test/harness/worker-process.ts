@@ -1,0 +1,49 @@
+// A worker in a process of its own, to be killed or stopped in mid-task. It takes tasks of the kind
+// "crash", says so, and ends them only when told to; of the kind "locked", when it has locked them.
+import { once } from "node:events";
+import { openClock } from "../../src/platform/clock.ts";
+import { openDatabase } from "../../src/platform/db/database.ts";
+import { createWorker } from "../../src/platform/tasks/worker.ts";
+import { finishWithEffects, SILENT, writeEffects } from "./task-room.ts";
+
+export type FromProcess = { started: number } | { ended: number } | { refused: string };
+
+const [url, lease_ms] = process.argv.slice(2);
+const database = openDatabase({ url: url!, connections_max: 4 });
+const worker = createWorker({
+  database,
+  clock: await openClock(database),
+  log: SILENT,
+  lease_ms: Number(lease_ms),
+  handlers: [
+    {
+      kind: "crash",
+      set_max: 10,
+      handle: async (set) => {
+        tell({ started: set.tasks.length });
+        await once(process, "message");
+        const tasks = await finishWithEffects(database, set, "process");
+        tell({ ended: tasks.length });
+      },
+    },
+    {
+      kind: "locked",
+      set_max: 10,
+      handle: async (set) => {
+        const work = database.transaction(async (tx) => {
+          const tasks = await set.lock(tx);
+          tell({ started: tasks.length });
+          await once(process, "message");
+          writeEffects(tx, tasks, "process");
+          set.finish(tx, tasks);
+        });
+        await work.catch((error: Error) => tell({ refused: error.constructor.name }));
+      },
+    },
+  ],
+});
+worker.start();
+
+function tell(message: FromProcess): void {
+  process.send!(message);
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { ADVANCE_MAX_MS, DIFFERENCE_MAX_MS, openClock } from "../../src/platform/clock.ts";
+import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
+import { insertInstallation } from "../harness/installation.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+
+let db: TestDatabase;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  await db.database.query("delete from installation");
+});
+
+async function databaseTime(): Promise<number> {
+  const [row] = await db.database.query<{ now: Date }>("select clock_timestamp() as now");
+  return row!.now.getTime();
+}
+
+test("the clock tells the database's time", async () => {
+  await insertInstallation(db.database);
+  const clock = await openClock(db.database);
+  const difference_ms = clock.now().getTime() - (await databaseTime());
+  expect(Math.abs(difference_ms)).toBeLessThan(DIFFERENCE_MAX_MS);
+});
+
+test("advancing moves the clocks of all processes, once they refresh", async () => {
+  await insertInstallation(db.database);
+  const [one, other] = [await openClock(db.database), await openClock(db.database)];
+  const moved = await one.advance(HOUR_MS);
+  expect(moved.getTime() - (await databaseTime())).toBeGreaterThan(HOUR_MS - DIFFERENCE_MAX_MS);
+  expect(one.now().getTime()).toBeGreaterThanOrEqual(moved.getTime());
+  expect(other.now().getTime()).toBeLessThan(moved.getTime());
+  await other.refresh();
+  expect(other.now().getTime()).toBeGreaterThanOrEqual(moved.getTime() - 50);
+  await other.advance(HOUR_MS);
+  await one.refresh();
+  expect(one.now().getTime() - (await databaseTime())).toBeGreaterThan(2 * HOUR_MS - 2_000);
+  const opened_later = await openClock(db.database);
+  expect(opened_later.now().getTime()).toBeGreaterThan(moved.getTime());
+});
+
+test("two processes that advance at once move the clock by the sum", async () => {
+  await insertInstallation(db.database);
+  const [one, other] = [await openClock(db.database), await openClock(db.database)];
+  await Promise.all([one.advance(HOUR_MS), other.advance(HOUR_MS)]);
+  const rows = await db.database.query("select clock_offset_ms from installation");
+  expect(rows).toEqual([{ clock_offset_ms: BigInt(2 * HOUR_MS) }]);
+});
+
+test("the clock goes forward only, by whole milliseconds, 400 days at most", async () => {
+  await insertInstallation(db.database);
+  const clock = await openClock(db.database);
+  for (const advance_ms of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, ADVANCE_MAX_MS + 1]) {
+    await expect(clock.advance(advance_ms)).rejects.toThrow(RangeError);
+  }
+  const before = clock.now().getTime();
+  await clock.advance(ADVANCE_MAX_MS);
+  await clock.advance(0);
+  expect(clock.now().getTime() - before).toBeGreaterThanOrEqual(ADVANCE_MAX_MS);
+});
+
+test("in live mode the clock cannot be moved", async () => {
+  await insertInstallation(db.database, "live");
+  const clock = await openClock(db.database);
+  await expect(clock.advance(HOUR_MS)).rejects.toThrow("only the sandbox's clock");
+  expect(Math.abs(clock.now().getTime() - (await databaseTime()))).toBeLessThan(DIFFERENCE_MAX_MS);
+});

@@ -1,0 +1,127 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { advanceClock } from "../../src/platform/tasks/advance-clock.ts";
+import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
+import { ensureRecurring, type Task } from "../../src/platform/tasks/tasks.ts";
+import { finishWithEffects, openTaskRoom, type TaskRoom } from "../harness/task-room.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const MINUTE_MS = 60 * 1000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+let room: TaskRoom;
+
+beforeAll(async () => {
+  room = await openTaskRoom();
+});
+afterEach(() => room.clear());
+afterAll(() => room.drop());
+
+const finish = async (set: TaskSet) => void (await finishWithEffects(room.database, set, "worker"));
+const isDone = async () => (await room.countTasks()) === 0;
+const listTasks = () => room.database.query<Task & { last_error: string }>("select * from tasks");
+
+test("moving the clock makes later tasks due, and the worker runs until idle", async () => {
+  const start = room.clock.now();
+  await room.enqueue("plain", 50, (index) => new Date(start.getTime() + (index + 1) * HOUR_MS));
+  const worker = room.startWorker([{ kind: "plain", set_max: 10, handle: finish }]);
+  expect(await worker.runUntilIdle(1_000)).toBe(true);
+  expect(await room.countTasks()).toBe(50);
+  await room.clock.advance(25.5 * HOUR_MS);
+  expect(await worker.runUntilIdle(5_000)).toBe(true);
+  expect(await room.countTasks()).toBe(25);
+});
+
+test("the worker is not idle while a handler is at work, and says so at the deadline", async () => {
+  const gate = Promise.withResolvers<void>();
+  const handle = (set: TaskSet) => gate.promise.then(() => finish(set));
+  await room.enqueue("plain", 1);
+  const worker = room.startWorker([{ kind: "plain", set_max: 1, handle }]);
+  expect(await worker.runUntilIdle(200)).toBe(false);
+  gate.resolve();
+  expect(await worker.runUntilIdle(2_000)).toBe(true);
+});
+
+test("advancing in order runs all kinds by due time, with what they bring forth", async () => {
+  const start_ms = room.clock.now().getTime();
+  const done: { day: number; late_ms: number }[] = [];
+  const handle = async (set: TaskSet) => {
+    for (const { due_at, kind } of set.tasks) {
+      const day = (due_at.getTime() - start_ms) / DAY_MS;
+      done.push({ day, late_ms: set.now.getTime() - due_at.getTime() });
+      if (kind === "b" && day < 10) {
+        await room.enqueue("a", 1, () => new Date(due_at.getTime() + DAY_MS / 2));
+      }
+    }
+    await finish(set);
+  };
+  const days = { a: [9, 1, 6], b: [8, 3], c: [2, 7, 400] };
+  for (const [kind, due] of Object.entries(days)) {
+    await room.enqueue(kind, due.length, (index) => new Date(start_ms + due[index]! * DAY_MS));
+  }
+  const handlers = Object.keys(days).map((kind) => ({ kind, set_max: 10, handle }));
+  const { poke } = room.startWorker(handlers);
+  const { database, clock } = room;
+  const advanced = await advanceClock({ database, clock, poke }, 30 * DAY_MS, 10_000);
+  expect(advanced.idle).toBe(true);
+  expect(advanced.now.getTime() - start_ms).toBeGreaterThanOrEqual(30 * DAY_MS);
+  expect(advanced.now.getTime() - start_ms).toBeLessThan(30 * DAY_MS + MINUTE_MS);
+  expect(done.map(({ day }) => day)).toEqual([1, 2, 3, 3.5, 6, 7, 8, 8.5, 9]);
+  expect(Math.max(...done.map(({ late_ms }) => late_ms))).toBeLessThan(MINUTE_MS);
+});
+
+test("the clock arrives in time however many tasks are on the way", async () => {
+  const start_ms = room.clock.now().getTime();
+  await room.enqueue("plain", 2_000, (index) => new Date(start_ms + index * HOUR_MS));
+  const { poke } = room.startWorker([{ kind: "plain", set_max: 100, handle: finish }]);
+  const { database, clock } = room;
+  const advanced = await advanceClock({ database, clock, poke }, 100 * DAY_MS, 1_500);
+  expect(advanced.idle).toBe(true);
+  expect(advanced.now.getTime() - start_ms).toBeGreaterThanOrEqual(100 * DAY_MS);
+  expect(await room.countTasks()).toBe(0);
+});
+
+test("recurring work is set up once and comes again after each interval", async () => {
+  const { account_id, database, clock } = room;
+  const now = clock.now();
+  const ensure = () => ensureRecurring(database, { account_id, kind: "hourly", now });
+  await Promise.all(Array.from({ length: 8 }, ensure));
+  expect(await room.countTasks()).toBe(1);
+  let runs = 0;
+  const handle = async (set: TaskSet) => {
+    runs += 1;
+    if (runs === 1) throw new Error("not at the first try");
+    await database.transaction(async (tx) => {
+      set.repeat(tx, await set.lock(tx), new Date(set.now.getTime() + HOUR_MS));
+    });
+  };
+  const worker = room.startWorker([{ kind: "hourly", set_max: 1, handle }]);
+  await waitFor(() => runs === 2);
+  for (const expected of [3, 4]) {
+    expect(await worker.runUntilIdle(2_000)).toBe(true);
+    expect(runs).toBe(expected - 1);
+    await clock.advance(HOUR_MS);
+    await waitFor(() => runs === expected);
+  }
+  await ensure();
+  expect(await worker.runUntilIdle(2_000)).toBe(true);
+  expect(await listTasks()).toMatchObject([{ attempts: 0, last_error: null }]);
+});
+
+test("a postponed task waits until its new time and keeps its count of failures", async () => {
+  await room.enqueue("plain", 2);
+  await room.database.query("update tasks set attempts = 3");
+  let is_waiting = true;
+  const handle = async (set: TaskSet) => {
+    if (!is_waiting) return finish(set);
+    await room.database.transaction(async (tx) => {
+      set.postpone(tx, await set.lock(tx), (task) => new Date(task.due_at.getTime() + DAY_MS));
+    });
+  };
+  const worker = room.startWorker([{ kind: "plain", set_max: 10, handle }]);
+  expect(await worker.runUntilIdle(2_000)).toBe(true);
+  expect((await listTasks()).map((task) => task.attempts)).toEqual([3, 3]);
+  is_waiting = false;
+  await room.clock.advance(DAY_MS);
+  await waitFor(isDone);
+});

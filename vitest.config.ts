@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    globalSetup: ["test/harness/global-setup.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    // Processes and not threads, as in production: signals and process-wide settings are real.
+    pool: "forks",
+    maxWorkers: 2,
+    isolate: true,
+    retry: 0,
+  },
+});
