@@ -2,8 +2,30 @@
 // and `npm ci` then refuses that lockfile. This adds the missing entries by name and version.
 import { readFileSync, writeFileSync } from "node:fs";
 
-const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
-const PROCESSORS = ["x64", "amd64", "arm64", "arm", "ia32", "ppc64", "s390x", "wasm32", "riscv64", "loong64"];
+const SYSTEMS = [
+  "aix",
+  "android",
+  "darwin",
+  "freebsd",
+  "linux",
+  "netbsd",
+  "openbsd",
+  "openharmony",
+  "sunos",
+  "win32",
+];
+const PROCESSORS = [
+  "x64",
+  "amd64",
+  "arm64",
+  "arm",
+  "ia32",
+  "ppc64",
+  "s390x",
+  "wasm32",
+  "riscv64",
+  "loong64",
+];
 
 const lock = JSON.parse(readFileSync("package-lock.json", "utf8"));
 
@@ -19,7 +41,9 @@ function isLocked(from, name) {
 function entryFor(name, version, dev) {
   const words = name.split("/").at(-1).split(/[-.]/);
   const os = SYSTEMS.filter((system) => words.includes(system));
-  const cpu = PROCESSORS.filter((processor) => words.includes(processor)).map((processor) => (processor === "amd64" ? "x64" : processor));
+  const cpu = PROCESSORS.filter((processor) => words.includes(processor)).map((processor) =>
+    processor === "amd64" ? "x64" : processor,
+  );
   const libc = words.includes("musl") ? ["musl"] : words.includes("gnu") ? ["glibc"] : [];
   return {
     version,
@@ -39,6 +63,8 @@ for (const [at, entry] of Object.entries(lock.packages)) {
     added += 1;
   }
 }
-lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en")));
+lock.packages = Object.fromEntries(
+  Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en")),
+);
 writeFileSync("package-lock.json", `${JSON.stringify(lock, null, 2)}\n`);
 console.log(`${added} lockfile entries added for other platforms`);

@@ -1,5 +1,5 @@
-import type { FastifyInstance } from "fastify";
 import { readFileSync } from "node:fs";
+import type { FastifyInstance } from "fastify";
 import { createAuthenticate } from "./access/authenticate.ts";
 import { type FirstStart, firstStart } from "./access/first-start.ts";
 import { addAccessPages } from "./access/routes.ts";
@@ -20,8 +20,8 @@ import { addHealthRoutes } from "./platform/http/health.ts";
 import { type AddRoute, addRoute } from "./platform/http/route.ts";
 import { createServer } from "./platform/http/server.ts";
 import { ensureDataDir } from "./platform/instance.ts";
-import { signingSeed } from "./platform/sealing/signing-seed.ts";
 import { signingKey } from "./platform/sealing/seal.ts";
+import { signingSeed } from "./platform/sealing/signing-seed.ts";
 import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
 import { StartupError } from "./platform/startup-error.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
@@ -48,7 +48,10 @@ export type App = {
 };
 
 export async function openCore(config: Config, database_url: string): Promise<Core> {
-  const database = openDatabase({ url: database_url, connections_max: config.database_connections });
+  const database = openDatabase({
+    url: database_url,
+    connections_max: config.database_connections,
+  });
   try {
     await migrate(database, systemTime);
     if (!config.encryption_key) await ensureDataDir(config.data_dir);

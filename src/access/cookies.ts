@@ -29,7 +29,7 @@ export function clearCookie(reply: FastifyReply, public_url: string, kind: Cooki
   reply.clearCookie(cookieName(public_url, kind), cookieOptions(public_url));
 }
 
-/** With the prefix, no other host of the domain can plant the cookie; browsers want https for it. */
+/** The prefix keeps other hosts of the domain from planting it; browsers want https for that. */
 function cookieName(public_url: string, kind: CookieKind): string {
   return `${isHttps(public_url) ? "__Host-" : ""}sliproad_${kind}`;
 }

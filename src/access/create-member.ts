@@ -3,7 +3,7 @@ import { Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { recordAudit } from "./audit.ts";
 import type { Actor, Role } from "./model.ts";
-import { hashEmail, sealEmail } from "./person-email.ts";
+import { hashEmail, isEmail, sealEmail } from "./person-email.ts";
 import { findMember, findPerson, insertMember, insertPerson } from "./store.ts";
 
 export type NewMember = {
@@ -26,6 +26,7 @@ export async function createMember(
   now: Date,
 ): Promise<Member> {
   const { account_id, role, actor, reason } = input;
+  if (!isEmail(input.email)) throw notEmail();
   const email_index = hashEmail(index_key, input.email);
   const known = await findPerson(tx, email_index);
   if (known && (await findMember(tx, account_id, known.id))) throw alreadyMember();
@@ -53,4 +54,9 @@ export async function createMember(
 function alreadyMember(): Refusal {
   const message = "This person is a member of the account already; change their role instead.";
   return Refusal.of([{ field: "email", code: "record_not_unique", message }]);
+}
+
+function notEmail(): Refusal {
+  const message = "This is not an e-mail address; send one such as name@example.com.";
+  return Refusal.of([{ field: "email", code: "record_invalid", message }]);
 }

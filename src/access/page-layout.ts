@@ -77,6 +77,9 @@ export function table(options: {
 </table>`;
 }
 
+/** Stands in a cell that has nothing to say; on a narrow screen the cell is left out. */
+export const NONE = html`<span class="none">–</span>`;
+
 /** A moment to the minute in UTC; the exact one is in the markup. */
 export function moment(time: Date): Html {
   const exact = time.toISOString();

@@ -1,7 +1,7 @@
 import { type Html, html } from "../platform/http/html.ts";
 import type { Dashboard } from "./load-dashboard.ts";
 import type { ApiKey, Mode } from "./model.ts";
-import { badge, csrfField, moment, page, ROLE_NAMES, table } from "./page-layout.ts";
+import { badge, csrfField, moment, NONE, page, ROLE_NAMES, table } from "./page-layout.ts";
 import type { MemberSession } from "./sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
 
@@ -59,7 +59,7 @@ ${
 
 // What to say for each status; a deliberate refusal may say it more exactly.
 const ERROR_TEXTS: Record<number, readonly [title: string, text: string]> = {
-  403: ["This is not open to you", "Ask an admin of your account if you need it."],
+  403: ["This was refused", "Ask an admin of your account if you need it."],
   404: ["There is no such page", "Check the address, or start again from the dashboard."],
   413: ["That was too much", "Send less at a time."],
   429: ["Too many attempts", "Wait a minute, then try again."],
@@ -80,10 +80,12 @@ export function errorPage(options: {
   const { status, message, request_id, mode, session } = options;
   const [title, text] = ERROR_TEXTS[status] ?? ["This did not work", "Go back and try again."];
   const shown = status === 403 || status === 429 ? (message ?? text) : text;
-  const body = html`<h1>${title}</h1>
+  const text_body = html`<h1>${title}</h1>
 <p>${shown}</p>
 <p><a href="/dashboard">Go to the dashboard</a></p>
 ${status >= 500 && html`<p class="hint">Request <code>${request_id}</code></p>`}`;
+  // The quiet page of somebody who is not signed in is a card already.
+  const body = session ? html`<section class="card">${text_body}</section>` : text_body;
   return page({ title, mode, session, body });
 }
 
@@ -129,12 +131,17 @@ ${table({
     moment(entry.at),
     nameOf(entry.actor, names),
     html`<code>${entry.action}</code>`,
-    nameOf(entry.record, names),
-    entry.reason || "–",
+    // Who signs in acts on themselves; once is enough.
+    idOf(entry.record) === idOf(entry.actor) ? NONE : nameOf(entry.record, names),
+    entry.reason || NONE,
   ]),
   empty: "Nothing has been recorded yet.",
 })}
 </section>`;
+}
+
+function idOf(reference: string): string {
+  return reference.slice(reference.indexOf(":") + 1);
 }
 
 /** The name of what `kind:id` stands for; without one, its kind and the end of its id. */

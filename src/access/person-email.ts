@@ -5,6 +5,12 @@ import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher
  * key of the installation, derived from the one of the keyed hashes.
  */
 const DATA_KEY_VERSION = 1;
+const EMAIL_LENGTH_MAX = 254;
+
+/** Something before and something after one @: only a message sent there could tell more. */
+export function isEmail(text: string): boolean {
+  return text.length <= EMAIL_LENGTH_MAX && /^[^\s@]+@[^\s@]+$/.test(text.trim());
+}
 
 /** One address, one spelling: the form that is stored and looked up. */
 export function normaliseEmail(email: string): string {

@@ -96,7 +96,9 @@ async function recordFailure(
   membership: Membership | undefined,
   now: Date,
 ): Promise<void> {
-  const account_id = membership?.account_id ?? (await findOperator(tx))?.id;
+  // Asked in any case, so that a known e-mail is not answered a question sooner.
+  const operator = await findOperator(tx);
+  const account_id = membership?.account_id ?? operator?.id;
   if (account_id === undefined) return;
   recordSession(tx, "session.refuse", { account_id, person_id: person?.id ?? "unknown" }, now);
 }

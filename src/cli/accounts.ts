@@ -43,7 +43,9 @@ export function addAccountCommands(program: Command): void {
       print(
         options,
         { accounts: list },
-        list.map(({ id, name, is_operator }) => `${id}  ${name}${is_operator ? "  (operator)" : ""}`),
+        list.map(
+          ({ id, name, is_operator }) => `${id}  ${name}${is_operator ? "  (operator)" : ""}`,
+        ),
       );
     });
 }

@@ -19,7 +19,9 @@ export function addDoctorCommand(program: Command): void {
       const findings = await examine();
       const ok = findings.every((finding) => finding.ok);
       print(options, { ok, findings }, [
-        ...findings.map(({ check, ok, finding }) => `${ok ? "ok   " : "WRONG"} ${check}: ${finding}`),
+        ...findings.map(
+          ({ check, ok, finding }) => `${ok ? "ok   " : "WRONG"} ${check}: ${finding}`,
+        ),
         ok ? "All is well." : "Mend what is marked WRONG, then run sliproad doctor again.",
       ]);
       if (!ok) process.exitCode = 1;
@@ -97,7 +99,11 @@ async function checkService(config: Config): Promise<Finding> {
     const signal = AbortSignal.timeout(ANSWER_MAX_MS);
     const answer = await fetch(`${url}/readyz`, { signal });
     const { problems = [] } = (await answer.json()) as { problems?: string[] };
-    return { check: "service", ok: answer.ok, finding: answer.ok ? `ready at ${url}` : problems.join(" ") };
+    return {
+      check: "service",
+      ok: answer.ok,
+      finding: answer.ok ? `ready at ${url}` : problems.join(" "),
+    };
   } catch (error) {
     const finding = `${url} does not answer (${(error as Error).message}); start it again`;
     return { check: "service", ok: false, finding };

@@ -22,7 +22,9 @@ export function greet(input: { public_url: string; core: Core; notice: string | 
     );
   } else {
     const label = core.config.mode === "sandbox" ? "sk_test_…" : "sk_live_…";
-    lines.push(`  API key    ${label} (shown on the first start; sliproad keys create makes another)`);
+    lines.push(
+      `  API key    ${label} (shown on the first start; sliproad keys create makes another)`,
+    );
   }
   if (notice) lines.push("", notice);
   lines.push(
@@ -31,7 +33,8 @@ export function greet(input: { public_url: string; core: Core; notice: string | 
     "",
     `  curl ${public_url}/users -H 'Authorization: Bearer ${key}' \\`,
     "    -H 'Content-Type: application/json' \\",
-    `    -d '{"user":{"beneficiary_type":"individual","email":"ana.sample@example.com","first_name":"Ana","last_name":"Sample"}}'`,
+    `    -d '{"user":{"beneficiary_type":"individual","email":"ana.sample@example.com",` +
+      `"first_name":"Ana","last_name":"Sample"}}'`,
     "",
   );
   console.log(lines.join("\n"));

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
+import { recordAudit } from "../access/audit.ts";
 import { createApiKey } from "../access/create-api-key.ts";
 import { makeApiKey } from "../access/model.ts";
 import { revokeApiKey } from "../access/revoke-api-key.ts";
 import { findAccount, findOperator, listApiKeys } from "../access/store.ts";
-import { recordAudit } from "../access/audit.ts";
+import type { Core } from "../app.ts";
 import { KEY_BYTES } from "../platform/encryption/cipher.ts";
 import { rotateMasterKey } from "../platform/encryption/installation.ts";
 import { readKeyFile, toMasterKey, writeKeyFile } from "../platform/encryption/master-keys.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import type { Core } from "../app.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
 
 type ReasonOption = { reason: string };
@@ -26,10 +26,7 @@ export function addKeyCommands(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & ReasonOption & { account?: string; name: string }) => {
       const { key, api_key } = await withCore((core) => create(core, options));
-      print(options, { api_key: { ...api_key, key } }, [
-        key,
-        "Keep it: it cannot be shown again.",
-      ]);
+      print(options, { api_key: { ...api_key, key } }, [key, "Keep it: it cannot be shown again."]);
     });
 
   keys
@@ -43,7 +40,8 @@ export function addKeyCommands(program: Command): void {
         { api_keys: list },
         list.map((key) => {
           const state = key.revoked_at ? `revoked ${key.revoked_at.toISOString()}` : "active";
-          return `${key.id}  ${key.prefix}…${key.last_four}  ${key.account_name}  ${key.name}  ${state}`;
+          const label = `${key.prefix}…${key.last_four}`;
+          return [key.id, label, key.account_name, key.name, state].join("  ");
         }),
       );
     });

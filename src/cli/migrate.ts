@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { listMigrations } from "../platform/db/migrate.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
 
 export function addMigrateCommand(program: Command): void {
@@ -8,11 +9,7 @@ export function addMigrateCommand(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       // Opening the core migrates; what remains is to say so.
-      const migrations = await withCore(({ database }) =>
-        database.query<{ name: string; applied_at: Date }>(
-          "select name, applied_at from migrations order by name",
-        ),
-      );
+      const migrations = await withCore(({ database }) => listMigrations(database));
       print(options, { migrations }, [
         `The database is up to date: ${migrations.length} migrations, the last ` +
           `${migrations.at(-1)?.name}.`,

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { createApp, type Core } from "../app.ts";
+import { type Core, createApp } from "../app.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { claimDataDir } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
@@ -64,19 +64,15 @@ async function openHome(config: Config, is_whole: boolean): Promise<Home> {
   return { url, notice: null, lost: never, write: claim.write, release: claim.release };
 }
 
-async function serve(
-  core: Core,
-  parts: Parts,
-  home: Home,
-  stopping: Promise<void>,
-): Promise<void> {
+async function serve(core: Core, parts: Parts, home: Home, stopping: Promise<void>): Promise<void> {
   const { config } = core;
   let public_url = config.public_url ?? "";
   const app = await createApp(core, () => public_url);
   try {
     if (parts.api) {
       const port = await listen(app.server, config);
-      public_url ||= `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
+      const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+      public_url ||= `http://${host}:${port}`;
     }
     if (parts.worker) app.worker.start();
     await keepSandboxKey(core);
@@ -84,7 +80,9 @@ async function serve(
     if (parts.api) greet({ public_url, core, notice: home.notice });
     const lost = home.lost.then(() => "lost");
     if ((await Promise.race([stopping, lost])) === "lost") {
-      throw new StartupError("The embedded database ended; see postgres.log in the data directory.");
+      throw new StartupError(
+        "The embedded database ended; see postgres.log in the data directory.",
+      );
     }
   } finally {
     await app.close();
@@ -124,7 +122,8 @@ function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let first_ms: number | undefined;
     const onSignal = () => {
-      if (first_ms !== undefined && performance.now() - first_ms > REPEAT_IGNORED_MS) process.exit(1);
+      if (first_ms !== undefined && performance.now() - first_ms > REPEAT_IGNORED_MS)
+        process.exit(1);
       first_ms ??= performance.now();
       resolve();
     };

@@ -15,21 +15,19 @@ export function addUserCommands(program: Command): void {
     .requiredOption("--reason <reason>", "why, for the audit log (no personal data)")
     .option("--account <name or id>", "whose user it is (default: the first account)")
     .option("--json", "print one JSON document")
-    .action(
-      async (user_id: string, options: JsonOption & { reason: string; account?: string }) => {
-        await withCore(async ({ database, keyring, clock }) => {
-          const account = options.account
-            ? await findAccount(database, options.account)
-            : await findOperator(database);
-          const key = account && { account_id: account.id, user_id };
-          const by = { actor: "command line", reason: options.reason } as const;
-          const erased =
-            key && isId(user_id) && (await eraseUser(database, keyring, key, by, clock.now()));
-          if (!erased) {
-            throw new StartupError(`There is no user ${user_id} in that account; nothing was done.`);
-          }
-        });
-        print(options, { user: { id: user_id, erased: true } }, [`Erased user ${user_id}.`]);
-      },
-    );
+    .action(async (user_id: string, options: JsonOption & { reason: string; account?: string }) => {
+      await withCore(async ({ database, keyring, clock }) => {
+        const account = options.account
+          ? await findAccount(database, options.account)
+          : await findOperator(database);
+        const key = account && { account_id: account.id, user_id };
+        const by = { actor: "command line", reason: options.reason } as const;
+        const erased =
+          key && isId(user_id) && (await eraseUser(database, keyring, key, by, clock.now()));
+        if (!erased) {
+          throw new StartupError(`There is no user ${user_id} in that account; nothing was done.`);
+        }
+      });
+      print(options, { user: { id: user_id, erased: true } }, [`Erased user ${user_id}.`]);
+    });
 }

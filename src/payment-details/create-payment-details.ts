@@ -1,7 +1,7 @@
+import type { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
-import { AccountMap } from "../platform/account-map.ts";
 import { notFound } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
@@ -28,8 +28,14 @@ export function createPaymentDetails(
     name: "create-payment-details",
     rows: () => 1,
     load: async (tx, commands) => {
-      const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-      const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+      const users = commands.map(({ account_id, input }) => ({
+        account_id,
+        user_id: input.user_id,
+      }));
+      const subjects = users.map(({ account_id, user_id }) => ({
+        account_id,
+        subject_id: user_id,
+      }));
       const [kycs, keys] = await Promise.all([
         findKycs(tx, users),
         keyring.openSubjects(tx, subjects),
@@ -37,7 +43,9 @@ export function createPaymentDetails(
       return { kycs, keys };
     },
     decide: (loaded, commands, now) =>
-      new Map(commands.map((command) => [command.id, decideOne(loaded, command, enforcement, now)])),
+      new Map(
+        commands.map((command) => [command.id, decideOne(loaded, command, enforcement, now)]),
+      ),
     record: (tx, _loaded, accepted) =>
       insertPaymentDetails(
         tx,

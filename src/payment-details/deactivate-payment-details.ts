@@ -55,7 +55,9 @@ function decideOne(
   if (input.problems.length > 0) return { refusal: Refusal.of(input.problems) };
   const key = keys.get(account_id, input.user_id)!;
   const unchanged = detail.status === "deactivated";
-  const output = unchanged ? detail : { ...detail, status: "deactivated" as const, updated_at: now };
+  const output = unchanged
+    ? detail
+    : { ...detail, status: "deactivated" as const, updated_at: now };
   details.set(account_id, input.id, output);
   return { output, subject: { subject_id: input.user_id, key } };
 }

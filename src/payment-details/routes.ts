@@ -74,7 +74,9 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
   const assertUser = async (key: UserKey, problems: readonly Problem[]) => {
     const user = await findUser(database, key);
     if (!user) throw Refusal.of([...problems, notFound("user_id")]);
-    return keyring.openSubjects(database, [{ account_id: key.account_id, subject_id: key.user_id }]);
+    return keyring.openSubjects(database, [
+      { account_id: key.account_id, subject_id: key.user_id },
+    ]);
   };
 
   addRoute({

@@ -1,5 +1,9 @@
 import Type from "typebox";
-import { BENEFICIARY_TYPES, FIELD_NAMES, GENERAL_FIELDS } from "../catalogue/payment-detail-fields.ts";
+import {
+  BENEFICIARY_TYPES,
+  FIELD_NAMES,
+  GENERAL_FIELDS,
+} from "../catalogue/payment-detail-fields.ts";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
 import { PAYMENT_DETAIL_STATUSES } from "./model.ts";
 

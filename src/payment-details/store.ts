@@ -70,7 +70,8 @@ export function insertPaymentDetails(
        created_at, created_at
      from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
        $7::text[], $8::bytea[], $9::timestamptz[])
-       as t (account_id, id, user_id, currency, rails, beneficiary_type, status, details, created_at)`,
+       as t (account_id, id, user_id, currency, rails, beneficiary_type, status, details,
+         created_at)`,
     [
       entries.map(({ detail }) => detail.account_id),
       entries.map(({ detail }) => detail.id),

@@ -5,8 +5,14 @@
  * takes the code that stands first here.
  */
 export const ERRORS = {
-  version_unknown: [400, "Use a version this server knows, or leave the Sliproad-Version header out."],
-  unknown_format: [400, "This API answers JSON; send Accept: application/json or no Accept header."],
+  version_unknown: [
+    400,
+    "Use a version this server knows, or leave the Sliproad-Version header out.",
+  ],
+  unknown_format: [
+    400,
+    "This API answers JSON; send Accept: application/json or no Accept header.",
+  ],
   bad_request: [400, "The body could not be read; send well-formed JSON, or multipart for a file."],
   unauthorized: [401, "Send a valid API key as Authorization: Bearer <API_KEY>."],
   insufficient_scope: [403, "This credential may not be used here; use one that has the scope."],
@@ -14,7 +20,10 @@ export const ERRORS = {
   idempotency_key_reused: [409, "This Idempotency-Key belongs to another request; use a new one."],
   file_too_large: [413, "Send a file of at most 5 MB (5 242 880 bytes)."],
   body_too_large: [413, "Send a smaller body."],
-  unsupported_media_type: [415, "Send the content type this route takes, usually application/json."],
+  unsupported_media_type: [
+    415,
+    "Send the content type this route takes, usually application/json.",
+  ],
   parameter_unknown: [422, "A field is not known here; correct its name or leave it out."],
   parameter_missing: [400, "A required field is missing; send every field listed in errors."],
   record_not_found: [404, "There is no such record; check the id."],
@@ -28,8 +37,14 @@ export const ERRORS = {
   quote_already_executed: [422, "The quote was executed; create a new quote."],
   quote_expired: [422, "The quote has expired; create a new quote."],
   payment_detail_deactivated: [422, "The payment detail was deactivated; use another one."],
-  payment_detail_not_approved: [422, "The payment detail is not approved; wait, or use another one."],
-  not_yet_passed_kyc_kyb: [422, "The user must pass identity verification first; create a KYC session."],
+  payment_detail_not_approved: [
+    422,
+    "The payment detail is not approved; wait, or use another one.",
+  ],
+  not_yet_passed_kyc_kyb: [
+    422,
+    "The user must pass identity verification first; create a KYC session.",
+  ],
   not_approved_for_payout_rail: [422, "The user is not cleared for this rail; use another rail."],
   no_offramps_present: [422, "Add at least one offramp to the quote before executing it."],
   below_currency_limit: [422, "Raise the amount to the minimum of its currency and rail."],

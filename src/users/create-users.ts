@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import { KEY_BYTES } from "../platform/encryption/cipher.ts";
-import { type AccountKeys, createSubjectKeys, type Keyring } from "../platform/encryption/keyring.ts";
+import {
+  type AccountKeys,
+  createSubjectKeys,
+  type Keyring,
+} from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { KYC_NOT_STARTED, type User, type UserFields } from "./model.ts";
@@ -13,7 +17,10 @@ export type NewUser = { fields: UserFields; problems: readonly Problem[] };
 type Loaded = { account_keys: AccountKeys; taken: Map<string, string> };
 type Created = { user: User; email_index: Buffer; key: Buffer };
 
-export function createUsers(keyring: Keyring, index_key: Buffer): UseCase<NewUser, Loaded, Created> {
+export function createUsers(
+  keyring: Keyring,
+  index_key: Buffer,
+): UseCase<NewUser, Loaded, Created> {
   const emailIndex = ({ account_id, input }: Command<NewUser>) =>
     hashEmail(index_key, account_id, input.fields.identity.email ?? "");
   return {

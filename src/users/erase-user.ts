@@ -1,8 +1,8 @@
-import type { Actor } from "../access/model.ts";
 import { recordAudit } from "../access/audit.ts";
+import type { Actor } from "../access/model.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { deleteStoredAnswers, lockUsers, updateErased, type UserKey } from "./store.ts";
+import { deleteStoredAnswers, lockUsers, type UserKey, updateErased } from "./store.ts";
 
 /**
  * Destroys the person's key: whatever any room has sealed with it can never be read again. Rows

@@ -112,7 +112,8 @@ export function checkUser(
     requireField(draft, "first_name", "Send first_name, as on the identity document.");
     requireField(draft, "last_name", "Send last_name, as on the identity document.");
   }
-  if (type === "business") requireField(draft, "company_name", "Send company_name: the legal name.");
+  if (type === "business")
+    requireField(draft, "company_name", "Send company_name: the legal name.");
   const metadata = readMetadata(draft) ?? {};
   const { beneficiary_type: _, ...identity } = draft.values;
   return {
@@ -147,7 +148,8 @@ function checkForms(draft: Draft<UserFieldName>, catalogue: Catalogue, today: st
   }
   if (values.email !== null) {
     if (EMAIL.test(values.email)) values.email = lowerAscii(values.email);
-    else report(draft, "email", "record_invalid", "Send an e-mail address such as ana@example.com.");
+    else
+      report(draft, "email", "record_invalid", "Send an e-mail address such as ana@example.com.");
   }
   if (values.phone !== null) {
     values.phone = values.phone.replace(/[\s().-]/g, "");
@@ -156,8 +158,17 @@ function checkForms(draft: Draft<UserFieldName>, catalogue: Catalogue, today: st
     }
   }
   const is_business = values.beneficiary_type === "business";
-  checkPastDate(draft, "date_of_birth", today, is_business ? FIRST_FOUNDING_DATE : FIRST_BIRTH_DATE);
-  if (values.country === "US" && values.state !== null && !/^[A-Z]{2}$/.test(upperAscii(values.state))) {
+  checkPastDate(
+    draft,
+    "date_of_birth",
+    today,
+    is_business ? FIRST_FOUNDING_DATE : FIRST_BIRTH_DATE,
+  );
+  if (
+    values.country === "US" &&
+    values.state !== null &&
+    !/^[A-Z]{2}$/.test(upperAscii(values.state))
+  ) {
     report(draft, "state", "record_invalid", "Send the two letters of the state, e.g. NY.");
   } else if (values.country === "US" && values.state !== null) {
     values.state = upperAscii(values.state);

@@ -53,7 +53,10 @@ export const CreateUserBody = Type.Object(
 
 export const UpdateUserBody = Type.Object(
   {
-    user: Type.Object({ email: optional("Unique within the account."), ...NAMES_INPUT, ...IDENTITY_INPUT }, closed),
+    user: Type.Object(
+      { email: optional("Unique within the account."), ...NAMES_INPUT, ...IDENTITY_INPUT },
+      closed,
+    ),
   },
   closed,
 );

@@ -1,9 +1,9 @@
+import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
-import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
 import type { Identity, Kyc, KycStatus, User } from "./model.ts";
 
 export type UserRow = {
@@ -119,7 +119,9 @@ export function insertUsers(
 ): void {
   // In the order of the unique key, so that two processes never wait for each other in a circle.
   const sorted = [...users].sort((a, b) =>
-    emailKey(a.user.account_id, a.email_index) < emailKey(b.user.account_id, b.email_index) ? -1 : 1,
+    emailKey(a.user.account_id, a.email_index) < emailKey(b.user.account_id, b.email_index)
+      ? -1
+      : 1,
   );
   tx.write(
     `insert into users (account_id, id, beneficiary_type, email_index, identity, kyc_status,

@@ -1,14 +1,21 @@
-import { AccountMap } from "../platform/account-map.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { lowerAscii } from "../catalogue/text.ts";
-import { notFound } from "../platform/http/route.ts";
+import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
+import { notFound } from "../platform/http/route.ts";
 import { emailTaken } from "./create-users.ts";
 import { checkUserChange, isIdentityEditable, type User } from "./model.ts";
 import { renderUser } from "./render.ts";
-import { emailKey, findTakenEmails, hashEmail, lockUsers, toUsers, updateIdentities } from "./store.ts";
+import {
+  emailKey,
+  findTakenEmails,
+  hashEmail,
+  lockUsers,
+  toUsers,
+  updateIdentities,
+} from "./store.ts";
 
 export type UserChange = { user_id: string; change: unknown; problems: readonly Problem[] };
 
@@ -30,7 +37,8 @@ export function updateUsers(
     const email_index = hashEmail(index_key, account_id, checked.fields.identity.email ?? "");
     const owner = loaded.taken.get(emailKey(account_id, email_index));
     if (owner !== undefined && owner !== user.id) problems.push(emailTaken());
-    if (!isIdentityEditable(user) && changesIdentity(input.change)) problems.push(approvedAlready());
+    if (!isIdentityEditable(user) && changesIdentity(input.change))
+      problems.push(approvedAlready());
     if (problems.length > 0) return { refusal: Refusal.of(problems) };
     const changed = { ...user, ...checked.fields, updated_at: now };
     // A later command of the same set must see this change.
@@ -43,8 +51,14 @@ export function updateUsers(
     name: "update-users",
     rows: () => 1,
     load: async (tx, commands) => {
-      const keys_of = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
-      const subjects = keys_of.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+      const keys_of = commands.map(({ account_id, input }) => ({
+        account_id,
+        user_id: input.user_id,
+      }));
+      const subjects = keys_of.map(({ account_id, user_id }) => ({
+        account_id,
+        subject_id: user_id,
+      }));
       const [rows, keys, taken] = await Promise.all([
         lockUsers(tx, keys_of, "update"),
         keyring.openSubjects(tx, subjects),

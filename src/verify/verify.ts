@@ -8,7 +8,7 @@ const SEALED_LOGS: readonly SealedLog[] = [AUDIT_LOG];
 
 export type Verification = { accounts: number; fault: string | null };
 
-/** Recomputes everything from one snapshot of a live system and names the first row that is wrong. */
+/** Recomputes everything from one snapshot of a live system and names the first wrong row. */
 export function verify(database: Database, key: KeyObject, now: Date): Promise<Verification> {
   return database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
+import { createApiKey } from "../../src/access/create-api-key.ts";
 import { createMember } from "../../src/access/create-member.ts";
-import type { Role } from "../../src/access/model.ts";
+import { makeApiKey, type Role } from "../../src/access/model.ts";
 import type { PageDeps } from "../../src/access/page-scope.ts";
 import { hashPassword } from "../../src/access/passwords.ts";
 import { addAccessPages } from "../../src/access/routes.ts";
@@ -12,6 +13,7 @@ import { newId } from "../../src/platform/ids.ts";
 import { createTestDatabase } from "../harness/database.ts";
 import { insertInstallation } from "../harness/installation.ts";
 
+const BY = { actor: "command line", reason: "set up by a test" } as const;
 export const PASSWORD = "correct horse battery";
 
 export type AccessServer = {
@@ -19,6 +21,7 @@ export type AccessServer = {
   deps: PageDeps;
   log: string[];
   addAccount(name: string, is_operator?: boolean): Promise<string>;
+  addApiKey(account_id: string, name: string): Promise<string>;
   addMember(account_id: string, email: string, role: Role): Promise<string>;
   close(): Promise<void>;
 };
@@ -58,10 +61,15 @@ export async function startAccessServer(options: {
         insertAccount(tx, { id, name, is_operator, created_at: clock.now() });
         return id;
       }),
+    addApiKey: (account_id, name) =>
+      database.transaction(async (tx) => {
+        const key = makeApiKey("sandbox");
+        const input = { account_id, name, key, ...BY };
+        return createApiKey(tx, index_key, input, clock.now()).id;
+      }),
     addMember: (account_id, email, role) =>
       database.transaction(async (tx) => {
-        const by = { actor: "command line", reason: "test" } as const;
-        const input = { account_id, email, password_hash, role, ...by };
+        const input = { account_id, email, password_hash, role, ...BY };
         return (await createMember(tx, index_key, input, clock.now())).person_id;
       }),
     close: async () => {

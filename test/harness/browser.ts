@@ -1,8 +1,13 @@
 import sparticuz from "@sparticuz/chromium";
 import { type Browser, chromium, type Page } from "playwright-core";
 
-/** These would switch off what the tests of pages are about. */
-const UNWANTED = new Set(["--disable-web-security", "--allow-running-insecure-content"]);
+const UNWANTED = new Set([
+  // These would switch off what the tests of pages are about.
+  "--disable-web-security",
+  "--allow-running-insecure-content",
+  // In one process, the browser ends with the first context that is closed.
+  "--single-process",
+]);
 
 /** A headless Chromium from npm; whoever opens it closes it, in a `finally`. */
 export async function openBrowser(): Promise<Browser> {
@@ -31,4 +36,10 @@ export function scrollsSideways(page: Page): Promise<boolean> {
   return page.evaluate(
     "document.documentElement.scrollWidth > document.documentElement.clientWidth",
   );
+}
+
+/** For whoever wants to look: SLIPROAD_SHOTS names a directory for pictures of the pages. */
+export async function takeShot(page: Page, name: string): Promise<void> {
+  const directory = process.env.SLIPROAD_SHOTS;
+  if (directory) await page.screenshot({ path: `${directory}/${name}.png`, fullPage: true });
 }

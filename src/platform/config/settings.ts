@@ -21,8 +21,8 @@ export const SETTINGS = {
   port: integer("PORT", 0, 65_535, 4000, "Port to listen on; 0 picks a free one."),
   public_url: optional(
     text("SLIPROAD_PUBLIC_URL", null, ""),
-    "Address under which people and programs reach this server; every absolute address in answers " +
-      "is built from it. Default: `http://HOST:PORT`. Live mode demands https.",
+    "Address under which people and programs reach this server; every absolute address in " +
+      "answers is built from it. Default: `http://HOST:PORT`. Live mode demands https.",
   ),
   data_dir: text(
     "SLIPROAD_DATA_DIR",
@@ -87,25 +87,24 @@ export const SETTINGS = {
       default_text: null,
       meaning: "",
       read: (value) =>
-        value.length >= 12 && value.length <= 200
-          ? value
-          : fail("must have 12 to 200 characters"),
+        value.length >= 12 && value.length <= 200 ? value : fail("must have 12 to 200 characters"),
     },
     "Password of that person, taken on the first start. Made up and printed when absent.",
   ),
   encryption_key: optional(
     key("SLIPROAD_ENCRYPTION_KEY"),
-    "Master key for personal data: 32 bytes, base64. Sandbox makes one in the data directory; live " +
-      "mode refuses to start without it.",
+    "Master key for personal data: 32 bytes, base64. Sandbox makes one in the data directory; " +
+      "live mode refuses to start without it.",
   ),
   encryption_key_previous: optional(
     key("SLIPROAD_ENCRYPTION_KEY_PREVIOUS"),
-    "The master key before the present one; needed until `sliproad keys rotate-encryption` is done.",
+    "The master key before the present one; needed until `sliproad keys rotate-encryption` is " +
+      "done.",
   ),
   signing_key: optional(
     key("SLIPROAD_SIGNING_KEY"),
-    "Key that signs the heads of the sealed logs: 32 bytes, base64. Sandbox makes one in the data " +
-      "directory; live mode refuses to start without it.",
+    "Key that signs the heads of the sealed logs: 32 bytes, base64. Sandbox makes one in the " +
+      "data directory; live mode refuses to start without it.",
   ),
   catalogue_file: optional(
     text("SLIPROAD_CATALOGUE_FILE", null, ""),

@@ -19,7 +19,8 @@ export async function migrate(database: Database, now: () => Date): Promise<stri
     const unknown = applied.find((name) => !files.includes(name));
     if (unknown) {
       throw new StartupError(
-        `The database was migrated by a newer version of Sliproad (${unknown}); start that version.`,
+        `The database was migrated by a newer version of Sliproad (${unknown}); ` +
+          "start that version.",
       );
     }
     const missing = files.filter((name) => !applied.includes(name));
@@ -35,12 +36,21 @@ export async function isMigrated(session: Session): Promise<boolean> {
   return files.length === rows.length && rows.every((row) => files.includes(row.name));
 }
 
+export type Migration = { name: string; applied_at: Date };
+
+/** What a migrated database went through, in order. */
+export function listMigrations(session: Session): Promise<Migration[]> {
+  return session.query<Migration>("select name, applied_at from migrations order by name");
+}
+
 async function listApplied(session: Session): Promise<string[]> {
   await session.query(
-    "create table if not exists migrations (name text primary key, applied_at timestamptz not null)",
+    `create table if not exists migrations (
+       name text primary key,
+       applied_at timestamptz not null
+     )`,
   );
-  const rows = await session.query<{ name: string }>("select name from migrations order by name");
-  return rows.map((row) => row.name);
+  return (await listMigrations(session)).map((migration) => migration.name);
 }
 
 async function apply(session: Session, name: string, now: Date): Promise<void> {

@@ -24,7 +24,13 @@ export function seal(key: Buffer, version: number, place: Place, plaintext: Buff
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv("aes-256-gcm", key, nonce);
   cipher.setAAD(associatedData(place, version));
-  return Buffer.concat([head, nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+  return Buffer.concat([
+    head,
+    nonce,
+    cipher.update(plaintext),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
 }
 
 export function open(key: Buffer, place: Place, sealed: Buffer): Buffer {

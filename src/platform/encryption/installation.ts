@@ -6,7 +6,7 @@ import { rewrapAccountKey } from "./keyring.ts";
 import type { MasterKey, MasterKeys } from "./master-keys.ts";
 
 export type Installation = {
-  /** Key of all keyed hashes. It survives a rotation of the master key: what was hashed is found. */
+  /** Key of all keyed hashes. It survives a rotation of the master key: hashes stay the same. */
   index_key: Buffer;
 };
 
@@ -37,7 +37,9 @@ export async function openInstallation(
      values (true, $1, $2, $3, $4) on conflict do nothing`,
     [mode, master.id, index_key, now],
   );
-  const [row] = await database.query<Row>("select mode, master_key_id, index_key from installation");
+  const [row] = await database.query<Row>(
+    "select mode, master_key_id, index_key from installation",
+  );
   if (row!.mode !== mode) {
     throw new StartupError(
       `This database was made in ${row!.mode} mode; SLIPROAD_MODE=${mode} cannot use it.`,
@@ -46,8 +48,8 @@ export async function openInstallation(
   const known = masters.find(row!.master_key_id);
   if (!known) {
     throw new StartupError(
-      "The encryption key is not the one this database was made with; set SLIPROAD_ENCRYPTION_KEY " +
-        "(or, during a rotation, SLIPROAD_ENCRYPTION_KEY_PREVIOUS) to that key.",
+      "The encryption key is not the one this database was made with; set " +
+        "SLIPROAD_ENCRYPTION_KEY (or, during a rotation, SLIPROAD_ENCRYPTION_KEY_PREVIOUS) to that key.",
     );
   }
   return { index_key: open(known.bytes, INDEX_KEY_PLACE, row!.index_key) };

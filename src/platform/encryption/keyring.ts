@@ -27,30 +27,8 @@ const SUBJECTS_CACHED_MAX = 50_000;
 const ACCOUNT_KEY_VERSION = 1;
 
 export function createKeyring(masters: MasterKeys): Keyring {
-  const accounts = new LruMap<string, Buffer>(ACCOUNTS_CACHED_MAX);
   const subject_keys = new LruMap<string, Buffer>(SUBJECTS_CACHED_MAX);
-
-  const openAccounts = async (session: Session, account_ids: readonly string[]) => {
-    const found = new Map<string, Buffer>();
-    const missing: string[] = [];
-    for (const id of new Set(account_ids)) {
-      const cached = accounts.get(id);
-      if (cached) found.set(id, cached);
-      else missing.push(id);
-    }
-    if (missing.length === 0) return found;
-    const rows = await session.query<{ account_id: string; master_key_id: string; wrapped: Buffer }>(
-      `select account_id, master_key_id, wrapped from account_keys
-       where account_id = any($1::uuid[]) and version = $2`,
-      [missing, ACCOUNT_KEY_VERSION],
-    );
-    for (const { account_id, master_key_id, wrapped } of rows) {
-      const key = open(findMaster(masters, master_key_id).bytes, accountPlace(account_id), wrapped);
-      accounts.set(account_id, key);
-      found.set(account_id, key);
-    }
-    return found;
-  };
+  const openAccounts = createOpenAccounts(masters);
 
   return {
     openAccounts,
@@ -105,6 +83,36 @@ export function createKeyring(masters: MasterKeys): Keyring {
         [account_id, ACCOUNT_KEY_VERSION, master.id, wrapped, now],
       );
     },
+  };
+}
+
+/** Account keys are never erased: what was read once stays known. */
+function createOpenAccounts(masters: MasterKeys): Keyring["openAccounts"] {
+  const accounts = new LruMap<string, Buffer>(ACCOUNTS_CACHED_MAX);
+  return async (session, account_ids) => {
+    const found = new Map<string, Buffer>();
+    const missing: string[] = [];
+    for (const id of new Set(account_ids)) {
+      const cached = accounts.get(id);
+      if (cached) found.set(id, cached);
+      else missing.push(id);
+    }
+    if (missing.length === 0) return found;
+    const rows = await session.query<{
+      account_id: string;
+      master_key_id: string;
+      wrapped: Buffer;
+    }>(
+      `select account_id, master_key_id, wrapped from account_keys
+       where account_id = any($1::uuid[]) and version = $2`,
+      [missing, ACCOUNT_KEY_VERSION],
+    );
+    for (const { account_id, master_key_id, wrapped } of rows) {
+      const key = open(findMaster(masters, master_key_id).bytes, accountPlace(account_id), wrapped);
+      accounts.set(account_id, key);
+      found.set(account_id, key);
+    }
+    return found;
   };
 }
 

@@ -47,7 +47,9 @@ export function readKeyFile(data_dir: string): MasterKey[] {
   const lines = readFileSync(join(data_dir, FILE_NAME), "utf8").split("\n").filter(Boolean);
   const keys = lines.map((line) => Buffer.from(line, "base64"));
   if (keys.length === 0 || keys.some((bytes) => bytes.length !== KEY_BYTES)) {
-    throw new StartupError(`${join(data_dir, FILE_NAME)} does not hold keys of 32 bytes in base64.`);
+    throw new StartupError(
+      `${join(data_dir, FILE_NAME)} does not hold keys of 32 bytes in base64.`,
+    );
   }
   return keys.map(toMasterKey);
 }

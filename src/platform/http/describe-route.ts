@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifySchema } from "fastify";
 import Type, { type TObject, type TSchema } from "typebox";
 import { ERRORS, type ErrorCode } from "../errors.ts";
-import type { RouteSpec } from "./route.ts";
+import type { RouteSpec } from "./route-spec.ts";
 
 /** Codes that any API route may answer. */
 const EVERYWHERE: readonly ErrorCode[] = [

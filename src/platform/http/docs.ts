@@ -59,7 +59,8 @@ function errorsPage(): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Errors · Sliproad</title>
 <style>
-  body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
+  body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem }
+  body { padding: 0 1rem }
   table { border-collapse: collapse; width: 100% }
   td, th { border-bottom: 1px solid #ccc; padding: .5rem; text-align: left; vertical-align: top }
   tr:has(:target) { background: #fff3c4 }

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { collectDefaultMetrics, Histogram, Registry } from "prom-client";
 import { type Clock, DIFFERENCE_MAX_MS } from "../clock.ts";
-import type { Database } from "../db/database.ts";
+import { type Database, DatabaseUnavailableError } from "../db/database.ts";
 import { isMigrated } from "../db/migrate.ts";
 import { Refusal } from "../errors.ts";
 import { realTime } from "../tasks/real-time.ts";
@@ -10,6 +10,7 @@ import { workerHealth } from "../tasks/worker-health.ts";
 
 export type HealthDeps = { database: Database; clock: Clock; metrics_token: string | undefined };
 
+const ANSWER_MAX_MS = 5_000;
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
 /** For whoever watches over the process: does it answer, can it work, how fast is it. */
@@ -32,10 +33,12 @@ export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
 
   app.get("/healthz", { schema: { hide: true } }, async () => ({ status: "ok" }));
 
-  app.get("/readyz", { schema: { hide: true } }, async (_request, reply) => {
-    const problems = await readinessProblems(deps).catch((error: Error) => [
-      `The database cannot be used: ${error.message}.`,
-    ]);
+  app.get("/readyz", { schema: { hide: true } }, async (request, reply) => {
+    const problems = await withinLimit(readinessProblems(deps)).catch((error: unknown) => {
+      // The words of the database are for the log: whoever asks here has shown no key.
+      request.log.error({ err: error }, "not ready");
+      return [describeFailure(error)];
+    });
     if (problems.length === 0) return { status: "ready" };
     return reply.code(503).send({ status: "not_ready", problems });
   });
@@ -59,6 +62,20 @@ async function readinessProblems({ database, clock }: HealthDeps): Promise<strin
   }
   const time = { now: clock.now(), real_now: realTime(clock) };
   return [...problems, ...(await workerHealth(database, time)).problems];
+}
+
+/** A database that neither answers nor refuses must not make the probe wait for ever. */
+function withinLimit<Result>(work: Promise<Result>): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const error = new DatabaseUnavailableError(`no answer within ${ANSWER_MAX_MS} ms`);
+  const timer = setTimeout(() => reject(error), ANSWER_MAX_MS);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}
+
+function describeFailure(error: unknown): string {
+  return error instanceof DatabaseUnavailableError
+    ? "The database cannot be reached."
+    : "The database cannot be used; the log says why.";
 }
 
 function isSame(given: string | undefined, wanted: string | undefined): boolean {

@@ -1,10 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { type Problem, Refusal } from "../errors.ts";
+import { BODY } from "./validate.ts";
 
 /** A parsed JSON body with what the routes need beside its value. */
 export type JsonBody = { value: unknown; bytes: number; problems: Problem[] };
 
 const DEPTH_MAX = 32;
+/** Enough to mend a request by; an answer must not grow with what is wrong. */
+const PROBLEMS_MAX = 100;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 export function parseJsonBody(buffer: Buffer): JsonBody {
@@ -17,11 +20,14 @@ export function parseJsonBody(buffer: Buffer): JsonBody {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Refusal("bad_request", "The body is not well-formed JSON; check it for typing errors.");
+    throw new Refusal(
+      "bad_request",
+      "The body is not well-formed JSON; check it for typing errors.",
+    );
   }
   // In valid UTF-8, NUL and lone surrogates can only come from an escape.
   const problems = text.includes("\\u") ? forbiddenCharacters(value, "") : [];
-  return { value, bytes: buffer.length, problems };
+  return { value, bytes: buffer.length, problems: problems.slice(0, PROBLEMS_MAX) };
 }
 
 /** How deep arrays and objects nest, so that no later walk can exhaust the stack. */
@@ -45,7 +51,7 @@ function forbiddenCharacters(value: unknown, field: string): Problem[] {
   if (typeof value === "string") {
     if (!isForbidden(value)) return [];
     const message = "Remove NUL characters and incomplete surrogate pairs.";
-    return [{ field, code: "record_invalid", message }];
+    return [{ field: field || BODY, code: "record_invalid", message }];
   }
   if (Array.isArray(value)) {
     return value.flatMap((item, index) => forbiddenCharacters(item, `${field}[${index}]`));
@@ -66,5 +72,6 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(",")}}`;
+  const members = entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`);
+  return `{${members.join(",")}}`;
 }

@@ -26,7 +26,9 @@ export function listAnswer<Key extends string, Item extends TSchema>(key: Key, i
   return Type.Object({
     [key]: Type.Array(item),
     has_more: Type.Boolean({ description: "Whether there are records after the last one." }),
-  } as Record<Key, ReturnType<typeof Type.Array<Item>>> & { has_more: ReturnType<typeof Type.Boolean> });
+  } as Record<Key, ReturnType<typeof Type.Array<Item>>> & {
+    has_more: ReturnType<typeof Type.Boolean>;
+  });
 }
 
 /**
@@ -53,7 +55,7 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
     const text = query[field];
     if (text === undefined) return undefined;
     const date = new Date(text);
-    if (TIME.test(text) && !Number.isNaN(date.getTime())) return date;
+    if (TIME.test(text) && !Number.isNaN(date.getTime()) && isRealDay(text)) return date;
     const message = "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.";
     problems.push({ field, code: "record_invalid", message });
     return undefined;
@@ -73,6 +75,12 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
   const below_id = upper.sort()[0] ?? LAST_ID;
   const limit = query.limit ?? LIMIT_DEFAULT;
   return { page: { limit, below_id, from_id }, problems };
+}
+
+/** JavaScript reads the 30th of February as a day in March. */
+function isRealDay(text: string): boolean {
+  const day = text.slice(0, 10);
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
 /** Stores read one row more than the page holds: it tells whether there is a next page. */

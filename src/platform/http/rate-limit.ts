@@ -12,7 +12,10 @@ const WINDOW_MS = 1_000;
 const CALLERS_MAX = 100_000;
 
 /** `limit` 0 means that nothing is limited. Runs on real time. */
-export function createRateLimiter(limit: number, window_ms: number = WINDOW_MS): RateLimiter | null {
+export function createRateLimiter(
+  limit: number,
+  window_ms: number = WINDOW_MS,
+): RateLimiter | null {
   if (limit === 0) return null;
   let window = 0;
   let counts = new Map<string, number>();

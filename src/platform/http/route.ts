@@ -1,46 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import Type, { type Static, type TObject, type TSchema } from "typebox";
-import type { Answer, CommandRequest } from "../commands/executor.ts";
+import Type, { type Static, type TObject } from "typebox";
+import type { Answer } from "../commands/executor.ts";
 import { keyedHash } from "../encryption/cipher.ts";
-import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
+import { type Problem, Refusal } from "../errors.ts";
 import { isId } from "../ids.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
+import type { Caller, RouteSpec } from "./route-spec.ts";
 import { type Check, compileCheck } from "./validate.ts";
 
-/** Who calls: an API key of an account. */
-export type Caller = { account_id: string; api_key_id: string; key_label: string };
+export type { Caller, RouteSpec };
 
-export type RouteSpec<Query extends TObject, Body extends TObject> = {
-  method: "GET" | "POST" | "PATCH";
-  /** Path with parameters such as `:user_id`; every parameter is a record's id. */
-  path: string;
-  operation: string;
-  summary: string;
-  description?: string;
-  tag: string;
-  query?: Query;
-  body?: Body;
-  body_example?: Static<Body>;
-  answer: TSchema;
-  /** The codes this route may answer beside those that every route may. */
-  errors: readonly ErrorCode[];
-  body_bytes_max?: number;
-  handle: (request: ApiRequest<Static<Query>, Static<Body>>) => Promise<Answer | string>;
-};
-
-export type ApiRequest<Query, Body> = {
-  caller: Caller;
-  params: Record<string, string>;
-  query: Query;
-  body: Body;
-  /** What the schemas found wrong so far; the use case adds to it and refuses all at once. */
-  problems: Problem[];
-  /** Wraps an input as the command of this request, with its Idempotency-Key. */
-  command: <Input>(input: Input) => CommandRequest<Input>;
-};
-
+/** In place of a malformed id: no record has it, so all goes as for an id that is not known. */
+const NO_ID = "00000000-0000-0000-0000-000000000000";
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
+const checkNoBody = compileCheck(NO_QUERY, "body");
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** What a room is given to add its routes with. */
@@ -94,10 +68,10 @@ export function notFound(field: string): Problem {
 }
 
 function readParams(request: FastifyRequest): Record<string, string> {
-  const params = request.params as Record<string, string>;
-  const malformed = Object.keys(params).filter((name) => !isId(params[name]!));
-  if (malformed.length > 0) throw Refusal.of(malformed.map(notFound));
-  return Object.fromEntries(Object.entries(params).map(([name, id]) => [name, id.toLowerCase()]));
+  const params = Object.entries(request.params as Record<string, string>);
+  return Object.fromEntries(
+    params.map(([name, id]) => [name, isId(id) ? id.toLowerCase() : NO_ID]),
+  );
 }
 
 function checkJson(check: Check, body: JsonBody | undefined): Problem[] {
@@ -108,8 +82,7 @@ function checkJson(check: Check, body: JsonBody | undefined): Problem[] {
 
 /** A route without a body takes none, or an empty object. */
 function refuseBody(body: JsonBody | undefined): Problem[] {
-  if (body === undefined) return [];
-  return compileCheck(NO_QUERY, "body")(body.value);
+  return body === undefined ? [] : checkNoBody(body.value);
 }
 
 function callerIds({ account_id, api_key_id }: Caller) {

@@ -1,15 +1,23 @@
 import { randomUUID } from "node:crypto";
-import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Socket } from "node:net";
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from "fastify";
 import { DatabaseUnavailableError } from "../db/database.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
-import type { Caller } from "./route.ts";
+import type { Caller } from "./route-spec.ts";
 
 export const VERSION = "2026-11-15";
 const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
 const RETRY_AFTER_SECONDS = 2;
+// A whole request line fits: an id that is too long is an id that nobody has, not a lost route.
+const PARAMETER_LENGTH_MAX = 16 * 1024;
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -39,23 +47,37 @@ export function createServer(options: ServerOptions): FastifyInstance {
       level: options.log_level,
       base: null,
       // Errors of the database may quote values in `detail`: only name, message and stack go out.
-      serializers: { err: (error: Error) => ({ type: error.name, message: error.message, stack: error.stack ?? "" }) },
+      serializers: {
+        err: (error: Error) => ({
+          type: error.name,
+          message: error.message,
+          stack: error.stack ?? "",
+        }),
+      },
       ...(options.log_destination ? { stream: options.log_destination } : {}),
     },
     // One line a request, written by our own hook below.
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "request_id" }),
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: "request_id",
+    }),
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
     trustProxy: options.trusted_proxies.length > 0 ? [...options.trusted_proxies] : false,
     genReqId: () => randomUUID(),
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    routerOptions: { maxParamLength: 300 },
+    routerOptions: { maxParamLength: PARAMETER_LENGTH_MAX },
     exposeHeadRoutes: false,
+    // Refused before any hook could run.
+    frameworkErrors: (error, request, reply) => void sendError(options, error, request, reply),
+    clientErrorHandler: (error, socket) => answerUnreadable(options, error, socket as Socket),
   });
   // Routes check their input themselves (route.ts): all problems at once, not the first.
   app.setValidatorCompiler(() => () => true);
-  app.setSerializerCompiler(() => (value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  app.setSerializerCompiler(
+    () => (value) => (typeof value === "string" ? value : JSON.stringify(value)),
+  );
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
     try {
@@ -78,8 +100,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
   const address_limiter = createRateLimiter(options.rate_limit_anonymous);
 
   app.addHook("onRequest", async (request, reply) => {
-    reply.header("X-Request-Id", request.id);
-    reply.header("Sliproad-Version", VERSION);
+    reply.headers(headersOf(request.id));
     if (!request.routeOptions.config.is_api) return;
     const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
     request.caller = key ? await options.authenticate(key) : null;
@@ -106,6 +127,10 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
       "request",
     );
   });
+}
+
+function headersOf(request_id: string): Record<string, string> {
+  return { "X-Request-Id": request_id, "Sliproad-Version": VERSION };
 }
 
 function announce(reply: FastifyReply, limit: RateLimit): void {
@@ -146,20 +171,53 @@ function sendError(
   if (refusal.status >= 500) request.log.error({ err: error }, "failed");
   const seconds = refusal.retry_after_seconds;
   if (seconds !== undefined) reply.header("Retry-After", seconds);
-  const errors = refusal.problems;
+  if (refusal.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
   return reply
     .code(refusal.status)
+    .headers(headersOf(request.id))
     .type("application/json; charset=utf-8")
-    .send(
-      JSON.stringify({
-        error_code: refusal.code,
-        message: topMessage(refusal, errors),
-        status: refusal.status,
-        request_id: request.id,
-        doc_url: `${options.public_url()}/docs/errors#${refusal.code}`,
-        ...(errors.length > 0 ? { errors } : {}),
-      }),
-    );
+    .send(errorBody(options, refusal, request.id));
+}
+
+function errorBody(options: ServerOptions, refusal: Refusal, request_id: string): string {
+  const errors = refusal.problems;
+  return JSON.stringify({
+    error_code: refusal.code,
+    message: topMessage(refusal, errors),
+    status: refusal.status,
+    request_id,
+    doc_url: `${options.public_url()}/docs/errors#${refusal.code}`,
+    ...(errors.length > 0 ? { errors } : {}),
+  });
+}
+
+const UNREADABLE: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: "Send less than 16 KB of headers.",
+  ERR_HTTP_REQUEST_TIMEOUT: "The request was not complete in time; send it again.",
+};
+
+/** What arrived is not HTTP, so that there is no request to reply to: the socket itself answers. */
+function answerUnreadable(
+  options: ServerOptions,
+  error: Error & { code?: string },
+  socket: Socket,
+): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const request_id = randomUUID();
+  const message = UNREADABLE[error.code ?? ""] ?? "Send a well-formed HTTP request.";
+  const refusal = new Refusal("bad_request", message);
+  const body = errorBody(options, refusal, request_id);
+  const headers = {
+    ...headersOf(request_id),
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": String(Buffer.byteLength(body)),
+    Connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${refusal.status} Bad Request\r\n${lines.join("")}\r\n${body}`);
 }
 
 /** With a single problem the caller should not have to look further than the first line. */

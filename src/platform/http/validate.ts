@@ -6,6 +6,8 @@ import { nearest } from "./nearest.ts";
 /** Strings that must not be blank carry this pattern; failing it is "missing", not "invalid". */
 export const NOT_BLANK = "\\S";
 const PROBLEMS_MAX = 100;
+/** Stands for the path where a problem concerns no field but the body as a whole. */
+export const BODY = "body";
 
 // `verbose` gives the mapping below the schema and the data that an error is about.
 const options = { allErrors: true, verbose: true, strict: false, validateFormats: false };
@@ -17,17 +19,20 @@ export type Check = (value: unknown) => Problem[];
 /** Compiles a schema into a check that reports all problems at once, each naming its field. */
 export function compileCheck(schema: TSchema, source: "body" | "query"): Check {
   const validate = (source === "body" ? body_ajv : query_ajv).compile(schema);
-  return (value) => (validate(value) ? [] : describe(validate));
+  return (value) => (validate(value) ? [] : describe(validate, source));
 }
 
-function describe(validate: ValidateFunction): Problem[] {
+function describe(validate: ValidateFunction, source: "body" | "query"): Problem[] {
   const by_field = new Map<string, Problem>();
   for (const error of validate.errors ?? []) {
-    const problem = toProblem(error);
+    const problem = toProblem(error, source);
     const known = problem && by_field.get(problem.field);
     // One field may fail several keywords (a blank string that is also no known value): the
     // reader needs one sentence, and "missing" is the clearest.
-    if (problem && (!known || (problem.code === "parameter_missing" && known.code !== problem.code))) {
+    if (
+      problem &&
+      (!known || (problem.code === "parameter_missing" && known.code !== problem.code))
+    ) {
       by_field.set(problem.field, problem);
     }
     if (by_field.size >= PROBLEMS_MAX) break;
@@ -35,8 +40,10 @@ function describe(validate: ValidateFunction): Problem[] {
   return [...by_field.values()];
 }
 
-function toProblem(error: ErrorObject): Problem | undefined {
+function toProblem(error: ErrorObject, source: "body" | "query"): Problem | undefined {
   const field = fieldPath(error.instancePath);
+  // A blank filter in the address is a mistake: read as absent, it would list everything.
+  const is_absent = error.data === null || (source === "body" && isBlankText(error.data));
   switch (error.keyword) {
     case "required":
       return missing(join(field, error.params.missingProperty));
@@ -57,17 +64,20 @@ function toProblem(error: ErrorObject): Problem | undefined {
         message: `Send at most ${error.params.limit} characters.`,
       };
     case "enum":
-      if (error.data === null || isBlankText(error.data)) return missing(field);
+      if (is_absent) return missing(field);
       return invalid(field, `Send one of ${error.params.allowedValues.join(", ")}.`);
     case "minimum":
     case "maximum":
-      return invalid(field, `Send a number that is ${error.params.comparison} ${error.params.limit}.`);
+      return invalid(
+        field,
+        `Send a number that is ${error.params.comparison} ${error.params.limit}.`,
+      );
     case "minItems":
       return missing(field);
     case "maxItems":
       return invalid(field, `Send at most ${error.params.limit} items.`);
     case "anyOf":
-      return error.data === null || isBlankText(error.data)
+      return is_absent
         ? missing(field)
         : invalid(field, error.parentSchema?.errorMessage ?? "The value has the wrong type.");
     default:
@@ -76,7 +86,8 @@ function toProblem(error: ErrorObject): Problem | undefined {
 }
 
 function missing(field: string): Problem {
-  return { field, code: "parameter_missing", message: `Send ${field || "a JSON object"}.` };
+  const message = field === BODY ? "Send a JSON object." : `Send ${field}.`;
+  return { field, code: "parameter_missing", message };
 }
 
 function invalid(field: string, message: string): Problem {
@@ -96,8 +107,9 @@ function isBlankText(value: unknown): boolean {
   return typeof value === "string" && value.trim() === "";
 }
 
-/** `/offramps/1/rails` → `offramps[1].rails`. */
+/** `/offramps/1/rails` → `offramps[1].rails`; the whole of a body is called so. */
 function fieldPath(pointer: string): string {
+  if (pointer === "") return BODY;
   return pointer
     .split("/")
     .slice(1)
@@ -106,7 +118,7 @@ function fieldPath(pointer: string): string {
 }
 
 function join(parent: string, name: string): string {
-  return parent ? `${parent}.${name}` : name;
+  return parent && parent !== BODY ? `${parent}.${name}` : name;
 }
 
 function wordsFor(type: string | string[]): string {
@@ -119,5 +131,8 @@ function wordsFor(type: string | string[]): string {
     array: "a JSON array",
     null: "null",
   };
-  return [type].flat().map((name) => words[name] ?? name).join(" or ");
+  return [type]
+    .flat()
+    .map((name) => words[name] ?? name)
+    .join(" or ");
 }

@@ -54,7 +54,8 @@ export async function verifyChain(
 
 function checkBlock(block: Block, previous: Block | undefined, key: KeyObject): string | null {
   const name = `${block.log} block ${block.number} of account ${block.account_id}`;
-  if (block.number !== (previous?.number ?? 0n) + 1n) return `${name}: a block before it is missing`;
+  if (block.number !== (previous?.number ?? 0n) + 1n)
+    return `${name}: a block before it is missing`;
   if (!block.previous_hash.equals(previous?.hash ?? Buffer.alloc(32))) {
     return `${name}: it does not continue the block before it`;
   }
@@ -94,12 +95,16 @@ async function checkUnsealed(
   const digests = await sealed.read_digests(session, account_id, ids);
   for (const { entry_id, digest, noted_at } of pending) {
     const name = `${sealed.log} entry ${entry_id} of account ${account_id}`;
-    if (!digests.get(entry_id)?.equals(digest)) return `${name}: it was changed before it was sealed`;
+    if (!digests.get(entry_id)?.equals(digest))
+      return `${name}: it was changed before it was sealed`;
     if (now.getTime() - noted_at.getTime() > UNSEALED_MAX_MS) return `${name}: it was never sealed`;
   }
   const count = await sealed.count_entries(session, account_id);
   if (count !== sealed_count + BigInt(pending.length)) {
-    return `account ${account_id} has ${count} ${sealed.log} entries, but ${sealed_count} are sealed and ${pending.length} are waiting`;
+    return (
+      `account ${account_id} has ${count} ${sealed.log} entries, but ${sealed_count} are ` +
+      `sealed and ${pending.length} are waiting`
+    );
   }
   return null;
 }

@@ -73,13 +73,10 @@ async function fail(
 ): Promise<void> {
   const { database, clock, log, outage } = deps;
   const now_ms = clock.now().getTime();
-  const later = tasks.map((task) => ({
-    task,
-    due_at: new Date(now_ms + backoffMs(task.attempts + 1)),
-  }));
+  const dueAt = (task: Task) => new Date(now_ms + backoffMs(task.attempts + 1));
   const last_error = describeError(error);
   try {
-    const ids = await updateFailed(database, claim.lease_id, later, last_error);
+    const ids = await updateFailed(database, claim.lease_id, { tasks, last_error, dueAt });
     if (ids.length === 0) return;
     const { kind, attempts } = tasks[0]!;
     // The stack begins with the message and adds places in the code, no data.

@@ -9,6 +9,16 @@ export type DueKind = { kind: string; fresh: boolean; failed: boolean };
 // What nobody holds: never claimed, given back, or held by a worker that fell silent.
 const UNLEASED = "(t.leased_until is null or t.leased_until < $3)";
 
+const KEYS = "unnest($1::uuid[], $2::uuid[]) as key (account_id, id)";
+
+// Locks one row after the other in the order of the keys. A plain join with the lease in its
+// `where` is planned as a scan of the whole table as soon as a set is large.
+const LOCKED = `lateral (
+  select t.account_id, t.id from tasks t
+  where t.account_id = key.account_id and t.id = key.id and t.lease_id = $3 for update
+) as mine`;
+const LOCKED_IF_FREE = LOCKED.replace("for update", "for update skip locked");
+
 /**
  * Which kinds have work, one probe per kind and lane: the only statement of an idle worker. Fresh
  * tasks are not asked whether they are leased: without a filter the probe is the first entry of
@@ -61,7 +71,7 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
       [query.kind, now, real_now, query.limit, leased_until, lease_id],
     );
   });
-  tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || (a.id < b.id ? -1 : 1));
+  tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || compare(a.id, b.id));
   return { lease_id, lease_ms, now, tasks };
 }
 
@@ -81,55 +91,61 @@ export async function lockTasks(
   ]);
   limited.catch(() => {});
   return tx.query(
-    `select t.account_id, t.id from ${KEYS} join tasks t using (account_id, id)
-     where t.lease_id = $3 order by t.account_id, t.id for update of t`,
-    [...keys(tasks), claim.lease_id],
+    `select mine.account_id, mine.id from ${KEYS} cross join ${LOCKED}
+     order by mine.account_id, mine.id`,
+    [...keys(inKeyOrder(tasks)), claim.lease_id],
   );
 }
 
-export function deleteTasks(tx: Transaction, lease_id: string, tasks: readonly Task[]): void {
+/** Only for tasks that this transaction has locked: that is why the lease is not asked again. */
+export function deleteTasks(tx: Transaction, tasks: readonly Task[]): void {
   tx.write(
-    `delete from tasks t using ${KEYS}
-     where t.account_id = key.account_id and t.id = key.id and t.lease_id = $3`,
-    [...keys(tasks), lease_id],
+    `delete from tasks t using ${KEYS} where t.account_id = key.account_id and t.id = key.id`,
+    keys(tasks),
   );
 }
 
-/** Gives the tasks back for a later time; a success also forgets earlier failures. */
+/**
+ * Gives the tasks back for a later time; a success also forgets earlier failures. Only for tasks
+ * that this transaction has locked.
+ */
 export function updatePostponed(
   tx: Transaction,
-  lease_id: string,
   tasks: readonly { task: Task; due_at: Date }[],
   succeeded: boolean,
 ): void {
   tx.write(
     `update tasks t set due_at = key.due_at, leased_until = null, lease_id = null
        ${succeeded ? ", attempts = 0, last_error = null" : ""}
-     from unnest($1::uuid[], $2::uuid[], $4::timestamptz[]) as key (account_id, id, due_at)
-     where t.account_id = key.account_id and t.id = key.id and t.lease_id = $3`,
-    [...keys(tasks.map(({ task }) => task)), lease_id, isoTimes(tasks)],
+     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as key (account_id, id, due_at)
+     where t.account_id = key.account_id and t.id = key.id`,
+    [...keys(tasks.map(({ task }) => task)), tasks.map(({ due_at }) => due_at.toISOString())],
   );
 }
 
-/** Returns the ids of the tasks that were still the lease's own. */
+/** Counts the failure of those that are still the lease's own, and returns their ids. */
 export async function updateFailed(
   session: Session,
   lease_id: string,
-  tasks: readonly { task: Task; due_at: Date }[],
-  last_error: string,
+  failed: { tasks: readonly Task[]; last_error: string; dueAt: (task: Task) => Date },
 ): Promise<string[]> {
+  const tasks = inKeyOrder(failed.tasks);
   const rows = await session.query<{ id: string }>(
     `with mine as materialized (
-       select t.account_id, t.id, key.due_at
+       select mine.account_id, mine.id, key.due_at
        from unnest($1::uuid[], $2::uuid[], $4::timestamptz[]) as key (account_id, id, due_at)
-       join tasks t using (account_id, id)
-       where t.lease_id = $3 order by t.account_id, t.id for update of t
+       cross join ${LOCKED}
      )
      update tasks t set attempts = t.attempts + 1, last_error = $5, due_at = mine.due_at,
        leased_until = null, lease_id = null
      from mine where t.account_id = mine.account_id and t.id = mine.id
      returning t.id`,
-    [...keys(tasks.map(({ task }) => task)), lease_id, isoTimes(tasks), last_error],
+    [
+      ...keys(tasks),
+      lease_id,
+      tasks.map((task) => failed.dueAt(task).toISOString()),
+      failed.last_error,
+    ],
   );
   return rows.map((row) => row.id);
 }
@@ -146,8 +162,7 @@ export async function updateLeases(
 ): Promise<void> {
   await session.query(
     `with mine as materialized (
-       select t.account_id, t.id from ${KEYS} join tasks t using (account_id, id)
-       where t.lease_id = $3 for update of t skip locked
+       select mine.account_id, mine.id from ${KEYS} cross join ${LOCKED_IF_FREE}
      )
      update tasks t set leased_until = $4::timestamptz,
        lease_id = case when $4::timestamptz is null then null else t.lease_id end
@@ -173,12 +188,15 @@ export async function deleteBeat(session: Session, worker_id: string): Promise<v
   await session.query("delete from worker_beats where worker_id = $1", [worker_id]);
 }
 
-const KEYS = "unnest($1::uuid[], $2::uuid[]) as key (account_id, id)";
-
 function keys(tasks: readonly Task[]): [string[], string[]] {
   return [tasks.map((task) => task.account_id), tasks.map((task) => task.id)];
 }
 
-function isoTimes(tasks: readonly { due_at: Date }[]): string[] {
-  return tasks.map(({ due_at }) => due_at.toISOString());
+/** The order in which rows are locked, everywhere. */
+function inKeyOrder(tasks: readonly Task[]): Task[] {
+  return tasks.toSorted((a, b) => compare(a.account_id, b.account_id) || compare(a.id, b.id));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

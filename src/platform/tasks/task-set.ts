@@ -32,7 +32,6 @@ export type TaskSet = {
 export type DueAt = Date | ((task: Task) => Date);
 
 export function createTaskSet(claim: Claim): { set: TaskSet; unended(): Task[] } {
-  const { lease_id } = claim;
   const unended = new Map(claim.tasks.map((task) => [keyOf(task), task]));
   const locked = new WeakMap<Transaction, Set<Task>>();
 
@@ -49,7 +48,7 @@ export function createTaskSet(claim: Claim): { set: TaskSet; unended(): Task[] }
     if (tasks.length === 0) return;
     const dueAt = typeof due_at === "function" ? due_at : () => due_at;
     const moved = tasks.map((task) => ({ task, due_at: dueAt(task) }));
-    updatePostponed(tx, lease_id, moved, succeeded);
+    updatePostponed(tx, moved, succeeded);
   };
 
   const set: TaskSet = {
@@ -68,7 +67,7 @@ export function createTaskSet(claim: Claim): { set: TaskSet; unended(): Task[] }
     },
     finish: (tx, tasks) => {
       end(tx, tasks);
-      if (tasks.length > 0) deleteTasks(tx, lease_id, tasks);
+      if (tasks.length > 0) deleteTasks(tx, tasks);
     },
     postpone: (tx, tasks, due_at) => later(tx, tasks, due_at, false),
     repeat: (tx, tasks, due_at) => later(tx, tasks, due_at, true),

@@ -1,0 +1,496 @@
+-- The migrated database. Written by npm run generate; change a migration instead.
+
+create table account_keys (
+  account_id uuid not null,
+  version integer not null,
+  master_key_id text not null,
+  wrapped bytea not null,
+  created_at timestamp with time zone not null,
+  constraint account_keys_pkey PRIMARY KEY (account_id, version),
+  constraint account_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table accounts (
+  id uuid not null,
+  name text not null,
+  is_operator boolean not null,
+  created_at timestamp with time zone not null,
+  constraint accounts_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX accounts_name ON public.accounts USING btree (name);
+CREATE UNIQUE INDEX accounts_operator ON public.accounts USING btree (is_operator) WHERE is_operator;
+
+create table api_key_hashes (
+  key_hash bytea not null,
+  account_id uuid not null,
+  api_key_id uuid not null,
+  constraint api_key_hashes_pkey PRIMARY KEY (key_hash),
+  constraint api_key_hashes_account_id_api_key_id_fkey FOREIGN KEY (account_id, api_key_id) REFERENCES api_keys(account_id, id)
+);
+
+create table api_keys (
+  account_id uuid not null,
+  id uuid not null,
+  name text not null,
+  prefix text not null,
+  last_four text not null,
+  created_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  constraint api_keys_pkey PRIMARY KEY (account_id, id),
+  constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table audit_entries (
+  account_id uuid not null,
+  id uuid not null,
+  at timestamp with time zone not null,
+  actor text not null,
+  action text not null,
+  record text not null,
+  reason text not null,
+  detail text not null,
+  constraint audit_entries_pkey PRIMARY KEY (account_id, id),
+  constraint audit_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table bank_answers (
+  account_id uuid not null,
+  bank_reference text not null,
+  end_to_end_id text not null,
+  kind text not null,
+  amount bigint,
+  currency text,
+  outcome text not null,
+  created_at timestamp with time zone not null,
+  constraint bank_answers_pkey PRIMARY KEY (account_id, bank_reference),
+  constraint bank_answers_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'rejected'::text]))),
+  constraint bank_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table chain_cursors (
+  chain text not null,
+  cursor text not null,
+  read_at timestamp with time zone not null,
+  constraint chain_cursors_pkey PRIMARY KEY (chain)
+);
+
+create table commands (
+  account_id uuid not null,
+  id uuid not null,
+  idempotency_index bytea,
+  request_hash bytea,
+  subject_id uuid,
+  answer bytea,
+  created_at timestamp with time zone not null,
+  constraint commands_pkey PRIMARY KEY (account_id, id),
+  constraint commands_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX commands_idempotency ON public.commands USING btree (account_id, idempotency_index) WHERE (idempotency_index IS NOT NULL);
+CREATE INDEX commands_subject ON public.commands USING btree (account_id, subject_id) WHERE (subject_id IS NOT NULL);
+CREATE INDEX commands_unkeyed ON public.commands USING btree (account_id, created_at) WHERE (idempotency_index IS NULL);
+
+create table deposit_addresses (
+  chain text not null,
+  address text not null,
+  account_id uuid not null,
+  quote_id uuid not null,
+  constraint deposit_addresses_pkey PRIMARY KEY (chain, address)
+);
+
+create table deposits (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  quote_id uuid not null,
+  chain text not null,
+  tx_id text not null,
+  log_index integer not null,
+  token text not null,
+  amount bigint not null,
+  mined_at timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  constraint deposits_pkey PRIMARY KEY (account_id, id),
+  constraint deposits_amount_check CHECK ((amount > 0)),
+  constraint deposits_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id)
+);
+CREATE INDEX deposits_quote ON public.deposits USING btree (account_id, quote_id, id);
+CREATE UNIQUE INDEX deposits_transfer ON public.deposits USING btree (account_id, chain, tx_id, log_index);
+
+create table events (
+  account_id uuid not null,
+  id uuid not null,
+  name text not null,
+  record_id uuid not null,
+  sequence integer not null,
+  from_status text,
+  to_status text not null,
+  subject_id uuid,
+  body bytea not null,
+  created_at timestamp with time zone not null,
+  constraint events_pkey PRIMARY KEY (account_id, id),
+  constraint events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX events_sequence ON public.events USING btree (account_id, record_id, sequence);
+
+create table installation (
+  id boolean not null,
+  mode text not null,
+  master_key_id text not null,
+  index_key bytea not null,
+  clock_offset_ms bigint not null default 0,
+  created_at timestamp with time zone not null,
+  constraint installation_pkey PRIMARY KEY (id),
+  constraint installation_clock_offset_ms_check CHECK ((clock_offset_ms >= 0)),
+  constraint installation_id_check CHECK (id),
+  constraint installation_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text])))
+);
+
+create table ledger_balances (
+  account_id uuid not null,
+  ledger_account text not null,
+  currency text not null,
+  balance bigint not null,
+  constraint ledger_balances_pkey PRIMARY KEY (account_id, ledger_account, currency),
+  constraint ledger_balances_balance_check CHECK ((balance >= 0)),
+  constraint ledger_balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table ledger_entries (
+  account_id uuid not null,
+  id uuid not null,
+  key text not null,
+  kind text not null,
+  created_at timestamp with time zone not null,
+  constraint ledger_entries_pkey PRIMARY KEY (account_id, id),
+  constraint ledger_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX ledger_entries_key ON public.ledger_entries USING btree (account_id, key);
+
+create table ledger_lines (
+  account_id uuid not null,
+  entry_id uuid not null,
+  number smallint not null,
+  ledger_account text not null,
+  currency text not null,
+  amount bigint not null,
+  constraint ledger_lines_pkey PRIMARY KEY (account_id, entry_id, number),
+  constraint ledger_lines_amount_check CHECK ((amount <> 0)),
+  constraint ledger_lines_account_id_entry_id_fkey FOREIGN KEY (account_id, entry_id) REFERENCES ledger_entries(account_id, id)
+);
+CREATE INDEX ledger_lines_account ON public.ledger_lines USING btree (account_id, ledger_account, currency) INCLUDE (amount);
+
+create table members (
+  account_id uuid not null,
+  person_id uuid not null,
+  role text not null,
+  created_at timestamp with time zone not null,
+  constraint members_pkey PRIMARY KEY (account_id, person_id),
+  constraint members_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'finance_manager'::text, 'accountant'::text, 'approver'::text, 'developer'::text]))),
+  constraint members_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint members_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
+);
+CREATE INDEX members_person ON public.members USING btree (person_id);
+
+create table migrations (
+  name text not null,
+  applied_at timestamp with time zone not null,
+  constraint migrations_pkey PRIMARY KEY (name)
+);
+
+create table offramps (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  quote_id uuid not null,
+  payment_detail_id uuid not null,
+  status text not null,
+  status_message text,
+  destination_amount bigint not null,
+  destination_currency text not null,
+  rails text not null,
+  rate numeric not null,
+  fee bigint not null,
+  token_amount bigint not null,
+  token_fee bigint not null,
+  details bytea not null,
+  document_status text,
+  document_source text,
+  document_file text,
+  document_hash bytea,
+  document_type text,
+  document_version integer not null default 0,
+  attempt integer not null default 0,
+  payout_reference jsonb,
+  sequence integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint offramps_pkey PRIMARY KEY (account_id, id),
+  constraint offramps_destination_amount_check CHECK ((destination_amount > 0)),
+  constraint offramps_document_source_check CHECK ((document_source = ANY (ARRAY['url'::text, 'upload'::text]))),
+  constraint offramps_document_status_check CHECK ((document_status = ANY (ARRAY['not_checked'::text, 'approved'::text, 'rejected'::text]))),
+  constraint offramps_fee_check CHECK ((fee >= 0)),
+  constraint offramps_rails_check CHECK ((rails = ANY (ARRAY['local'::text, 'swift'::text, 'wire'::text]))),
+  constraint offramps_rate_check CHECK ((rate > (0)::numeric)),
+  constraint offramps_status_check CHECK ((status = ANY (ARRAY['initiated'::text, 'pending_internal_assessment'::text, 'ongoing_checks'::text, 'sending_fiat'::text, 'fiat_sent'::text, 'bounced'::text, 'failed'::text]))),
+  constraint offramps_token_amount_check CHECK ((token_amount > 0)),
+  constraint offramps_token_fee_check CHECK ((token_fee >= 0)),
+  constraint offramps_account_id_payment_detail_id_fkey FOREIGN KEY (account_id, payment_detail_id) REFERENCES payment_details(account_id, id),
+  constraint offramps_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id),
+  constraint offramps_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE INDEX offramps_list ON public.offramps USING btree (account_id, user_id, id);
+CREATE INDEX offramps_list_by_status ON public.offramps USING btree (account_id, user_id, status, id);
+CREATE INDEX offramps_quote ON public.offramps USING btree (account_id, quote_id, id);
+
+create table payment_details (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  currency text not null,
+  rails text not null,
+  beneficiary_type text not null,
+  status text not null,
+  details bytea not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint payment_details_pkey PRIMARY KEY (account_id, id),
+  constraint payment_details_beneficiary_type_check CHECK ((beneficiary_type = ANY (ARRAY['individual'::text, 'business'::text]))),
+  constraint payment_details_rails_check CHECK ((rails = ANY (ARRAY['local'::text, 'swift'::text, 'wire'::text]))),
+  constraint payment_details_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'failed'::text, 'deactivated'::text]))),
+  constraint payment_details_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE INDEX payment_details_list ON public.payment_details USING btree (account_id, user_id, id);
+CREATE INDEX payment_details_list_by_status ON public.payment_details USING btree (account_id, user_id, status, id);
+
+create table payouts (
+  account_id uuid not null,
+  offramp_id uuid not null,
+  attempt integer not null,
+  payment_detail_id uuid not null,
+  end_to_end_id text not null,
+  status text not null,
+  returned_amount bigint,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint payouts_pkey PRIMARY KEY (account_id, offramp_id, attempt),
+  constraint payouts_status_check CHECK ((status = ANY (ARRAY['recorded'::text, 'sent'::text, 'booked'::text, 'returned'::text, 'rejected'::text]))),
+  constraint payouts_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
+);
+CREATE UNIQUE INDEX payouts_end_to_end ON public.payouts USING btree (account_id, end_to_end_id);
+
+create table people (
+  id uuid not null,
+  email_index bytea not null,
+  email bytea not null,
+  password_hash text not null,
+  created_at timestamp with time zone not null,
+  constraint people_pkey PRIMARY KEY (id),
+  constraint people_email_index_key UNIQUE (email_index)
+);
+
+create table price_versions (
+  id uuid not null,
+  content_hash bytea not null,
+  source text not null,
+  as_of timestamp with time zone not null,
+  rates jsonb not null,
+  fees jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint price_versions_pkey PRIMARY KEY (id),
+  constraint price_versions_content_hash_key UNIQUE (content_hash)
+);
+
+create table quotes (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  deposit_token text not null,
+  deposit_token_chain text not null,
+  deposit_address text not null,
+  price_version_id uuid not null,
+  expires_at timestamp with time zone not null,
+  token_amount bigint not null default 0,
+  token_fees bigint not null default 0,
+  offramp_count integer not null default 0,
+  executed_at timestamp with time zone,
+  tx_id text,
+  tx_network text,
+  tx_named_at timestamp with time zone,
+  received bigint not null default 0,
+  funded_at timestamp with time zone,
+  closed_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint quotes_pkey PRIMARY KEY (account_id, id),
+  constraint quotes_deposit_token_check CHECK ((deposit_token = ANY (ARRAY['usdc'::text, 'usdt'::text]))),
+  constraint quotes_offramp_count_check CHECK (((offramp_count >= 0) AND (offramp_count <= 5000))),
+  constraint quotes_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
+  constraint quotes_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
+);
+CREATE INDEX quotes_list ON public.quotes USING btree (account_id, user_id, id);
+CREATE UNIQUE INDEX quotes_tx ON public.quotes USING btree (account_id, deposit_token_chain, tx_id) WHERE (tx_id IS NOT NULL);
+
+create table rate_checks (
+  token text not null,
+  currency text not null,
+  accepted_rate text not null,
+  accepted_at timestamp with time zone not null,
+  held_rate text,
+  held_at timestamp with time zone,
+  constraint rate_checks_pkey PRIMARY KEY (token, currency)
+);
+
+create table refunds (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  token text not null,
+  chain text not null,
+  amount bigint not null,
+  address bytea not null,
+  status text not null,
+  tx_id text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint refunds_pkey PRIMARY KEY (account_id, id),
+  constraint refunds_amount_check CHECK ((amount > 0)),
+  constraint refunds_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text]))),
+  constraint refunds_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE INDEX refunds_list ON public.refunds USING btree (account_id, user_id, id);
+
+create table sandbox_bank_answers (
+  number bigint not null generated always as identity,
+  end_to_end_id text not null,
+  account_id uuid not null,
+  bank_reference text not null,
+  kind text not null,
+  amount bigint not null,
+  currency text not null,
+  due_at timestamp with time zone not null,
+  constraint sandbox_bank_answers_pkey PRIMARY KEY (number),
+  constraint sandbox_bank_answers_bank_reference_key UNIQUE (bank_reference)
+);
+
+create table sandbox_bank_payouts (
+  end_to_end_id text not null,
+  account_id uuid not null,
+  amount bigint not null,
+  currency text not null,
+  outcome text not null,
+  received_at timestamp with time zone not null,
+  constraint sandbox_bank_payouts_pkey PRIMARY KEY (end_to_end_id)
+);
+
+create table sandbox_sends (
+  key text not null,
+  tx_id text not null,
+  constraint sandbox_sends_pkey PRIMARY KEY (key)
+);
+
+create table sandbox_transfers (
+  number bigint not null generated always as identity,
+  chain text not null,
+  tx_id text not null,
+  log_index integer not null,
+  address text not null,
+  token text not null,
+  amount bigint not null,
+  mined_at timestamp with time zone not null,
+  constraint sandbox_transfers_pkey PRIMARY KEY (number),
+  constraint sandbox_transfers_chain_tx_id_log_index_key UNIQUE (chain, tx_id, log_index)
+);
+
+create table seal_blocks (
+  account_id uuid not null,
+  log text not null,
+  number bigint not null,
+  entry_ids uuid[] not null,
+  digests bytea[] not null,
+  previous_hash bytea not null,
+  hash bytea not null,
+  signature bytea not null,
+  sealed_at timestamp with time zone not null,
+  constraint seal_blocks_pkey PRIMARY KEY (account_id, log, number),
+  constraint seal_blocks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table seal_pending (
+  account_id uuid not null,
+  log text not null,
+  entry_id uuid not null,
+  digest bytea not null,
+  noted_at timestamp with time zone not null,
+  constraint seal_pending_pkey PRIMARY KEY (account_id, log, entry_id),
+  constraint seal_pending_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table sessions (
+  token_hash bytea not null,
+  account_id uuid not null,
+  person_id uuid not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint sessions_pkey PRIMARY KEY (token_hash),
+  constraint sessions_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE
+);
+CREATE INDEX sessions_expiry ON public.sessions USING btree (expires_at);
+
+create table subject_keys (
+  account_id uuid not null,
+  subject_id uuid not null,
+  account_key_version integer not null,
+  wrapped bytea not null,
+  created_at timestamp with time zone not null,
+  constraint subject_keys_pkey PRIMARY KEY (account_id, subject_id),
+  constraint subject_keys_account_id_account_key_version_fkey FOREIGN KEY (account_id, account_key_version) REFERENCES account_keys(account_id, version),
+  constraint subject_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table tasks (
+  account_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  record_id uuid not null,
+  due_at timestamp with time zone not null,
+  attempts integer not null default 0,
+  leased_until timestamp with time zone,
+  lease_id uuid,
+  last_error text,
+  created_at timestamp with time zone not null,
+  constraint tasks_pkey PRIMARY KEY (account_id, id),
+  constraint tasks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE INDEX tasks_due ON public.tasks USING btree (kind, due_at, id);
+CREATE INDEX tasks_record ON public.tasks USING btree (account_id, kind, record_id);
+
+create table users (
+  account_id uuid not null,
+  id uuid not null,
+  beneficiary_type text not null,
+  email_index bytea,
+  identity bytea,
+  kyc_status text not null,
+  kyc_comment bytea,
+  kyc_usd_status text not null,
+  kyc_usd_swift_status text not null,
+  kyc_eur_status text not null,
+  kyc_eur_swift_status text not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  erased_at timestamp with time zone,
+  constraint users_pkey PRIMARY KEY (account_id, id),
+  constraint users_beneficiary_type_check CHECK ((beneficiary_type = ANY (ARRAY['individual'::text, 'business'::text]))),
+  constraint users_check CHECK (((erased_at IS NULL) = (identity IS NOT NULL))),
+  constraint users_check1 CHECK (((erased_at IS NULL) = (email_index IS NOT NULL))),
+  constraint users_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX users_email ON public.users USING btree (account_id, email_index);
+CREATE INDEX users_list ON public.users USING btree (account_id, id) WHERE (erased_at IS NULL);
+CREATE INDEX users_list_by_kyc ON public.users USING btree (account_id, kyc_status, id) WHERE (erased_at IS NULL);
+
+create table worker_beats (
+  worker_id uuid not null,
+  beat_at timestamp with time zone not null,
+  constraint worker_beats_pkey PRIMARY KEY (worker_id)
+);

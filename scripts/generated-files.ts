@@ -1,0 +1,140 @@
+import type { Core } from "../src/app.ts";
+import {
+  type Catalogue,
+  describeRequirements,
+  type RequirementField,
+  type RequirementRow,
+} from "../src/catalogue/catalogue.ts";
+import { SETTINGS } from "../src/platform/config/settings.ts";
+import { describeSchema } from "../src/platform/db/describe-schema.ts";
+import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
+
+export type GeneratedFile = { path: string; text: string };
+
+/** Every file of the repository that is written by a program and compared by a test. */
+export async function generatedFiles(
+  { database, catalogue }: Pick<Core, "database" | "catalogue">,
+  openapi: object,
+): Promise<GeneratedFile[]> {
+  return [
+    { path: "openapi.json", text: `${JSON.stringify(openapi, null, 2)}\n` },
+    { path: "schema.sql", text: `${SQL_NOTE}\n\n${await describeSchema(database)}\n` },
+    { path: "docs/reference/errors.md", text: errorsPage() },
+    { path: "docs/reference/settings.md", text: settingsPage() },
+    { path: "docs/reference/payment-details.md", text: paymentDetailsPage(catalogue) },
+  ];
+}
+
+const SQL_NOTE =
+  "-- The migrated database. Written by npm run generate; change a migration instead.";
+const MARKDOWN_NOTE = "<!-- Written by npm run generate; change the table in the code instead. -->";
+
+function errorsPage(): string {
+  const rows = ERROR_CODES.map((code) => [`\`${code}\``, String(ERRORS[code][0]), ERRORS[code][1]]);
+  return page("Errors", [
+    "Every refusal has the same body: `error_code`, `message`, `status`, `request_id`, `doc_url` " +
+      "and, where fields are at fault, `errors` with a `field`, `code` and `message` each. Where a " +
+      "request has several problems, the code that stands first below names the whole.",
+    table(["error_code", "status", "what to do"], rows),
+  ]);
+}
+
+function settingsPage(): string {
+  const rows = Object.values(SETTINGS).map(({ name, default_text, meaning }) => {
+    return [`\`${name}\``, default_text ? `\`${default_text}\`` : "", meaning];
+  });
+  return page("Settings", [
+    "Read once from the environment when a command starts; a wrong one stops it with a sentence.",
+    table(["setting", "default", "meaning"], rows),
+  ]);
+}
+
+function paymentDetailsPage(catalogue: Catalogue): string {
+  const individual = describeRequirements(catalogue, { beneficiary_type: "individual" });
+  const business = describeRequirements(catalogue, { beneficiary_type: "business" });
+  const shared = { individual: sharedFields(individual), business: sharedFields(business) };
+  const sections = individual.flatMap((row, index) => [
+    `## ${row.currency} ${row.rails}`,
+    aboutRail(row),
+    fieldTable(
+      without(row.fields, shared.individual),
+      without(business[index]!.fields, shared.business),
+      row.one_of,
+    ),
+  ]);
+  return page("Payment details", [
+    "What each currency and rail needs, as `GET /payment_detail_requirements` tells it to programs. " +
+      "Patterns are for the value without spaces and hyphens, codes in upper case.",
+    "## Every currency and rail",
+    fieldTable(shared.individual, shared.business, []),
+    ...sections,
+  ]);
+}
+
+/** The fields that every row has, in the form of the first row. */
+function sharedFields(rows: readonly RequirementRow[]): RequirementField[] {
+  const [first, ...others] = rows;
+  return first!.fields.filter((field) =>
+    others.every((row) => row.fields.some((other) => other.name === field.name)),
+  );
+}
+
+/** What is told above need not be told again, unless it is otherwise here. */
+function without(fields: readonly RequirementField[], shared: readonly RequirementField[]) {
+  // The examples of currency and rails are the row's own.
+  const form = ({ example: _, ...rest }: RequirementField) => JSON.stringify(rest);
+  const told = new Set(shared.map(form));
+  return fields.filter((field) => !told.has(form(field)));
+}
+
+function aboutRail(row: RequirementRow): string {
+  const minimum =
+    row.minimum_amount === null
+      ? `the equivalent of ${row.minimum_usd_equivalent} usd`
+      : `${row.minimum_amount} ${row.currency}`;
+  const choices = row.one_of.map((set) => set.map((name) => `\`${name}\``).join(" and "));
+  return [
+    `Least amount: ${minimum}.`,
+    ...(choices.length > 0 ? [`Send ${choices.join(", or ")}.`] : []),
+    ...(row.experimental ? ["Experimental: not yet tried with a bank."] : []),
+  ].join(" ");
+}
+
+function fieldTable(
+  individual: readonly RequirementField[],
+  business: readonly RequirementField[],
+  one_of: RequirementRow["one_of"],
+): string {
+  const names = [...new Set([...individual, ...business].map((field) => field.name))];
+  const need = (fields: readonly RequirementField[], name: string) => {
+    const field = fields.find((other) => other.name === name);
+    if (!field) return "";
+    if (field.required) return "required";
+    return one_of.flat().some((other) => other === name) ? "one of" : "optional";
+  };
+  const rows = names.map((name) => {
+    const field = [...individual, ...business].find((other) => other.name === name)!;
+    const form = [field.pattern && `\`${field.pattern}\``, field.check && `check ${field.check}`];
+    return [
+      `\`${name}\``,
+      need(individual, name),
+      need(business, name),
+      form.filter(Boolean).join(", "),
+      String(field.max_length),
+      field.description,
+      `\`${field.example}\``,
+    ];
+  });
+  const head = ["field", "individual", "business", "form", "longest", "meaning", "example"];
+  return table(head, rows);
+}
+
+function page(title: string, parts: readonly string[]): string {
+  return `${[MARKDOWN_NOTE, `# ${title}`, ...parts].join("\n\n")}\n`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), `|${" --- |".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}

@@ -1,0 +1,91 @@
+// What `npm test` runs: types, lint and tests, each to its end even when one before it failed.
+// `npm test -- test/users` runs only the tests named. Plain JavaScript for Node >= 20.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+const programs = join(root, "node_modules", ".bin");
+// The Node that comes with the dependencies stands first: all stages run on the same version.
+const env = { ...process.env, PATH: `${programs}${delimiter}${process.env.PATH}` };
+const scratch = mkdtempSync(join(tmpdir(), "sliproad-npm-test-"));
+const reportFile = join(scratch, "report.json");
+
+const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
+const given = process.argv.slice(2);
+const tests = { name: "tests", program: "vitest", args: ["run", ...reporters, ...given] };
+const stages =
+  given.length > 0
+    ? [tests]
+    : [
+        { name: "types", program: "tsc", args: ["--noEmit"] },
+        { name: "lint", program: "biome", args: ["check", "."] },
+        tests,
+      ];
+
+const results = [];
+for (const stage of stages) results.push(await run(stage));
+const counted = results.map((result) => ({ ...result, ...countsOf(result) }));
+rmSync(scratch, { recursive: true, force: true });
+
+printTable(counted);
+const passed = sum(counted.map((result) => result.passed));
+const failed = sum(counted.map((result) => result.failed));
+if (failed > 0) process.exitCode = 1;
+console.log(`${passed} passed, ${failed} failed`);
+
+async function run({ name, program, args }) {
+  console.log(`\n> ${[program, ...args].join(" ")}`);
+  const begun = performance.now();
+  const options = { cwd: root, env, stdio: "inherit", shell: process.platform === "win32" };
+  const child = spawn(join(programs, program), args, options);
+  const ok = await new Promise((done) => {
+    child.on("error", (error) => {
+      console.error(`${program} cannot be run (${error.message}); run npm run bootstrap.`);
+      done(false);
+    });
+    child.on("close", (code) => done(code === 0));
+  });
+  return { name, ok, seconds: (performance.now() - begun) / 1000 };
+}
+
+/** A stage counts as one, that of the tests as its tests. */
+function countsOf({ name, ok }) {
+  if (name !== "tests") return { passed: ok ? 1 : 0, failed: ok ? 0 : 1 };
+  const report = readReport();
+  const unstarted = report.testResults.filter(
+    (file) => file.status === "failed" && file.assertionResults.every(hasNotFailed),
+  );
+  const failed = report.numFailedTests + unstarted.length;
+  // Whatever made vitest fail beside its tests (an unhandled error, no test found) is a failure.
+  return { passed: report.numPassedTests, failed: !ok && failed === 0 ? 1 : failed };
+}
+
+function hasNotFailed(test) {
+  return test.status !== "failed";
+}
+
+function readReport() {
+  try {
+    return JSON.parse(readFileSync(reportFile, "utf8"));
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 0, testResults: [] };
+  }
+}
+
+function printTable(rows) {
+  console.log("\nstage     seconds  passed  failed");
+  for (const { name, seconds, passed, failed } of rows) {
+    const cells = [
+      seconds.toFixed(1).padStart(9),
+      ...[passed, failed].map((n) => `${n}`.padStart(8)),
+    ];
+    console.log(`${name.padEnd(8)}${cells.join("")}`);
+  }
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
+}

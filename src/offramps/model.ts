@@ -1,0 +1,111 @@
+import type { Metadata } from "../catalogue/metadata.ts";
+import type { Rail } from "../catalogue/rails.ts";
+import { digestOf } from "../platform/sealing/seal.ts";
+
+export const OFFRAMP_STATUSES = [
+  "initiated",
+  "pending_internal_assessment",
+  "ongoing_checks",
+  "sending_fiat",
+  "fiat_sent",
+  "bounced",
+  "failed",
+] as const;
+export type OfframpStatus = (typeof OFFRAMP_STATUSES)[number];
+
+/** Legal moves (contract §7). `fiat_sent` is not the end: banks return payments weeks later. */
+export const OFFRAMP_MOVES: Readonly<Record<OfframpStatus, readonly OfframpStatus[]>> = {
+  initiated: ["pending_internal_assessment", "failed"],
+  pending_internal_assessment: ["sending_fiat", "ongoing_checks", "failed"],
+  ongoing_checks: ["sending_fiat", "failed"],
+  sending_fiat: ["fiat_sent", "bounced", "failed"],
+  fiat_sent: ["bounced"],
+  bounced: ["sending_fiat", "failed"],
+  failed: [],
+};
+
+export const DOCUMENT_STATUSES = ["not_checked", "approved", "rejected"] as const;
+export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
+
+/** What is personal of an offramp, kept encrypted. */
+export type OfframpDetails = {
+  reference: string | null;
+  metadata: Metadata;
+  submitted_url: string | null;
+};
+
+export type PayoutReference = {
+  end_to_end_id: string;
+  trace_number: string | null;
+  uetr: string | null;
+};
+
+export type Offramp = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  quote_id: string;
+  payment_detail_id: string;
+  status: OfframpStatus;
+  status_message: string | null;
+  /** Minor units of the currency. */
+  destination_amount: bigint;
+  destination_currency: string;
+  rails: Rail;
+  /** Destination units for one token, as exact decimal text. */
+  rate: string;
+  /** Minor units of the currency. */
+  fee: bigint;
+  /** Millionths of a token. */
+  token_amount: bigint;
+  token_fee: bigint;
+  details: OfframpDetails;
+  document_status: DocumentStatus | null;
+  document_source: "url" | "upload" | null;
+  /** Key of the stored copy; null until there is one. */
+  document_file: string | null;
+  document_hash: Buffer | null;
+  document_type: string | null;
+  document_version: number;
+  /** When its part of the deposit was set aside for it. */
+  funded_at: Date | null;
+  attempt: number;
+  payout_reference: PayoutReference | null;
+  /** Number of the last event. */
+  sequence: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** Until the payout is under way, documents and references may still change. */
+export function isBeforePayout(status: OfframpStatus): boolean {
+  return ["initiated", "pending_internal_assessment", "ongoing_checks"].includes(status);
+}
+
+/** Everything of the record that is not personal: what its last event vouches for. */
+export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
+  return digestOf(
+    offramp.account_id,
+    offramp.id,
+    offramp.user_id,
+    offramp.quote_id,
+    offramp.payment_detail_id,
+    offramp.status,
+    offramp.destination_amount,
+    offramp.destination_currency,
+    offramp.rails,
+    offramp.rate,
+    offramp.fee,
+    offramp.token_amount,
+    offramp.token_fee,
+    offramp.document_status,
+    offramp.document_source,
+    offramp.document_file,
+    offramp.document_hash?.toString("base64") ?? null,
+    offramp.document_version,
+    offramp.funded_at?.toISOString() ?? null,
+    offramp.attempt,
+    offramp.payout_reference && JSON.stringify(Object.values(offramp.payout_reference).sort()),
+    offramp.sequence,
+  );
+}

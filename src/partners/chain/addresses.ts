@@ -1,0 +1,30 @@
+import { createHash } from "node:crypto";
+
+const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/** Base58, in which tron and solana write their addresses. */
+export function toBase58(bytes: Buffer): string {
+  let number = BigInt(`0x${bytes.toString("hex") || "0"}`);
+  let text = "";
+  while (number > 0n) {
+    text = ALPHABET[Number(number % 58n)] + text;
+    number /= 58n;
+  }
+  // Leading zero bytes are not part of the number; each is written as the alphabet's zero.
+  for (const byte of bytes) {
+    if (byte !== 0) break;
+    text = ALPHABET[0] + text;
+  }
+  return text;
+}
+
+/** With four bytes of a double hash behind it, so that a typing error is noticed. */
+export function toBase58Check(bytes: Buffer): string {
+  return toBase58(Buffer.concat([bytes, sha256(sha256(bytes)).subarray(0, 4)]));
+}
+
+export function sha256(...parts: (string | Buffer)[]): Buffer {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}

@@ -1,0 +1,47 @@
+import type { Chain, Token } from "../../catalogue/chains.ts";
+
+/** A transfer to one of our addresses that can no longer be undone. */
+export type Transfer = {
+  chain: Chain;
+  tx_id: string;
+  log_index: number;
+  address: string;
+  token: string;
+  /** Millionths of a token. */
+  amount: bigint;
+  mined_at: Date;
+};
+
+export type ExpectedTransfer = {
+  chain: Chain;
+  tx_id: string;
+  address: string;
+  token: Token;
+  amount: bigint;
+};
+
+export type TransferStatus = "unknown" | "pending" | "final" | "failed";
+
+/** What we ask of blockchains. */
+export type ChainPort = {
+  chains: readonly Chain[];
+  /** The address at which this quote is paid; the same one whenever it is asked for. */
+  addressFor(chain: Chain, quote_id: string): string;
+  /** Somebody says that this transfer is on its way; a hint, never a proof. */
+  announce(expected: ExpectedTransfer, now: Date): Promise<void>;
+  /** Final transfers to our addresses since the cursor, oldest first. */
+  listTransfers(
+    chain: Chain,
+    cursor: string | null,
+    limit: number,
+  ): Promise<{ transfers: Transfer[]; cursor: string | null }>;
+  findStatus(chain: Chain, tx_id: string): Promise<TransferStatus>;
+  /** Sends coins, once per key however often it is called. */
+  send(request: {
+    key: string;
+    chain: Chain;
+    token: Token;
+    amount: bigint;
+    address: string;
+  }): Promise<{ tx_id: string }>;
+};

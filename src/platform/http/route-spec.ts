@@ -1,0 +1,35 @@
+import type { Static, TObject, TSchema } from "typebox";
+import type { Answer, CommandRequest } from "../commands/executor.ts";
+import type { ErrorCode, Problem } from "../errors.ts";
+
+/** Who calls: an API key of an account. */
+export type Caller = { account_id: string; api_key_id: string; key_label: string };
+
+export type RouteSpec<Query extends TObject, Body extends TObject> = {
+  method: "GET" | "POST" | "PATCH";
+  /** Path with parameters such as `:user_id`; every parameter is a record's id. */
+  path: string;
+  operation: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  query?: Query;
+  body?: Body;
+  body_example?: Static<Body>;
+  answer: TSchema;
+  /** The codes this route may answer beside those that every route may. */
+  errors: readonly ErrorCode[];
+  body_bytes_max?: number;
+  handle: (request: ApiRequest<Static<Query>, Static<Body>>) => Promise<Answer | string>;
+};
+
+export type ApiRequest<Query, Body> = {
+  caller: Caller;
+  params: Record<string, string>;
+  query: Query;
+  body: Body;
+  /** What the schemas found wrong so far; the use case adds to it and refuses all at once. */
+  problems: Problem[];
+  /** Wraps an input as the command of this request, with its Idempotency-Key. */
+  command: <Input>(input: Input) => CommandRequest<Input>;
+};

@@ -1,0 +1,68 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parseAst } from "vitest/node";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** A file of the repository, with what the tests of tidiness look at. */
+export type SourceFile = { path: string; text: string; lines: string[] };
+
+/** A node of the syntax tree; which further members it has depends on its type. */
+export type SyntaxNode = {
+  type: string;
+  start: number;
+  end: number;
+  // biome-ignore lint/suspicious/noExplicitAny: the tree has as many shapes as the language.
+  [member: string]: any;
+};
+
+/** Everything under version control or about to be: what a clone of the next commit holds. */
+export function listFiles(): SourceFile[] {
+  const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+  const paths = execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).split("\0");
+  return paths
+    .filter((path) => path !== "" && existsSync(join(ROOT, path)))
+    .sort()
+    .map((path) => toSourceFile(path, readFileSync(join(ROOT, path))));
+}
+
+function toSourceFile(path: string, bytes: Buffer): SourceFile {
+  const text = bytes.includes(0) ? "" : bytes.toString();
+  return { path, text, lines: text.split("\n") };
+}
+
+export function syntaxOf(file: SourceFile): SyntaxNode {
+  return parseAst(file.text, { lang: "ts" }) as unknown as SyntaxNode;
+}
+
+/** Every node, outer ones first. */
+export function* walk(node: SyntaxNode): Generator<SyntaxNode> {
+  yield node;
+  for (const member of Object.values(node)) {
+    for (const child of Array.isArray(member) ? member : [member]) {
+      if (typeof child?.type === "string") yield* walk(child);
+    }
+  }
+}
+
+/** The paths of the repository's files that this one imports, for their types or for real. */
+export function importsOf(file: SourceFile): string[] {
+  return [...walk(syntaxOf(file))]
+    .map((node) => node.source?.value)
+    .filter((source): source is string => typeof source === "string" && source.startsWith("."))
+    .map((source) => join(dirname(file.path), source));
+}
+
+/** The texts of all string and template literals, a template's pieces joined by a blank. */
+export function textsIn(node: SyntaxNode): string[] {
+  return [...walk(node)].flatMap((inner) => {
+    if (inner.type === "Literal" && typeof inner.value === "string") return [inner.value];
+    if (inner.type !== "TemplateLiteral") return [];
+    return [inner.quasis.map((piece: SyntaxNode) => piece.value.cooked).join(" ")];
+  });
+}
+
+export function lineOf(file: SourceFile, position: number): number {
+  return file.text.slice(0, position).split("\n").length;
+}
