@@ -1,12 +1,14 @@
 -- Breaks running code: no.
 set local lock_timeout = '5s';
 
--- Rates and fees as they stood: quotes keep the version they were priced with. Never changed.
+-- Rates and fees as they stood: quotes keep the version they were priced with. Never changed; the
+-- last one (by id) is in use. The hash covers the content and the version before.
 create table price_versions (
   id uuid primary key,
   content_hash bytea not null unique,
   source text not null,
-  as_of timestamptz not null,
+  -- Null: as of whenever it is asked for, as the sandbox's own table always is.
+  as_of timestamptz,
   -- { "usdc": { "eur": "0.92", … }, "usdt": { … } }: destination units for one token, exact.
   rates jsonb not null,
   -- { "local": { "basis_points": 40, "flat_usd": "0" }, … }

@@ -16,6 +16,7 @@ create table offramps (
   rails text not null check (rails in ('local', 'swift', 'wire')),
   rate numeric not null check (rate > 0),
   fee bigint not null check (fee >= 0),
+  deposit_token text not null,
   -- Millionths of a token: what it costs, and the fee's part of it.
   token_amount bigint not null check (token_amount > 0),
   token_fee bigint not null check (token_fee >= 0),
@@ -53,8 +54,9 @@ create table payouts (
   attempt integer not null,
   payment_detail_id uuid not null,
   end_to_end_id text not null,
-  status text not null
-    check (status in ('recorded', 'sent', 'booked', 'returned', 'rejected')),
+  -- recorded: nothing has left; submitting: the bank may or may not have it; sent: it has it.
+  status text not null check (status in
+    ('recorded', 'submitting', 'sent', 'booked', 'returned', 'rejected')),
   returned_amount bigint,
   created_at timestamptz not null,
   updated_at timestamptz not null,

@@ -5,6 +5,15 @@ import { type FirstStart, firstStart } from "./access/first-start.ts";
 import { addAccessPages } from "./access/routes.ts";
 import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
+import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
+import { addQuoteRoutes } from "./offramps/quote-routes.ts";
+import { createOfframpRenderer } from "./offramps/render.ts";
+import { addOfframpRoutes } from "./offramps/routes.ts";
+import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
+import { offrampTasks } from "./offramps/tasks.ts";
+import { createSandboxBank } from "./partners/bank/sandbox.ts";
+import { createSandboxChain } from "./partners/chain/sandbox.ts";
+import { openRateSource } from "./partners/rates/open-rate-source.ts";
 import { addPaymentDetailRoutes } from "./payment-details/routes.ts";
 import { type Clock, openClock, type SandboxClock, systemTime } from "./platform/clock.ts";
 import { createExecutor } from "./platform/commands/executor.ts";
@@ -26,6 +35,10 @@ import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
 import { StartupError } from "./platform/startup-error.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
 import { createWorker, type Worker } from "./platform/tasks/worker.ts";
+import { openPrices } from "./quotes/prices.ts";
+import { addRateRoutes } from "./quotes/rate-routes.ts";
+import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
+import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 
 /** What everything is built from: an open, migrated database with its clock and keys. */
@@ -39,6 +52,14 @@ export type Core = {
   catalogue: Catalogue;
   first_start: FirstStart;
 };
+
+const RECURRING_TASKS = [
+  SEAL_TASK,
+  TRIM_COMMANDS_TASK,
+  REFRESH_RATES_TASK,
+  WATCH_CHAINS_TASK,
+  READ_BANK_TASK,
+];
 
 export type App = {
   server: FastifyInstance;
@@ -77,11 +98,37 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
     authenticate: createAuthenticate(database, index_key, config.mode),
   });
   const signing_key = signingKey(signingSeed(config));
+  const prices = await openPrices(
+    {
+      database,
+      catalogue: core.catalogue,
+      source: openRateSource(config),
+      fees: readFees(config),
+      max_age_ms: config.rates_max_age_minutes * 60_000,
+      log: server.log,
+    },
+    clock.now(),
+  );
+  const partners = openPartners(config, database);
+  const ramp = {
+    ...core,
+    ...partners,
+    prices,
+    renderer: createOfframpRenderer(publicUrl),
+    policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
+    quote_life_ms: config.quote_life_minutes * 60_000,
+    allow_http: config.mode === "sandbox",
+  };
   const worker = createWorker({
     database,
     clock,
     log: server.log,
-    handlers: [sealTask(database, signing_key, server.log), trimCommandsTask(database)],
+    handlers: [
+      sealTask(database, signing_key, server.log),
+      trimCommandsTask(database),
+      refreshRatesTask(database, prices),
+      ...offrampTasks(ramp),
+    ],
   });
   const executor = createExecutor({
     database,
@@ -91,17 +138,21 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
     findActiveKeys,
     afterCommit: worker.poke,
   });
-  const deps = { ...core, executor, kyc_enforcement: config.kyc_enforcement };
+  const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
   const add: AddRoute = (spec) => addRoute(server, index_key, spec);
 
   await addOpenApi(server);
   addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });
   addUserRoutes(add, deps);
   addPaymentDetailRoutes(add, deps);
+  addRateRoutes(add, deps);
+  addQuoteRoutes(add, deps);
+  addOfframpRoutes(add, deps);
+  if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
   await addAccessPages(server, { ...deps, public_url: publicUrl, mode: config.mode });
   await addDocs(server);
 
-  for (const kind of [SEAL_TASK, TRIM_COMMANDS_TASK]) {
+  for (const kind of RECURRING_TASKS) {
     const account_id = core.first_start.operator.id;
     await ensureRecurring(database, { account_id, kind, now: clock.now() });
   }
@@ -111,6 +162,26 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
     await database.close();
   };
   return { server, worker, close };
+}
+
+/** Live mode has no partners yet: it must not start with the sandbox's. */
+function openPartners(config: Config, database: Database) {
+  if (config.mode === "live") {
+    throw new StartupError(
+      "Live mode needs a bank and a chain, and this version has adapters for neither; " +
+        "use SLIPROAD_MODE=sandbox.",
+    );
+  }
+  return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
+}
+
+function readFees(config: Config): FeeSchedule {
+  if (config.fees_file === undefined) return loadFees();
+  try {
+    return loadFees(readFileSync(config.fees_file, "utf8"));
+  } catch (error) {
+    throw new StartupError(`SLIPROAD_FEES_FILE: ${(error as Error).message}`);
+  }
 }
 
 function readCatalogue(config: Config): Catalogue {

@@ -1,3 +1,4 @@
+import type { Token } from "../catalogue/chains.ts";
 import type { Metadata } from "../catalogue/metadata.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
@@ -56,6 +57,7 @@ export type Offramp = {
   rate: string;
   /** Minor units of the currency. */
   fee: bigint;
+  deposit_token: Token;
   /** Millionths of a token. */
   token_amount: bigint;
   token_fee: bigint;
@@ -96,6 +98,7 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.rails,
     offramp.rate,
     offramp.fee,
+    offramp.deposit_token,
     offramp.token_amount,
     offramp.token_fee,
     offramp.document_status,

@@ -2,7 +2,7 @@ import { type Catalogue, describeRequirements } from "../catalogue/catalogue.ts"
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import { type AddRoute, notFound } from "../platform/http/route.ts";
@@ -10,7 +10,7 @@ import type { KycEnforcement } from "../users/clearance.ts";
 import { findUser, type UserKey } from "../users/store.ts";
 import { createPaymentDetails } from "./create-payment-details.ts";
 import { deactivatePaymentDetails } from "./deactivate-payment-details.ts";
-import { checkPaymentDetail } from "./model.ts";
+import { type CheckedPaymentDetail, checkPaymentDetail } from "./model.ts";
 import {
   renderPaymentDetail,
   renderPaymentDetails,
@@ -62,23 +62,17 @@ const EXAMPLE = {
 };
 
 export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDeps): void {
-  const { database, executor, keyring, catalogue, clock } = deps;
-  const submitCreate = executor.register(createPaymentDetails(keyring, deps.kyc_enforcement));
-  const submitDeactivate = executor.register(deactivatePaymentDetails(keyring));
-  const check = (body: unknown, already: readonly Problem[]) => {
-    const today = clock.now().toISOString().slice(0, 10);
-    const input = (body as { payment_detail?: unknown } | undefined)?.payment_detail;
-    return checkPaymentDetail(catalogue, input, today, already);
-  };
-  /** Reads need the user to be this account's and not erased. */
-  const assertUser = async (key: UserKey, problems: readonly Problem[]) => {
-    const user = await findUser(database, key);
-    if (!user) throw Refusal.of([...problems, notFound("user_id")]);
-    return keyring.openSubjects(database, [
-      { account_id: key.account_id, subject_id: key.user_id },
-    ]);
-  };
+  addCreate(addRoute, deps);
+  addValidate(addRoute, deps);
+  addList(addRoute, deps);
+  addShow(addRoute, deps);
+  addDeactivate(addRoute, deps);
+  addRequirements(addRoute, deps);
+}
 
+function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
+  const { executor, keyring, kyc_enforcement } = deps;
+  const submit = executor.register(createPaymentDetails(keyring, kyc_enforcement));
   addRoute({
     method: "POST",
     path: "/users/:user_id/payment_details",
@@ -91,13 +85,15 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
     answer: PaymentDetailAnswer,
     errors: CREATE_ERRORS,
     handle: ({ params, body, problems, command }) => {
-      const checked = check(body, problems);
+      const checked = check(deps, body, problems);
       const found = [...problems, ...checked.problems];
       const input = { user_id: params.user_id!, fields: checked.fields, problems: found };
-      return submitCreate(command(input));
+      return submit(command(input));
     },
   });
+}
 
+function addValidate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
   addRoute({
     method: "POST",
     path: "/users/:user_id/payment_details/validate",
@@ -109,14 +105,17 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
     answer: ValidationAnswer,
     errors: [],
     handle: async ({ caller, params, body, problems }) => {
-      await assertUser({ account_id: caller.account_id, user_id: params.user_id! }, []);
+      await assertUser(deps, { account_id: caller.account_id, user_id: params.user_id! }, []);
       if (!(body as { payment_detail?: unknown } | undefined)?.payment_detail) {
         throw Refusal.of(problems);
       }
-      return renderValidation([...problems, ...check(body, problems).problems]);
+      return renderValidation([...problems, ...check(deps, body, problems).problems]);
     },
   });
+}
 
+function addList(addRoute: AddRoute, deps: PaymentDetailDeps): void {
+  const { database } = deps;
   addRoute({
     method: "GET",
     path: "/users/:user_id/payment_details",
@@ -130,14 +129,17 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
       const { page, problems: page_problems } = readPage(query);
       const found = [...problems, ...page_problems];
       const key = { account_id: caller.account_id, user_id: params.user_id! };
-      const keys = await assertUser(key, found);
+      const keys = await assertUser(deps, key, found);
       if (found.length > 0) throw Refusal.of(found);
       const rows = await listPaymentDetails(database, key, query.status, page);
       const { rows: shown, has_more } = cutPage(rows, page);
       return renderPaymentDetails(toPaymentDetails(shown, keys), has_more);
     },
   });
+}
 
+function addShow(addRoute: AddRoute, deps: PaymentDetailDeps): void {
+  const { database } = deps;
   addRoute({
     method: "GET",
     path: "/users/:user_id/payment_details/:payment_detail_id",
@@ -148,7 +150,7 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const key = { account_id: caller.account_id, user_id: params.user_id! };
-      const keys = await assertUser(key, problems);
+      const keys = await assertUser(deps, key, problems);
       const row = await findPaymentDetail(database, key, params.payment_detail_id!);
       const [detail] = toPaymentDetails(row ? [row] : [], keys);
       if (!detail) throw Refusal.of([...problems, notFound("payment_detail_id")]);
@@ -156,7 +158,11 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
       return renderPaymentDetail(detail);
     },
   });
+}
 
+function addDeactivate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
+  const { executor, keyring } = deps;
+  const submit = executor.register(deactivatePaymentDetails(keyring));
   addRoute({
     method: "PATCH",
     path: "/users/:user_id/payment_details/:payment_detail_id/deactivate",
@@ -167,11 +173,11 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
     answer: PaymentDetailAnswer,
     errors: [],
     handle: ({ params, problems, command }) =>
-      submitDeactivate(
-        command({ user_id: params.user_id!, id: params.payment_detail_id!, problems }),
-      ),
+      submit(command({ user_id: params.user_id!, id: params.payment_detail_id!, problems })),
   });
+}
 
+function addRequirements(addRoute: AddRoute, deps: PaymentDetailDeps): void {
   addRoute({
     method: "GET",
     path: "/payment_detail_requirements",
@@ -184,7 +190,28 @@ export function addPaymentDetailRoutes(addRoute: AddRoute, deps: PaymentDetailDe
     errors: ["currency_not_supported", "rails_not_available"],
     handle: async ({ query, problems }) => {
       if (problems.length > 0) throw Refusal.of(problems);
-      return renderRequirements(describeRequirements(catalogue, query));
+      return renderRequirements(describeRequirements(deps.catalogue, query));
     },
   });
+}
+
+function check(
+  { catalogue, clock }: PaymentDetailDeps,
+  body: unknown,
+  already: readonly Problem[],
+): CheckedPaymentDetail {
+  const today = clock.now().toISOString().slice(0, 10);
+  const input = (body as { payment_detail?: unknown } | undefined)?.payment_detail;
+  return checkPaymentDetail(catalogue, input, today, already);
+}
+
+/** Reads need the user to be this account's and not erased. */
+async function assertUser(
+  { database, keyring }: PaymentDetailDeps,
+  key: UserKey,
+  problems: readonly Problem[],
+): Promise<SubjectKeys> {
+  const user = await findUser(database, key);
+  if (!user) throw Refusal.of([...problems, notFound("user_id")]);
+  return keyring.openSubjects(database, [{ account_id: key.account_id, subject_id: key.user_id }]);
 }

@@ -45,6 +45,18 @@ export function listPaymentDetails(
   );
 }
 
+/** The payment details of a set; absent ones are left out. */
+export function findPaymentDetails(
+  session: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<PaymentDetailRow[]> {
+  return session.query<PaymentDetailRow>(
+    `select ${COLUMNS} from payment_details
+     where account_id = any($1::uuid[]) and id = any($2::uuid[])`,
+    [[...new Set(keys.map((key) => key.account_id))], [...new Set(keys.map((key) => key.id))]],
+  );
+}
+
 /** Locks the payment details of a set in key order; absent ones are left out. */
 export function lockPaymentDetails(
   tx: Session,
@@ -54,7 +66,7 @@ export function lockPaymentDetails(
     `select ${COLUMNS} from payment_details
      where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))
        and account_id = any($1::uuid[])
-     order by account_id, id for update`,
+     order by account_id, id for no key update`,
     [keys.map((key) => key.account_id), keys.map((key) => key.id)],
   );
 }

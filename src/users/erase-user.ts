@@ -17,7 +17,7 @@ export function eraseUser(
 ): Promise<boolean> {
   const { account_id, user_id } = key;
   return database.transaction(async (tx) => {
-    const [user] = await lockUsers(tx, [key], "update");
+    const [user] = await lockUsers(tx, [key]);
     if (!user) return false;
     updateErased(tx, key, now);
     deleteStoredAnswers(tx, key);

@@ -31,10 +31,17 @@ export type UserDeps = {
 const TAG = "Users";
 
 export function addUserRoutes(addRoute: AddRoute, deps: UserDeps): void {
-  const { database, executor, keyring, index_key, catalogue, clock } = deps;
-  const submitCreate = executor.register(createUsers(keyring, index_key));
-  const submitUpdate = executor.register(updateUsers(catalogue, keyring, index_key));
+  addCreateUser(addRoute, deps);
+  addListUsers(addRoute, deps);
+  addShowUser(addRoute, deps);
+  addUpdateUser(addRoute, deps);
+}
 
+function addCreateUser(
+  addRoute: AddRoute,
+  { executor, keyring, index_key, catalogue, clock }: UserDeps,
+): void {
+  const submit = executor.register(createUsers(keyring, index_key));
   addRoute({
     method: "POST",
     path: "/users",
@@ -58,10 +65,12 @@ export function addUserRoutes(addRoute: AddRoute, deps: UserDeps): void {
       const today = clock.now().toISOString().slice(0, 10);
       const checked = checkUser(catalogue, body?.user, today, problems);
       const found = [...problems, ...checked.problems];
-      return submitCreate(command({ fields: checked.fields, problems: found }));
+      return submit(command({ fields: checked.fields, problems: found }));
     },
   });
+}
 
+function addListUsers(addRoute: AddRoute, { database, keyring }: UserDeps): void {
   addRoute({
     method: "GET",
     path: "/users",
@@ -80,7 +89,9 @@ export function addUserRoutes(addRoute: AddRoute, deps: UserDeps): void {
       return renderUsers(await openUsers(database, keyring, shown), has_more);
     },
   });
+}
 
+function addShowUser(addRoute: AddRoute, { database, keyring }: UserDeps): void {
   addRoute({
     method: "GET",
     path: "/users/:user_id",
@@ -98,7 +109,13 @@ export function addUserRoutes(addRoute: AddRoute, deps: UserDeps): void {
       return renderUser(user);
     },
   });
+}
 
+function addUpdateUser(
+  addRoute: AddRoute,
+  { executor, catalogue, keyring, index_key }: UserDeps,
+): void {
+  const submit = executor.register(updateUsers(catalogue, keyring, index_key));
   addRoute({
     method: "PATCH",
     path: "/users/:user_id",
@@ -113,6 +130,6 @@ export function addUserRoutes(addRoute: AddRoute, deps: UserDeps): void {
     answer: UserAnswer,
     errors: ["value_too_long", "record_not_unique", "country_not_supported", "invalid_transition"],
     handle: ({ params, body, problems, command }) =>
-      submitUpdate(command({ user_id: params.user_id!, change: body?.user, problems })),
+      submit(command({ user_id: params.user_id!, change: body?.user, problems })),
   });
 }

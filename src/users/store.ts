@@ -52,30 +52,40 @@ export function listUsers(
   );
 }
 
-/** Locks the users of a set in key order; those that do not exist are simply absent. */
-export function lockUsers(
-  tx: Session,
-  keys: readonly UserKey[],
-  strength: "update" | "key share",
-): Promise<UserRow[]> {
+/**
+ * Locks the users of a set in key order; those that do not exist are simply absent. "no key"
+ * because records that refer to a user take a lock on its key, which must not wait for us.
+ */
+export function lockUsers(tx: Session, keys: readonly UserKey[]): Promise<UserRow[]> {
   return tx.query<UserRow>(
     `select ${COLUMNS} from users
      where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))
        and account_id = any($1::uuid[]) and erased_at is null
-     order by account_id, id for ${strength}`,
+     order by account_id, id for no key update`,
     [keys.map((key) => key.account_id), keys.map((key) => key.user_id)],
   );
 }
 
 /** The KYC status maps of a set of users (without the reviewer's comments). */
-export async function findKycs(
+export function findKycs(session: Session, keys: readonly UserKey[]): Promise<AccountMap<Kyc>> {
+  return readKycs(session, keys, "");
+}
+
+/** The same, held as they are until the transaction ends. */
+export function lockKycs(tx: Session, keys: readonly UserKey[]): Promise<AccountMap<Kyc>> {
+  return readKycs(tx, keys, "order by account_id, id for share");
+}
+
+async function readKycs(
   session: Session,
   keys: readonly UserKey[],
+  locking: string,
 ): Promise<AccountMap<Kyc>> {
   const rows = await session.query<Omit<UserRow, "identity" | "kyc_comment">>(
     `select account_id, id, kyc_status, kyc_usd_status, kyc_usd_swift_status, kyc_eur_status,
        kyc_eur_swift_status
-     from users where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null`,
+     from users where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null
+     ${locking}`,
     [keys.map((key) => key.account_id), keys.map((key) => key.user_id)],
   );
   const kycs = new AccountMap<Kyc>();

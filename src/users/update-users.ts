@@ -60,7 +60,7 @@ export function updateUsers(
         subject_id: user_id,
       }));
       const [rows, keys, taken] = await Promise.all([
-        lockUsers(tx, keys_of, "update"),
+        lockUsers(tx, keys_of),
         keyring.openSubjects(tx, subjects),
         findTakenEmails(tx, emailsOf(index_key, commands)),
       ]);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
-import { type Database, isDatabaseError, openDatabase } from "../../src/platform/db/database.ts";
+import { type Database, openDatabase } from "../../src/platform/db/database.ts";
 import { urlOfDatabase } from "./database-url.ts";
 
 export type TestDatabase = { url: string; database: Database; drop(): Promise<void> };
@@ -45,7 +45,7 @@ async function cloneTemplate(server: Database, name: string): Promise<void> {
       await server.query(`create database ${name} template ${inject("template")}`);
       return;
     } catch (error) {
-      const is_in_use = isDatabaseError(error) && error.code === OBJECT_IN_USE;
+      const is_in_use = (error as { code?: string }).code === OBJECT_IN_USE;
       if (!is_in_use || tries === CLONE_TRIES_MAX) throw error;
       await sleep(CLONE_RETRY_MS);
     }

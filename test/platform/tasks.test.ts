@@ -244,7 +244,7 @@ describe("failing", () => {
     await waitFor(isDone);
     await waitFor(() => logged.length > 1);
     expect(logged).toEqual([
-      "the worker cannot reach the database; it keeps trying",
+      "the worker cannot work with the database; it keeps trying",
       "the worker works with the database again",
     ]);
   });

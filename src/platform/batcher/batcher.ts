@@ -4,14 +4,20 @@ import { Refusal } from "../errors.ts";
 export type Batchable = { account_id: string; rows: number; bytes: number };
 
 export type BatcherOptions<Command extends Batchable, Answer> = {
-  /** Runs a set; gives each command its own answer, found again by the command itself. */
+  /**
+   * Runs a set and gives each command its own answer, found again by the command itself. May throw
+   * only when it is certain that nothing happened: the commands are then run again, each alone.
+   */
   run: (commands: Command[]) => Promise<Map<Command, Answer>>;
   /** Whether commands of several accounts may share a batch. */
   across_accounts: boolean;
+  /** Bounds of a batch; a single command beyond them runs alone. */
   rows_max?: number;
   bytes_max?: number;
+  /** These hold for each of the two lanes. */
   batches_in_flight_max?: number;
   commands_queued_max?: number;
+  bytes_queued_max?: number;
 };
 
 type Waiting<Command, Answer> = {
@@ -20,8 +26,12 @@ type Waiting<Command, Answer> = {
   reject: (error: unknown) => void;
 };
 
+type Space = { rows: number; bytes: number };
+
 /** A command with more rows than this runs in a lane of its own, so that small ones do not wait. */
 const LARGE_ROWS = 100;
+/** One account gets at most this part of a batch while others wait. */
+const ACCOUNT_SHARE = 1 / 4;
 const RETRY_AFTER_SECONDS = 1;
 
 /**
@@ -47,7 +57,8 @@ class Lane<Command extends Batchable, Answer> {
   readonly #options: Required<BatcherOptions<Command, Answer>>;
   // One queue per account, in turn: the account at the front is served first, then goes to the end.
   readonly #queues = new Map<string, Waiting<Command, Answer>[]>();
-  #queued = 0;
+  #commands_queued = 0;
+  #bytes_queued = 0;
   #in_flight = 0;
 
   constructor(options: BatcherOptions<Command, Answer>) {
@@ -56,12 +67,13 @@ class Lane<Command extends Batchable, Answer> {
       bytes_max: 1_000_000,
       batches_in_flight_max: 2,
       commands_queued_max: 10_000,
+      bytes_queued_max: 64_000_000,
       ...options,
     };
   }
 
   submit(command: Command): Promise<Answer> {
-    if (this.#queued >= this.#options.commands_queued_max) {
+    if (this.#isFull(command)) {
       const message = "Too many requests are waiting; nothing was done, try again shortly.";
       return Promise.reject(new Refusal("unavailable", message, RETRY_AFTER_SECONDS));
     }
@@ -70,67 +82,79 @@ class Lane<Command extends Batchable, Answer> {
       const waiting = { command, resolve, reject };
       if (queue) queue.push(waiting);
       else this.#queues.set(command.account_id, [waiting]);
-      this.#queued += 1;
+      this.#commands_queued += 1;
+      this.#bytes_queued += command.bytes;
       this.#pump();
     });
   }
 
+  /** An empty queue takes any command, however large. */
+  #isFull(command: Command): boolean {
+    const { commands_queued_max, bytes_queued_max } = this.#options;
+    if (this.#commands_queued === 0) return false;
+    return (
+      this.#commands_queued >= commands_queued_max ||
+      this.#bytes_queued + command.bytes > bytes_queued_max
+    );
+  }
+
   #pump(): void {
-    while (this.#queued > 0 && this.#in_flight < this.#options.batches_in_flight_max) {
+    while (this.#commands_queued > 0 && this.#in_flight < this.#options.batches_in_flight_max) {
       const batch = this.#takeBatch();
       this.#in_flight += 1;
-      this.#runBatch(batch).finally(() => {
+      void this.#runBatch(batch).finally(() => {
         this.#in_flight -= 1;
         this.#pump();
       });
     }
   }
 
-  /**
-   * Takes commands account by account, in turn. While others wait, one account gets at most a
-   * quarter of the batch; what is left over is then filled with whoever still waits.
-   */
+  /** Takes commands account by account, in turn; while several wait, each gets at most its share. */
   #takeBatch(): Waiting<Command, Answer>[] {
     const { rows_max, bytes_max, across_accounts } = this.#options;
-    const room = { rows: rows_max, bytes: bytes_max };
-    const batch: Waiting<Command, Answer>[] = [];
     const accounts = [...this.#queues.keys()];
     if (!across_accounts) accounts.length = 1;
-    const share = accounts.length > 1 ? { rows: rows_max / 4, bytes: bytes_max / 4 } : room;
-    for (const account_id of accounts) this.#takeFrom(account_id, batch, room, { ...share });
-    for (const account_id of accounts) this.#takeFrom(account_id, batch, room, room);
+    const part = accounts.length > 1 ? ACCOUNT_SHARE : 1;
+    const room: Space = { rows: rows_max, bytes: bytes_max };
+    const batch: Waiting<Command, Answer>[] = [];
+    for (const account_id of accounts) {
+      const share = { rows: rows_max * part, bytes: bytes_max * part };
+      batch.push(...this.#takeFrom(account_id, room, share, batch.length === 0));
+      if (room.rows <= 0) break;
+    }
     return batch;
   }
 
   #takeFrom(
     account_id: string,
-    batch: Waiting<Command, Answer>[],
-    room: { rows: number; bytes: number },
-    share: { rows: number; bytes: number },
-  ): void {
-    const queue = this.#queues.get(account_id);
-    if (!queue) return;
-    let taken = 0;
+    room: Space,
+    share: Space,
+    is_first: boolean,
+  ): Waiting<Command, Answer>[] {
+    const queue = this.#queues.get(account_id)!;
+    let count = 0;
     for (const { command } of queue) {
-      const fits = [room, share].every(
-        (space) => command.rows <= space.rows && command.bytes <= space.bytes,
-      );
-      // The first command of a batch always runs, however large it is.
-      if (!fits && batch.length + taken > 0) break;
-      for (const space of room === share ? [room] : [room, share]) {
+      // Whoever is at the front of the turn always gets one command through, however large it is;
+      // the others get one if the batch has room for it, even if it is larger than their share.
+      const fits =
+        count === 0 ? is_first || isWithin(command, room) : isWithin(command, room, share);
+      if (!fits) break;
+      for (const space of [room, share]) {
         space.rows -= command.rows;
         space.bytes -= command.bytes;
       }
-      taken += 1;
+      this.#bytes_queued -= command.bytes;
+      count += 1;
     }
-    batch.push(...queue.splice(0, taken));
-    this.#queued -= taken;
-    // The account goes to the end of the turn, or leaves it.
-    this.#queues.delete(account_id);
-    if (queue.length > 0) this.#queues.set(account_id, queue);
+    this.#commands_queued -= count;
+    // The account goes to the end of the turn, or leaves it. One that got nothing keeps its place:
+    // it comes to the front, where even its largest command is served.
+    if (count > 0) this.#queues.delete(account_id);
+    if (count > 0 && count < queue.length) this.#queues.set(account_id, queue);
+    return queue.splice(0, count);
   }
 
-  async #runBatch(batch: Waiting<Command, Answer>[]): Promise<void> {
+  async #runBatch(batch: readonly Waiting<Command, Answer>[]): Promise<void> {
     let answers: Map<Command, Answer>;
     try {
       answers = await this.#options.run(batch.map((waiting) => waiting.command));
@@ -141,9 +165,12 @@ class Lane<Command extends Batchable, Answer> {
       return;
     }
     for (const { command, resolve, reject } of batch) {
-      const answer = answers.get(command);
-      if (answer === undefined) reject(new Error("a command was left without an answer"));
-      else resolve(answer);
+      if (answers.has(command)) resolve(answers.get(command)!);
+      else reject(new Error("a command was left without an answer"));
     }
   }
+}
+
+function isWithin(command: Batchable, ...spaces: readonly Space[]): boolean {
+  return spaces.every((space) => command.rows <= space.rows && command.bytes <= space.bytes);
 }

@@ -1,54 +1,49 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
+import { fenceCommand } from "./store.ts";
 import type { Command } from "./use-case.ts";
 
-const FIND_OUT_MAX_MS = 10_000;
-const PAUSE_MS = 200;
+const PAUSE_MS = 100;
 
 /**
- * What became of a transaction whose COMMIT went unanswered? Inserting its command's key again
- * waits for that transaction if it still runs, and then conflicts exactly when it committed.
+ * What became of a transaction whose COMMIT went unanswered? One of its commands is asked for by
+ * laying down a row with its id: that waits for the transaction if it still runs. Where the row of
+ * the command itself stands, the transaction was committed. Otherwise the new row takes its place
+ * for good, so that a COMMIT that is still on its way somewhere fails when it arrives.
  */
-export async function wasCommitted(
+export async function findOutcome(
   database: Database,
-  command: Command<unknown> | undefined,
-  now: Date,
-): Promise<"yes" | "no" | "unknown"> {
-  if (!command) return "no";
-  const deadline_ms = performance.now() + FIND_OUT_MAX_MS;
-  while (performance.now() < deadline_ms) {
+  command: Command<unknown>,
+  limit_ms: number,
+): Promise<"committed" | "undone" | "unknown"> {
+  const deadline_ms = performance.now() + limit_ms;
+  const timer = new AbortController();
+  // A question may itself hang; the deadline is kept whatever becomes of it.
+  const deadline = sleep(limit_ms, "unknown" as const, { signal: timer.signal });
+  deadline.catch(() => {});
+  try {
+    return await Promise.race([keepAsking(database, command, deadline_ms), deadline]);
+  } finally {
+    timer.abort();
+  }
+}
+
+async function keepAsking(
+  database: Database,
+  command: Command<unknown>,
+  deadline_ms: number,
+): Promise<"committed" | "undone" | "unknown"> {
+  for (;;) {
+    const left_ms = Math.ceil(deadline_ms - performance.now());
+    if (left_ms <= 0) return "unknown";
     try {
-      return (await conflicts(database, command, now, deadline_ms)) ? "yes" : "no";
+      // Also in the first case this writes: its commit waits for the replica, and thus confirms
+      // that an earlier commit which did not wait has arrived there too.
+      return await database.transaction((tx) => fenceCommand(tx, command, left_ms), {
+        answer_max_ms: left_ms,
+      });
     } catch {
       await sleep(PAUSE_MS);
     }
   }
-  return "unknown";
-}
-
-class Undo extends Error {}
-
-async function conflicts(
-  database: Database,
-  command: Command<unknown>,
-  now: Date,
-  deadline_ms: number,
-): Promise<boolean> {
-  let conflict = false;
-  const wait_ms = Math.max(1, Math.ceil(deadline_ms - performance.now()));
-  try {
-    await database.transaction(async (tx) => {
-      await tx.query("select set_config('lock_timeout', $1, true)", [`${wait_ms}ms`]);
-      const inserted = await tx.query(
-        `insert into commands (account_id, id, created_at) values ($1, $2, $3)
-         on conflict do nothing returning id`,
-        [command.account_id, command.id, now],
-      );
-      conflict = inserted.length === 0;
-      throw new Undo();
-    });
-  } catch (error) {
-    if (!(error instanceof Undo)) throw error;
-  }
-  return conflict;
 }

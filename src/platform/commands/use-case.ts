@@ -5,6 +5,7 @@ import type { Refusal } from "../errors.ts";
 export type Idempotency = { index: Buffer; request_hash: Buffer };
 
 export type Command<Input> = {
+  /** Of this try to run it; a further try has another. */
   id: string;
   account_id: string;
   api_key_id: string;
@@ -51,3 +52,6 @@ export type UseCase<Input, Loaded, Output> = {
   /** The body of the answer, before the commit: it is stored beside the record. */
   render: (output: Output) => string;
 };
+
+/** A use case whose types the executor need not know. */
+export type AnyUseCase = UseCase<unknown, unknown, unknown>;

@@ -110,12 +110,49 @@ export const SETTINGS = {
     text("SLIPROAD_CATALOGUE_FILE", null, ""),
     "JSON file that overrides rails, required fields, minimums and blocked countries.",
   ),
+  fees_file: optional(
+    text("SLIPROAD_FEES_FILE", null, ""),
+    "JSON file that overrides the fees: basis points and a flat part in usd for local, swift and " +
+      "wire, basis points for onramp.",
+  ),
+  rates_file: optional(
+    text("SLIPROAD_RATES_FILE", null, ""),
+    'JSON file with rates, `{ "as_of": "2026-11-15T09:00:00Z", "rates": { "eur": "0.86" } }`: ' +
+      "units for one token. Read again every minute. Without `as_of`, which live mode demands, " +
+      "its rates never age.",
+  ),
+  rates_url: optional(
+    text("SLIPROAD_RATES_URL", null, ""),
+    "Address of daily reference rates in JSON, `{ base, date, rates }` with base EUR or USD, read " +
+      "every 15 minutes. Live mode needs this or a file; sandbox has a table of its own.",
+  ),
+  rates_max_age_minutes: integer(
+    "SLIPROAD_RATES_MAX_AGE_MINUTES",
+    1,
+    44_640,
+    5_760,
+    "Rates older than this give no quotes. The default lets daily rates last over a weekend.",
+  ),
   kyc_enforcement: choice(
     "SLIPROAD_KYC_ENFORCEMENT",
     ["execution", "payment_detail", "off"],
     "execution",
     "When a user must have passed KYC: at a quote's execution, already when a payment detail is " +
       "created, or never.",
+  ),
+  documents: choice(
+    "SLIPROAD_DOCUMENTS",
+    ["always", "threshold", "never", "review"],
+    "always",
+    "Which executed offramps wait for a supporting document: all, those above the thresholds, " +
+      "none; `review` also waits for its approval.",
+  ),
+  quote_life_minutes: integer(
+    "SLIPROAD_QUOTE_LIFE_MINUTES",
+    1,
+    1440,
+    30,
+    "How long a quote's rates are locked and offramps can be added.",
   ),
   metrics_token: optional(
     text("SLIPROAD_METRICS_TOKEN", null, ""),

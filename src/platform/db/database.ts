@@ -14,14 +14,22 @@ export type Transaction = Session & {
   write(text: string, values: readonly unknown[]): void;
 };
 
+export type TransactionOptions = {
+  /** A statement unanswered for this long counts as a lost connection. Absent: no limit. */
+  answer_max_ms?: number;
+};
+
 export type Database = Session & {
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  transaction<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result>;
   /** A connection of one's own, for what outlives a statement (advisory locks). */
   connection<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 };
 
-/** The database could not be reached, or was lost before COMMIT was sent: nothing happened. */
+/** The database cannot be reached or cannot work, or was lost before COMMIT: nothing happened. */
 export class DatabaseUnavailableError extends Error {}
 
 /** COMMIT was sent and its answer never came: only the database knows whether it happened. */
@@ -46,25 +54,35 @@ const types: pg.CustomTypesConfig = {
 
 export function openDatabase(options: DatabaseOptions): Database {
   const on_error = options.on_error ?? (() => {});
+  const lost = new WeakSet<pg.ClientBase>();
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connections_max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
     pipeline: true,
     types,
     application_name: "sliproad",
   });
   pool.on("error", on_error);
-  pool.on("connect", (client) => void client.on("error", on_error));
+  pool.on("connect", (client) => {
+    client.on("error", (error) => {
+      lost.add(client);
+      on_error(error);
+    });
+  });
 
   return {
     query: async (text, values) =>
-      (await pool.query(text, values as unknown[]).catch(nameConnectionErrors)).rows,
-    transaction: (work) => runTransaction(pool, work),
+      (await pool.query(text, values as unknown[]).catch(nameOutage)).rows,
+    transaction: async (work, { answer_max_ms } = {}) => {
+      const client = await pool.connect().catch(nameOutage);
+      return runTransaction(client, work, answer_max_ms, () => lost.has(client));
+    },
     connection: async (work) => {
-      const client = await pool.connect().catch(nameConnectionErrors);
+      const client = await pool.connect().catch(nameOutage);
       try {
-        return await work(sessionOf(client));
+        return await work({ query: rowsOf(senderOf(client)) });
       } finally {
         // Not returned to the pool: whatever the session holds ends with it.
         client.release(true);
@@ -74,89 +92,160 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-function sessionOf(client: pg.PoolClient): Session {
-  return {
-    query: async (text, values) =>
-      (await client.query(text, values as unknown[]).catch(nameConnectionErrors)).rows,
+type Send = (text: string, values?: readonly unknown[]) => Promise<pg.QueryResult>;
+
+function senderOf(client: pg.PoolClient, answer_max_ms?: number): Send {
+  return (text, values) => {
+    // The driver knows this limit, its types do not. It ends the connection when time is up.
+    const limit = answer_max_ms === undefined ? {} : { query_timeout: answer_max_ms };
+    return client.query({ text, values: values as unknown[], ...limit });
   };
 }
 
+function rowsOf(send: Send): Session["query"] {
+  return async (text, values) => (await send(text, values).catch(nameOutage)).rows;
+}
+
 async function runTransaction<Result>(
-  pool: pg.Pool,
+  client: pg.PoolClient,
   work: (tx: Transaction) => Promise<Result>,
+  answer_max_ms: number | undefined,
+  isLost: () => boolean,
 ): Promise<Result> {
-  const client = await pool.connect().catch(nameConnectionErrors);
-  let broken = true;
+  const send = senderOf(client, answer_max_ms);
+  // Back to the pool goes only a connection whose last statement was answered.
+  let is_reusable = false;
   try {
-    const writes: [string, readonly unknown[]][] = [];
-    const begun = client.query("begin");
-    // A failed BEGIN is seen by the statements after it; unobserved it would end the process.
-    begun.catch(() => {});
-    const tx: Transaction = {
-      ...sessionOf(client),
-      write: (text, values) => void writes.push([text, values]),
-    };
+    const { tx, end } = begin(send);
     let result: Result;
     try {
       result = await work(tx);
     } catch (error) {
-      await client.query("rollback").then(
-        () => {
-          broken = false;
-        },
-        () => {},
+      end();
+      is_reusable = await send("rollback").then(
+        () => true,
+        () => false,
       );
       throw error;
     }
-    await commit(client, writes);
-    broken = false;
+    const writes = end();
+    if (isLost()) throw new DatabaseUnavailableError("the connection was lost before COMMIT");
+    const answers = await sendWithCommit(client, send, writes);
+    is_reusable = answers.commit.status === "fulfilled";
+    assertCommitted(answers);
     return result;
   } catch (error) {
-    if (isDatabaseError(error)) broken = false;
+    // A server that shuts down or is no longer the primary: the next one gets a new connection.
+    if (error instanceof DatabaseUnavailableError) is_reusable = false;
     throw error;
   } finally {
-    client.release(broken);
+    client.release(!is_reusable);
   }
 }
 
-async function commit(
+type Write = [text: string, values: readonly unknown[]];
+
+/** Once ended, a transaction takes nothing more: its connection may be another's by then. */
+function begin(send: Send): { tx: Transaction; end: () => readonly Write[] } {
+  const writes: Write[] = [];
+  let is_over = false;
+  const assertOpen = () => {
+    if (is_over) throw new Error("a statement came after the end of its transaction");
+  };
+  // A failed BEGIN is seen by the statements after it; unobserved it would end the process.
+  send("begin").catch(() => {});
+  const query = rowsOf(send);
+  const tx: Transaction = {
+    query: async (text, values) => {
+      assertOpen();
+      return query(text, values);
+    },
+    write: (text, values) => {
+      assertOpen();
+      writes.push([text, values.map(toParameter)]);
+    },
+  };
+  const end = () => {
+    is_over = true;
+    return writes;
+  };
+  return { tx, end };
+}
+
+/**
+ * What the driver would do while sending, done earlier: a value that cannot be turned into JSON
+ * must fail here, not between two writes that are already on their way with COMMIT behind them.
+ */
+function toParameter(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toParameter);
+  const is_plain = typeof value === "object" && value !== null && !isScalarObject(value);
+  return is_plain ? JSON.stringify(value) : value;
+}
+
+function isScalarObject(value: object): boolean {
+  return value instanceof Date || ArrayBuffer.isView(value);
+}
+
+type CommitAnswers = {
+  writes: PromiseSettledResult<pg.QueryResult>[];
+  commit: PromiseSettledResult<pg.QueryResult>;
+  replication_was_awaited: boolean;
+};
+
+async function sendWithCommit(
   client: pg.PoolClient,
-  writes: [string, readonly unknown[]][],
-): Promise<void> {
+  send: Send,
+  writes: readonly Write[],
+): Promise<CommitAnswers> {
   let replication_was_awaited = true;
-  const onNotice = (notice: { message?: string }) => {
-    if (notice.message?.includes("synchronous replication")) replication_was_awaited = false;
+  // The warning's text may be translated, the place it comes from is not.
+  const onNotice = (notice: { routine?: string | undefined }) => {
+    if (notice.routine === "SyncRepWaitForLSN") replication_was_awaited = false;
   };
   client.on("notice", onNotice);
-  const sent = writes.map(([text, values]) => client.query(text, values as unknown[]));
-  const answers = await Promise.allSettled([...sent, client.query("commit")]);
+  const sent = writes.map(([text, values]) => send(text, values));
+  const answers = Promise.allSettled(sent);
+  const [commit] = await Promise.allSettled([send("commit")]);
   client.off("notice", onNotice);
-  const failed = answers.find((answer) => answer.status === "rejected");
+  return { writes: await answers, commit, replication_was_awaited };
+}
+
+function assertCommitted({ writes, commit, replication_was_awaited }: CommitAnswers): void {
+  const failed = [...writes, commit].find((answer) => answer.status === "rejected");
   if (failed) {
-    // A server's own error in a write means a rollback; anything else is a lost connection.
-    if (isDatabaseError(failed.reason)) throw failed.reason;
+    // A server's own error means a rollback; anything else is a lost connection.
+    if (isCertain(failed.reason)) nameOutage(failed.reason);
     throw new CommitUnknownError("the answer to COMMIT was lost", { cause: failed.reason });
   }
-  const last = answers.at(-1) as PromiseFulfilledResult<pg.QueryResult>;
-  if (last.value.command !== "COMMIT") throw new Error("the transaction was rolled back");
+  if (commit.status === "fulfilled" && commit.value.command !== "COMMIT") {
+    throw new Error("the transaction was rolled back: a failed statement of it was overlooked");
+  }
   if (!replication_was_awaited) {
     throw new CommitUnknownError("the commit did not wait for its replica");
   }
 }
 
-function nameConnectionErrors(error: unknown): never {
+function nameOutage(error: unknown): never {
   if (isDatabaseError(error)) throw error;
-  throw new DatabaseUnavailableError("the database cannot be reached", { cause: error });
+  const message = isCertain(error)
+    ? `the database cannot work now: ${error.message}`
+    : "the database cannot be reached";
+  throw new DatabaseUnavailableError(message, { cause: error });
 }
 
-/** True for an error that PostgreSQL itself reported, false for a broken connection. */
-export function isDatabaseError(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && !isConnectionEnd(error.code);
+/** True for an error by which PostgreSQL answered a statement, false for a broken connection. */
+function isCertain(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && !CONNECTION_ENDS.test(error.code ?? "");
 }
 
 // 57P01–57P03: the server is going away; class 08: connection exceptions.
-function isConnectionEnd(code: string | undefined): boolean {
-  return code !== undefined && (/^57P0[123]$/.test(code) || code.startsWith("08"));
+const CONNECTION_ENDS = /^(57P0[123]|08...)$/;
+// 25006: a standby, or a primary that became one; class 53: no room, no memory, no connections.
+const OUTAGES = /^(25006|53...)$/;
+
+/** True for an error that PostgreSQL reported of a statement, false when it is out of service. */
+export function isDatabaseError(error: unknown): error is pg.DatabaseError {
+  return isCertain(error) && !OUTAGES.test(error.code ?? "");
 }
 
 /** The name of the unique key that a statement violated, if that is what happened. */

@@ -7,6 +7,8 @@ import type { RouteSpec } from "./route-spec.ts";
 const EVERYWHERE: readonly ErrorCode[] = [
   "version_unknown",
   "unknown_format",
+  // Too many headers, on a GET as well.
+  "bad_request",
   "unauthorized",
   "parameter_unknown",
   "record_invalid",
@@ -14,13 +16,14 @@ const EVERYWHERE: readonly ErrorCode[] = [
   "internal_error",
   "unavailable",
 ];
-const WITH_BODY: readonly ErrorCode[] = [
-  "bad_request",
+/** Also of those without a body: whoever sends one all the same is told what is wrong with it. */
+const ON_WRITES: readonly ErrorCode[] = [
   "parameter_missing",
   "body_too_large",
   "unsupported_media_type",
+  "idempotency_key_reused",
+  "outcome_unknown",
 ];
-const ON_WRITES: readonly ErrorCode[] = ["idempotency_key_reused", "outcome_unknown"];
 
 export const ErrorBody = Type.Object(
   {
@@ -84,7 +87,6 @@ const IDEMPOTENCY_HEADERS = Type.Object({
 
 function errorsOf(spec: RouteSpec<TObject, TObject>, has_params: boolean): ErrorCode[] {
   const codes = new Set<ErrorCode>([...EVERYWHERE, ...spec.errors]);
-  if (spec.body) for (const code of WITH_BODY) codes.add(code);
   if (spec.method !== "GET") for (const code of ON_WRITES) codes.add(code);
   if (has_params) codes.add("record_not_found");
   return (Object.keys(ERRORS) as ErrorCode[]).filter((code) => codes.has(code));

@@ -1,18 +1,22 @@
 import { isUtf8 } from "node:buffer";
 import { type Problem, Refusal } from "../errors.ts";
+import { isSameNumber, SIGNIFICANT_DIGITS_MAX } from "../money.ts";
 import { BODY } from "./validate.ts";
 
 /** A parsed JSON body with what the routes need beside its value. */
 export type JsonBody = { value: unknown; bytes: number; problems: Problem[] };
 
 const DEPTH_MAX = 32;
+// As many as validate.ts reports.
+const NUMBER_PROBLEMS_MAX = 100;
 /** Enough to mend a request by; an answer must not grow with what is wrong. */
 const PROBLEMS_MAX = 100;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 export function parseJsonBody(buffer: Buffer): JsonBody {
   if (!isUtf8(buffer)) throw new Refusal("bad_request", "Send the body in UTF-8.");
-  if (depthOf(buffer) > DEPTH_MAX) {
+  const { depth, has_long_number } = scan(buffer);
+  if (depth > DEPTH_MAX) {
     throw new Refusal("bad_request", `Send JSON nested at most ${DEPTH_MAX} levels deep.`);
   }
   const text = buffer.toString();
@@ -27,24 +31,66 @@ export function parseJsonBody(buffer: Buffer): JsonBody {
   }
   // In valid UTF-8, NUL and lone surrogates can only come from an escape.
   const problems = text.includes("\\u") ? forbiddenCharacters(value, "") : [];
+  if (has_long_number) problems.push(...changedNumbers(text));
   return { value, bytes: buffer.length, problems: problems.slice(0, PROBLEMS_MAX) };
 }
 
-/** How deep arrays and objects nest, so that no later walk can exhaust the stack. */
-function depthOf(buffer: Buffer): number {
+/**
+ * How deep arrays and objects nest, so that no later walk can exhaust the stack; and whether a
+ * number is so long, or has an exponent, that a double might not hold it.
+ */
+function scan(buffer: Buffer): { depth: number; has_long_number: boolean } {
   let depth = 0;
   let deepest = 0;
   let in_string = false;
+  let number_bytes = 0;
+  let has_long_number = false;
   for (let at = 0; at < buffer.length; at += 1) {
-    const byte = buffer[at];
+    const byte = buffer[at]!;
     if (in_string) {
       if (byte === 0x5c) at += 1;
       else if (byte === 0x22) in_string = false;
-    } else if (byte === 0x22) in_string = true;
-    else if (byte === 0x7b || byte === 0x5b) deepest = Math.max(deepest, ++depth);
-    else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    } else if (byte >= 0x2d && byte <= 0x39) {
+      // Digits, minus and point.
+      number_bytes += 1;
+      if (number_bytes > SIGNIFICANT_DIGITS_MAX) has_long_number = true;
+    } else {
+      // An e within a number; the one of `true` and `false` follows a letter.
+      if (number_bytes > 0 && (byte | 0x20) === 0x65) has_long_number = true;
+      number_bytes = 0;
+      if (byte === 0x22) in_string = true;
+      else if (byte === 0x7b || byte === 0x5b) deepest = Math.max(deepest, ++depth);
+      else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    }
   }
-  return deepest;
+  return { depth: deepest, has_long_number };
+}
+
+/** Stands for a number that JSON.parse would silently have changed. */
+const CHANGED = Symbol("changed number");
+
+/**
+ * 1000.000000000000001 becomes 1000 in a double. No input may change its value on the way in
+ * (contract §1), so whoever sends such a number is told.
+ */
+function changedNumbers(text: string): Problem[] {
+  const mark = (_key: string, value: unknown, context?: { source?: string }) =>
+    typeof value === "number" && !isSameNumber(context!.source!, value) ? CHANGED : value;
+  const fields: string[] = [];
+  const collect = (value: unknown, field: string): void => {
+    if (fields.length >= NUMBER_PROBLEMS_MAX) return;
+    if (value === CHANGED) fields.push(field);
+    else if (Array.isArray(value)) {
+      value.forEach((item, index) => void collect(item, `${field}[${index}]`));
+    } else if (value !== null && typeof value === "object") {
+      for (const [name, item] of Object.entries(value)) {
+        collect(item, field ? `${field}.${name.slice(0, 100)}` : name.slice(0, 100));
+      }
+    }
+  };
+  collect(JSON.parse(text, mark), "");
+  const message = `Send at most ${SIGNIFICANT_DIGITS_MAX} significant digits.`;
+  return fields.map((field) => ({ field, code: "record_invalid", message }));
 }
 
 function forbiddenCharacters(value: unknown, field: string): Problem[] {

@@ -51,8 +51,11 @@ const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\
 
 export function readPage(query: ListQuery): { page: Page; problems: Problem[] } {
   const problems: Problem[] = [];
+  // A parameter that is sent twice arrives as an array; the schema's check has reported it.
+  const textOf = (field: "starting_after" | "created_after" | "created_before") =>
+    typeof query[field] === "string" ? query[field] : undefined;
   const time = (field: "created_after" | "created_before"): Date | undefined => {
-    const text = query[field];
+    const text = textOf(field);
     if (text === undefined) return undefined;
     const date = new Date(text);
     if (TIME.test(text) && !Number.isNaN(date.getTime()) && isRealDay(text)) return date;
@@ -62,7 +65,7 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
   };
   const after = time("created_after");
   const before = time("created_before");
-  const cursor = query.starting_after;
+  const cursor = textOf("starting_after");
   if (cursor !== undefined && !isId(cursor)) {
     const message = "Send the id of the last record of the page before.";
     problems.push({ field: "starting_after", code: "record_invalid", message });

@@ -1,4 +1,3 @@
-import { isDatabaseError } from "../db/database.ts";
 import type { TaskLog } from "./task-log.ts";
 
 const BACKOFF_MAX_MS = 5_000;
@@ -22,10 +21,10 @@ export function createOutage(log: TaskLog, first_backoff_ms: number): Outage {
       failed_in_round = true;
       if (is_logged) return;
       is_logged = true;
-      const message = isDatabaseError(error)
-        ? "the database refuses the worker's statements; it keeps trying"
-        : "the worker cannot reach the database; it keeps trying";
-      log.error({ error: describeError(error) }, message);
+      log.error(
+        { error: describeError(error) },
+        "the worker cannot work with the database; it keeps trying",
+      );
     },
     backoffMs: () => {
       failed_rounds = failed_in_round ? failed_rounds + 1 : 0;

@@ -72,17 +72,18 @@ async function fail(
   error: unknown,
 ): Promise<void> {
   const { database, clock, log, outage } = deps;
-  const now_ms = clock.now().getTime();
-  const dueAt = (task: Task) => new Date(now_ms + backoffMs(task.attempts + 1));
+  // The tasks of a set have the same attempts: none, or it is a single task that failed before.
+  const attempts = tasks[0]!.attempts + 1;
+  const due_at = new Date(clock.now().getTime() + backoffMs(attempts));
   const last_error = describeError(error);
   try {
-    const ids = await updateFailed(database, claim.lease_id, { tasks, last_error, dueAt });
+    const ids = await updateFailed(database, claim.lease_id, { tasks, due_at, last_error });
     if (ids.length === 0) return;
-    const { kind, attempts } = tasks[0]!;
+    const { kind } = tasks[0]!;
     // The stack begins with the message and adds places in the code, no data.
     const stack = error instanceof Error ? error.stack : undefined;
     log.warn(
-      { kind, tasks: ids.length, attempts: attempts + 1, task_id: ids[0], last_error, stack },
+      { kind, tasks: ids.length, attempts, task_id: ids[0], last_error, stack },
       "tasks failed and will be tried again one by one",
     );
   } catch (unrecorded) {

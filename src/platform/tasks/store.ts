@@ -9,15 +9,19 @@ export type DueKind = { kind: string; fresh: boolean; failed: boolean };
 // What nobody holds: never claimed, given back, or held by a worker that fell silent.
 const UNLEASED = "(t.leased_until is null or t.leased_until < $3)";
 
+/*
+ * A queue changes faster than its statistics: the planner may believe in an empty table while there
+ * are 200 000 tasks, or the reverse, and then sort the whole backlog for one claim or compare every
+ * task with every key (0.4 to 1 s instead of 4 ms, seen). So these statements leave it no choice:
+ * rows are found one key after the other (`lateral`, which also fixes the order of the locks) or
+ * in the order of the index, and are written at the place (`ctid`) where they were found. That
+ * place holds, because the same statement has locked the row.
+ */
 const KEYS = "unnest($1::uuid[], $2::uuid[]) as key (account_id, id)";
-
-// Locks one row after the other in the order of the keys. A plain join with the lease in its
-// `where` is planned as a scan of the whole table as soon as a set is large.
-const LOCKED = `lateral (
-  select t.account_id, t.id from tasks t
-  where t.account_id = key.account_id and t.id = key.id and t.lease_id = $3 for update
-) as mine`;
-const LOCKED_IF_FREE = LOCKED.replace("for update", "for update skip locked");
+const leased = (locking: string) => `${KEYS} cross join lateral (
+    select t.account_id, t.id, t.ctid as place from tasks t
+    where t.account_id = key.account_id and t.id = key.id and t.lease_id = $3 ${locking}
+  ) as mine`;
 
 /**
  * Which kinds have work, one probe per kind and lane: the only statement of an idle worker. Fresh
@@ -30,7 +34,7 @@ export async function listDueKinds(
 ): Promise<DueKind[]> {
   const first = (condition: string) =>
     `(select t.id from tasks t where t.kind = k.kind and t.due_at <= $2 ${condition}
-      order by t.due_at, t.id limit 1) is not null`;
+      order by t.due_at limit 1) is not null`;
   return session.query<DueKind>(
     `select k.kind, ${first("")} as fresh, ${first(`and t.attempts > 0 and ${UNLEASED}`)} as failed
      from unnest($1::text[]) as k (kind)`,
@@ -53,20 +57,17 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
   const { lease_id, lease_ms, now, real_now } = query;
   const leased_until = new Date(real_now.getTime() + lease_ms);
   const tasks = await database.transaction(async (tx) => {
-    // A queue changes faster than its statistics: after a burst the planner would fetch and sort
-    // the whole backlog for every claim (0.4 s with 200 000 due tasks, instead of 4 ms).
     const planned = tx.query("select set_config('enable_sort', 'off', true)");
     planned.catch(() => {});
     return tx.query<Task>(
-      `with due as materialized (
-         select t.account_id, t.id from tasks t
+      `update tasks t set leased_until = $5, lease_id = $6
+       where t.ctid = any (array(
+         select t.ctid from tasks t
          where t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
            and ${query.failed ? "t.attempts > 0" : "t.attempts = 0"}
-         order by t.due_at, t.id limit $4
+         order by t.due_at limit $4
          for update skip locked
-       )
-       update tasks t set leased_until = $5, lease_id = $6
-       from due where t.account_id = due.account_id and t.id = due.id
+       ))
        returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at, t.attempts`,
       [query.kind, now, real_now, query.limit, leased_until, lease_id],
     );
@@ -91,35 +92,34 @@ export async function lockTasks(
   ]);
   limited.catch(() => {});
   return tx.query(
-    `select mine.account_id, mine.id from ${KEYS} cross join ${LOCKED}
+    `select mine.account_id, mine.id from ${leased("for update")}
      order by mine.account_id, mine.id`,
     [...keys(inKeyOrder(tasks)), claim.lease_id],
   );
 }
 
-/** Only for tasks that this transaction has locked: that is why the lease is not asked again. */
-export function deleteTasks(tx: Transaction, tasks: readonly Task[]): void {
+export function deleteTasks(tx: Transaction, lease_id: string, tasks: readonly Task[]): void {
   tx.write(
-    `delete from tasks t using ${KEYS} where t.account_id = key.account_id and t.id = key.id`,
-    keys(tasks),
+    `delete from tasks t
+     where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
+    [...keys(tasks), lease_id],
   );
 }
 
-/**
- * Gives the tasks back for a later time; a success also forgets earlier failures. Only for tasks
- * that this transaction has locked.
- */
+/** Gives the tasks back for a later time; a success also forgets earlier failures. */
 export function updatePostponed(
   tx: Transaction,
-  tasks: readonly { task: Task; due_at: Date }[],
-  succeeded: boolean,
+  lease_id: string,
+  postponed: { tasks: readonly Task[]; dueAt: (task: Task) => Date; succeeded: boolean },
 ): void {
+  const { tasks, dueAt, succeeded } = postponed;
+  const times = tasks.map((task) => [`${task.account_id}/${task.id}`, dueAt(task).toISOString()]);
   tx.write(
-    `update tasks t set due_at = key.due_at, leased_until = null, lease_id = null
+    `update tasks t set leased_until = null, lease_id = null,
+       due_at = ($4::jsonb ->> (t.account_id || '/' || t.id))::timestamptz
        ${succeeded ? ", attempts = 0, last_error = null" : ""}
-     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as key (account_id, id, due_at)
-     where t.account_id = key.account_id and t.id = key.id`,
-    [...keys(tasks.map(({ task }) => task)), tasks.map(({ due_at }) => due_at.toISOString())],
+     where t.ctid = any (array(select mine.place from ${leased("for update")}))`,
+    [...keys(tasks), lease_id, JSON.stringify(Object.fromEntries(times))],
   );
 }
 
@@ -127,25 +127,14 @@ export function updatePostponed(
 export async function updateFailed(
   session: Session,
   lease_id: string,
-  failed: { tasks: readonly Task[]; last_error: string; dueAt: (task: Task) => Date },
+  failed: { tasks: readonly Task[]; due_at: Date; last_error: string },
 ): Promise<string[]> {
-  const tasks = inKeyOrder(failed.tasks);
   const rows = await session.query<{ id: string }>(
-    `with mine as materialized (
-       select mine.account_id, mine.id, key.due_at
-       from unnest($1::uuid[], $2::uuid[], $4::timestamptz[]) as key (account_id, id, due_at)
-       cross join ${LOCKED}
-     )
-     update tasks t set attempts = t.attempts + 1, last_error = $5, due_at = mine.due_at,
+    `update tasks t set attempts = t.attempts + 1, last_error = $5, due_at = $4,
        leased_until = null, lease_id = null
-     from mine where t.account_id = mine.account_id and t.id = mine.id
+     where t.ctid = any (array(select mine.place from ${leased("for update")}))
      returning t.id`,
-    [
-      ...keys(tasks),
-      lease_id,
-      tasks.map((task) => failed.dueAt(task).toISOString()),
-      failed.last_error,
-    ],
+    [...keys(inKeyOrder(failed.tasks)), lease_id, failed.due_at, failed.last_error],
   );
   return rows.map((row) => row.id);
 }
@@ -161,12 +150,9 @@ export async function updateLeases(
   leased_until: Date | null,
 ): Promise<void> {
   await session.query(
-    `with mine as materialized (
-       select mine.account_id, mine.id from ${KEYS} cross join ${LOCKED_IF_FREE}
-     )
-     update tasks t set leased_until = $4::timestamptz,
+    `update tasks t set leased_until = $4::timestamptz,
        lease_id = case when $4::timestamptz is null then null else t.lease_id end
-     from mine where t.account_id = mine.account_id and t.id = mine.id`,
+     where t.ctid = any (array(select mine.place from ${leased("for update skip locked")}))`,
     [...keys(tasks), lease_id, leased_until],
   );
 }

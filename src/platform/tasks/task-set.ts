@@ -47,8 +47,7 @@ export function createTaskSet(claim: Claim): { set: TaskSet; unended(): Task[] }
     end(tx, tasks);
     if (tasks.length === 0) return;
     const dueAt = typeof due_at === "function" ? due_at : () => due_at;
-    const moved = tasks.map((task) => ({ task, due_at: dueAt(task) }));
-    updatePostponed(tx, moved, succeeded);
+    updatePostponed(tx, claim.lease_id, { tasks, dueAt, succeeded });
   };
 
   const set: TaskSet = {
@@ -67,7 +66,7 @@ export function createTaskSet(claim: Claim): { set: TaskSet; unended(): Task[] }
     },
     finish: (tx, tasks) => {
       end(tx, tasks);
-      if (tasks.length > 0) deleteTasks(tx, tasks);
+      if (tasks.length > 0) deleteTasks(tx, claim.lease_id, tasks);
     },
     postpone: (tx, tasks, due_at) => later(tx, tasks, due_at, false),
     repeat: (tx, tasks, due_at) => later(tx, tasks, due_at, true),

@@ -48,7 +48,9 @@ export async function ensureRecurring(
   await session.query(
     `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
      select $1, $2, $3, $1, $4, $4
-     where not exists (select 1 from tasks where account_id = $1 and kind = $3)
+     where not exists (
+       select 1 from tasks where record_id = $1 and kind = $3 and account_id = $1
+     )
      on conflict do nothing`,
     [account_id, recurringId(account_id, kind), kind, now],
   );

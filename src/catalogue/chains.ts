@@ -1,0 +1,18 @@
+/** The stablecoins taken as deposits and delivered by onramps. Digits: `currencies.ts`. */
+export const TOKENS = ["usdc", "usdt"] as const;
+export type Token = (typeof TOKENS)[number];
+
+/** The chains they move on, in the order in which they are shown. */
+export const CHAINS = ["polygon", "ethereum", "arbitrum", "base", "tron", "solana"] as const;
+export type Chain = (typeof CHAINS)[number];
+
+/** Digits after the point of a token, on every chain: amounts are kept in millionths. */
+export const TOKEN_DIGITS = 6;
+
+export function isToken(text: string): text is Token {
+  return (TOKENS as readonly string[]).includes(text);
+}
+
+export function isChain(text: string): text is Chain {
+  return (CHAINS as readonly string[]).includes(text);
+}

@@ -1,0 +1,104 @@
+import { type Decimal, formatDecimal, parseDecimal } from "../platform/money.ts";
+import { RAILS } from "./rails.ts";
+
+/** A share of the amount, and a flat part in usd that is converted at the rates in use. */
+export type Fee = { readonly basis_points: number; readonly flat_usd: Decimal };
+
+/** What fees are stated for: the rails of offramps, and onramps. */
+export const FEE_KINDS = [...RAILS, "onramp"] as const;
+export type FeeKind = (typeof FEE_KINDS)[number];
+
+export type FeeSchedule = Readonly<Record<FeeKind, Fee>>;
+
+/** The schedule as it is written in files and in price versions. */
+export type FeeTable = Record<FeeKind, { basis_points: number; flat_usd: string }>;
+
+const DEFAULT_FEES: FeeTable = {
+  local: { basis_points: 40, flat_usd: "0" },
+  swift: { basis_points: 40, flat_usd: "49" },
+  wire: { basis_points: 40, flat_usd: "20" },
+  onramp: { basis_points: 40, flat_usd: "0" },
+};
+
+/** Half of the amount: a schedule that asks for more is a typing error. */
+const BASIS_POINTS_MAX = 5_000;
+const FLAT_USD = /^\d{1,6}(\.\d{1,2})?$/;
+
+/**
+ * The shipped schedule with the operator's file (JSON text) laid over it, one kind at a time.
+ * Throws one sentence that names what is wrong, so that the process stops instead of charging by
+ * half a table.
+ */
+export function loadFees(override_json_text?: string): FeeSchedule {
+  const override = override_json_text === undefined ? {} : parseOverride(override_json_text);
+  return toFeeSchedule({ ...DEFAULT_FEES, ...override });
+}
+
+export function toFeeSchedule(table: FeeTable): FeeSchedule {
+  const entries = FEE_KINDS.map((kind): [FeeKind, Fee] => {
+    const { basis_points, flat_usd } = table[kind];
+    return [kind, Object.freeze({ basis_points, flat_usd: parseDecimal(flat_usd)! })];
+  });
+  return Object.freeze(Object.fromEntries(entries) as Record<FeeKind, Fee>);
+}
+
+export function toFeeTable(fees: FeeSchedule): FeeTable {
+  const entries = FEE_KINDS.map((kind) => {
+    const { basis_points, flat_usd } = fees[kind];
+    return [kind, { basis_points, flat_usd: formatDecimal(flat_usd) }];
+  });
+  return Object.fromEntries(entries);
+}
+
+function parseOverride(json_text: string): Partial<FeeTable> {
+  const file = asObject(parseJson(json_text), "the file");
+  allowKeys(file, "the file", FEE_KINDS);
+  const rows = Object.entries(file).map(([kind, value]) => {
+    const row = asObject(value, kind);
+    allowKeys(row, kind, ["basis_points", "flat_usd"]);
+    return [kind, { basis_points: asBasisPoints(row, kind), flat_usd: asFlat(row, kind) }];
+  });
+  const override: Partial<FeeTable> = Object.fromEntries(rows);
+  // Contract §8: an onramp costs a share of its amount and nothing else.
+  if (override.onramp && parseDecimal(override.onramp.flat_usd)!.units > 0n) {
+    throw wrong("onramp.flat_usd", "must be 0 or left out: onramps have no flat part");
+  }
+  return override;
+}
+
+function parseJson(json_text: string): unknown {
+  try {
+    return JSON.parse(json_text);
+  } catch {
+    throw wrong("the file", "must be well-formed JSON");
+  }
+}
+
+function asBasisPoints({ basis_points }: Record<string, unknown>, kind: string): number {
+  const number = basis_points as number;
+  if (Number.isInteger(number) && number >= 0 && number <= BASIS_POINTS_MAX) return number;
+  throw wrong(`${kind}.basis_points`, `must be a whole number from 0 to ${BASIS_POINTS_MAX}`);
+}
+
+/** Text, as a JSON number may not be what the file says. */
+function asFlat({ flat_usd = "0" }: Record<string, unknown>, kind: string): string {
+  if (typeof flat_usd === "string" && FLAT_USD.test(flat_usd)) return flat_usd;
+  throw wrong(`${kind}.flat_usd`, 'must be a decimal string below a million, such as "49.50"');
+}
+
+function asObject(value: unknown, path: string): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw wrong(path, "must be an object");
+}
+
+function allowKeys(given: object, path: string, known: readonly string[]): void {
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown === undefined) return;
+  throw wrong(path, `must not have the key ${unknown}; it may have ${known.join(", ")}`);
+}
+
+function wrong(path: string, what: string): Error {
+  return new Error(`The fee schedule is wrong: ${path} ${what}.`);
+}

@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { StartupError } from "../platform/startup-error.ts";
+import { confirmHeldRate } from "../quotes/confirm-held-rate.ts";
+import { listRateChecks } from "../quotes/price-store.ts";
+import type { RateCheck } from "../quotes/rate-checks.ts";
+import { type JsonOption, print, withCore } from "./context.ts";
+
+type ConfirmOptions = JsonOption & { all?: boolean; reason: string };
+
+export function addRateCommands(program: Command): void {
+  const rates = program.command("rates").description("the rates that quotes are made with");
+
+  rates
+    .command("list")
+    .description("list the last accepted rates, and those that are held")
+    .option("--held", "only those that wait for a confirmation")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption & { held?: boolean }) => {
+      const checks = await withCore(({ database }) => listRateChecks(database));
+      const list = options.held ? checks.filter((check) => check.held_rate !== null) : checks;
+      print(options, { rates: list }, list.length > 0 ? list.map(describeCheck) : ["None."]);
+    });
+
+  rates
+    .command("confirm")
+    .description("vouch for a rate that is held because it is more than 5 % off the last one")
+    .argument("[token]", "usdc or usdt")
+    .argument("[currency]", "e.g. eur")
+    .argument("[rate]", "the held rate, as shown by rates list")
+    .option("--all", "confirm every rate that is held now")
+    .option("--reason <reason>", "why, for the audit log", "confirmed on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (token, currency, rate, options: ConfirmOptions) => {
+      const one = token && currency && rate ? { token, currency, rate } : undefined;
+      if (options.all ? token : !one) {
+        throw new StartupError("Name token, currency and rate, or say --all.");
+      }
+      const confirmed = await confirm(one, options.reason);
+      print(options, { rates: confirmed }, confirmed.map(describeCheck));
+    });
+}
+
+async function confirm(
+  one: { token: string; currency: string; rate: string } | undefined,
+  reason: string,
+): Promise<RateCheck[]> {
+  return withCore(async ({ database, clock }) => {
+    const held = (await listRateChecks(database)).filter((check) => check.held_rate !== null);
+    const wanted = one ? [one] : held.map((check) => ({ ...check, rate: check.held_rate! }));
+    const confirmed: RateCheck[] = [];
+    for (const key of wanted) {
+      const by = { actor: "command line", reason } as const;
+      const check = await confirmHeldRate(database, key, by, clock.now());
+      if (check) confirmed.push(check);
+    }
+    if (confirmed.length === 0) {
+      throw new StartupError("No such rate is held; see sliproad rates list --held.");
+    }
+    return confirmed;
+  });
+}
+
+function describeCheck({ token, currency, accepted_rate, held_rate }: RateCheck): string {
+  const held = held_rate === null ? "" : `  held: ${held_rate}`;
+  return `${token}  ${currency}  ${accepted_rate}${held}`;
+}

@@ -1,0 +1,115 @@
+import { digestOf } from "../platform/sealing/seal.ts";
+
+/** Debits are positive, credits negative. Minor units; six digits for tokens. */
+export type Line = { ledger_account: string; currency: string; amount: bigint };
+
+/** What happened, with a business key under which it can be posted once. */
+export type NewEntry = { account_id: string; key: string; kind: string; lines: readonly Line[] };
+
+export type Entry = NewEntry & { id: string; created_at: Date };
+
+export type LedgerAccountRule = {
+  name: string;
+  /** Whose it is, where there is one account for each: the account is then `<name>:<id>`. */
+  per: "user" | "offramp" | "refund" | "onramp" | null;
+  /** The side on which it grows; a balance in its natural sign is positive there. */
+  side: "debit" | "credit";
+  sign: "any" | "never_negative";
+  /** The database keeps its balance and refuses a negative one; elsewhere verify looks. */
+  is_kept: boolean;
+  meaning: string;
+};
+
+/**
+ * The chart of accounts. Only accounts of one record are kept as balances: one row that every
+ * payout locks, such as `wallet`, would put all of them in a queue.
+ */
+export const LEDGER_ACCOUNTS: readonly LedgerAccountRule[] = [
+  rule("wallet", null, "debit", "any", "Tokens that we hold."),
+  rule("bank", null, "debit", "any", "Money in our bank accounts, as far as payouts move it."),
+  rule("owed", "user", "credit", "never_negative", "Tokens that belong to a user."),
+  rule(
+    "payout_pending",
+    "offramp",
+    "credit",
+    "never_negative",
+    "What an offramp has still to pay: tokens before the instruction, then its own currency.",
+  ),
+  rule("refund_pending", "refund", "credit", "never_negative", "Tokens on their way back."),
+  rule("onramp", "onramp", "credit", "never_negative", "What an onramp has still to deliver."),
+  rule(
+    "deposit_clearing",
+    null,
+    "credit",
+    "never_negative",
+    "Set aside for a quote, not yet for each of its offramps. Zero when nothing is pending.",
+  ),
+  rule(
+    "return_clearing",
+    null,
+    "credit",
+    "never_negative",
+    "Returned, not yet given to anybody. Zero when nothing is pending.",
+  ),
+  rule("fx_position", null, "debit", "any", "What stands open between tokens and currencies."),
+  rule("fees", null, "credit", "never_negative", "Earned with payouts."),
+  rule("rounding", null, "credit", "any", "What rounding leaves over."),
+  rule("short_deposits", null, "debit", "never_negative", "Missing from deposits let pass."),
+  rule("return_costs", null, "debit", "never_negative", "Kept back by banks from returns."),
+  rule("suspense", null, "credit", "never_negative", "Arrived, and nobody knows yet for whom."),
+];
+
+function rule(
+  name: string,
+  per: LedgerAccountRule["per"],
+  side: LedgerAccountRule["side"],
+  sign: LedgerAccountRule["sign"],
+  meaning: string,
+): LedgerAccountRule {
+  return { name, per, side, sign, is_kept: per !== null, meaning };
+}
+
+const RULES = new Map(LEDGER_ACCOUNTS.map((account) => [account.name, account]));
+
+export const owedTo = (user_id: string) => `owed:${user_id}`;
+export const payoutPending = (offramp_id: string) => `payout_pending:${offramp_id}`;
+export const refundPending = (refund_id: string) => `refund_pending:${refund_id}`;
+
+/** Throws on an account that is not in the chart: only a mistake in the program names one. */
+export function ruleOf(ledger_account: string): LedgerAccountRule {
+  const [name, id] = ledger_account.split(":", 2);
+  const found = RULES.get(name!);
+  if (!found || (found.per === null) !== (id === undefined)) {
+    throw new Error(`there is no ledger account "${ledger_account}"`);
+  }
+  return found;
+}
+
+/** A sum of lines in the account's natural sign. */
+export function naturalAmount(ledger_account: string, amount: bigint): bigint {
+  return ruleOf(ledger_account).side === "debit" ? amount : -amount;
+}
+
+/** The first currency in which the lines do not sum to zero, with what is left. */
+export function findImbalance(
+  lines: readonly Line[],
+): { currency: string; sum: bigint } | undefined {
+  const sums = new Map<string, bigint>();
+  for (const { currency, amount } of lines) {
+    sums.set(currency, (sums.get(currency) ?? 0n) + amount);
+  }
+  for (const [currency, sum] of sums) if (sum !== 0n) return { currency, sum };
+  return undefined;
+}
+
+/** What the chain vouches for. The order of the fields can never change. */
+export function digestEntry(entry: Entry): Buffer {
+  return digestOf(
+    entry.account_id,
+    entry.id,
+    entry.created_at.toISOString(),
+    entry.key,
+    entry.kind,
+    ...entry.lines.flatMap((line) => [line.ledger_account, line.currency, line.amount]),
+  );
+}

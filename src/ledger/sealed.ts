@@ -1,0 +1,13 @@
+import type { SealedLog } from "../platform/sealing/verify-chain.ts";
+import { digestEntry } from "./model.ts";
+import { findEntryCount, listEntriesById } from "./store.ts";
+
+/** The ledger as a sealed log: an entry is vouched for with its lines. */
+export const LEDGER_LOG: SealedLog = {
+  log: "ledger",
+  read_digests: async (session, account_id, entry_ids) => {
+    const entries = await listEntriesById(session, account_id, entry_ids);
+    return new Map(entries.map((entry) => [entry.id, digestEntry(entry)]));
+  },
+  count_entries: findEntryCount,
+};

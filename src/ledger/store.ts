@@ -1,0 +1,203 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { type Entry, type Line, naturalAmount, owedTo } from "./model.ts";
+
+export type LedgerAccountKey = { account_id: string; ledger_account: string; currency: string };
+export type BalanceChange = LedgerAccountKey & { change: bigint };
+
+/** Balances in their natural sign; an account that nothing was ever posted to has zero. */
+export type Balances = { get(key: LedgerAccountKey): bigint };
+
+/**
+ * Kept balances (`owed`, `payout_pending`, `refund_pending`, `onramp`) by primary key. Who means
+ * to lower what is owed to a user locks the user's row before asking.
+ */
+export async function findBalances(
+  session: Session,
+  keys: readonly LedgerAccountKey[],
+): Promise<Balances> {
+  if (keys.length === 0) return { get: () => 0n };
+  const rows = await session.query<LedgerAccountKey & { balance: bigint }>(
+    `select account_id, ledger_account, currency, b.balance from ledger_balances b
+     join unnest($1::uuid[], $2::text[], $3::text[]) as t (account_id, ledger_account, currency)
+       using (account_id, ledger_account, currency)`,
+    columnsOf(keys),
+  );
+  const balances = new Map(rows.map((row) => [textOf(row), row.balance]));
+  return { get: (key) => balances.get(textOf(key)) ?? 0n };
+}
+
+/** Any account's balance in its natural sign, summed from its lines. */
+export async function findLedgerAccountBalance(
+  session: Session,
+  key: LedgerAccountKey,
+): Promise<bigint> {
+  const [row] = await session.query<{ sum: string }>(
+    `select coalesce(sum(amount), 0)::text as sum from ledger_lines
+     where account_id = $1 and ledger_account = $2 and currency = $3`,
+    [key.account_id, key.ledger_account, key.currency],
+  );
+  return naturalAmount(key.ledger_account, BigInt(row!.sum));
+}
+
+/** What is owed to a user, by token; a token that is used up shows zero. */
+export function listBalances(
+  session: Session,
+  key: { account_id: string; user_id: string },
+): Promise<{ currency: string; balance: bigint }[]> {
+  return session.query(
+    `select currency, balance from ledger_balances
+     where account_id = $1 and ledger_account = $2 order by currency`,
+    [key.account_id, owedTo(key.user_id)],
+  );
+}
+
+/** Entries with their lines, by id; those that do not exist are absent. */
+export function listEntriesById(
+  session: Session,
+  account_id: string,
+  ids: readonly string[],
+): Promise<Entry[]> {
+  return listEntries(session, account_id, "e.id = any($2::uuid[])", ids);
+}
+
+/** Entries with their lines, by business key; those that do not exist are absent. */
+export function listEntriesByKey(
+  session: Session,
+  account_id: string,
+  keys: readonly string[],
+): Promise<Entry[]> {
+  return listEntries(session, account_id, "e.key = any($2::text[])", keys);
+}
+
+/** Entries that have a line on one of these accounts. */
+export function listEntriesByLedgerAccount(
+  session: Session,
+  account_id: string,
+  ledger_accounts: readonly string[],
+): Promise<Entry[]> {
+  const chosen = `e.id in (select entry_id from ledger_lines
+    where account_id = $1 and ledger_account = any($2::text[]))`;
+  return listEntries(session, account_id, chosen, ledger_accounts);
+}
+
+type EntryLineRow = Omit<Entry, "lines"> & {
+  ledger_account: string | null;
+  currency: string;
+  amount: bigint;
+};
+
+async function listEntries(
+  session: Session,
+  account_id: string,
+  chosen: string,
+  values: readonly string[],
+): Promise<Entry[]> {
+  if (values.length === 0) return [];
+  const rows = await session.query<EntryLineRow>(
+    `select e.account_id, e.id, e.key, e.kind, e.created_at, l.ledger_account, l.currency, l.amount
+     from ledger_entries e
+     left join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
+     where e.account_id = $1 and ${chosen} order by e.id, l.number`,
+    [account_id, values],
+  );
+  const entries = new Map<string, Entry & { lines: Line[] }>();
+  for (const { ledger_account, currency, amount, ...row } of rows) {
+    const entry = entries.get(row.id) ?? { ...row, lines: [] };
+    if (ledger_account !== null) entry.lines.push({ ledger_account, currency, amount });
+    entries.set(row.id, entry);
+  }
+  return [...entries.values()];
+}
+
+export async function findEntryCount(session: Session, account_id: string): Promise<bigint> {
+  const [row] = await session.query<{ count: bigint }>(
+    "select count(*) from ledger_entries where account_id = $1",
+    [account_id],
+  );
+  return row!.count;
+}
+
+export function insertEntries(tx: Transaction, entries: readonly Entry[]): void {
+  tx.write(
+    `insert into ledger_entries (account_id, id, key, kind, created_at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[])`,
+    [
+      entries.map((entry) => entry.account_id),
+      entries.map((entry) => entry.id),
+      entries.map((entry) => entry.key),
+      entries.map((entry) => entry.kind),
+      entries.map((entry) => entry.created_at),
+    ],
+  );
+}
+
+export function insertLines(tx: Transaction, entries: readonly Entry[]): void {
+  const rows = entries.flatMap(({ account_id, id, lines }) =>
+    lines.map((line, index) => ({ account_id, entry_id: id, number: index + 1, ...line })),
+  );
+  tx.write(
+    `insert into ledger_lines (account_id, entry_id, number, ledger_account, currency, amount)
+     select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[],
+       $6::bigint[])`,
+    [
+      rows.map((row) => row.account_id),
+      rows.map((row) => row.entry_id),
+      rows.map((row) => row.number),
+      rows.map((row) => row.ledger_account),
+      rows.map((row) => row.currency),
+      rows.map((row) => row.amount),
+    ],
+  );
+}
+
+/**
+ * Makes sure that the rows are there. The change itself comes later: PostgreSQL checks the row an
+ * insert proposes before it looks for a conflict, so an upsert that lowers a balance would always
+ * be refused.
+ */
+export function insertBalances(tx: Transaction, keys: readonly LedgerAccountKey[]): void {
+  tx.write(
+    `insert into ledger_balances (account_id, ledger_account, currency, balance)
+     select *, 0 from unnest($1::uuid[], $2::text[], $3::text[])
+     on conflict do nothing`,
+    columnsOf(keys),
+  );
+}
+
+/**
+ * In key order, whatever plan the update after it takes: two postings never wait in a circle. A
+ * join, because `(…) in (select … unnest)` is planned as a scan of the whole table.
+ */
+export function lockBalances(tx: Transaction, keys: readonly LedgerAccountKey[]): void {
+  tx.write(
+    `select from ledger_balances b
+     join unnest($1::uuid[], $2::text[], $3::text[]) as t (account_id, ledger_account, currency)
+       using (account_id, ledger_account, currency)
+     order by account_id, ledger_account, currency for update of b`,
+    columnsOf(keys),
+  );
+}
+
+export function updateBalances(tx: Transaction, changes: readonly BalanceChange[]): void {
+  tx.write(
+    `update ledger_balances set balance = ledger_balances.balance + t.change
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
+       as t (account_id, ledger_account, currency, change)
+     where ledger_balances.account_id = t.account_id
+       and ledger_balances.ledger_account = t.ledger_account
+       and ledger_balances.currency = t.currency`,
+    [...columnsOf(changes), changes.map((row) => row.change)],
+  );
+}
+
+function columnsOf(keys: readonly LedgerAccountKey[]): [string[], string[], string[]] {
+  return [
+    keys.map((key) => key.account_id),
+    keys.map((key) => key.ledger_account),
+    keys.map((key) => key.currency),
+  ];
+}
+
+function textOf(key: LedgerAccountKey): string {
+  return `${key.account_id} ${key.ledger_account} ${key.currency}`;
+}

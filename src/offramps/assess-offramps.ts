@@ -1,0 +1,133 @@
+import { postEntries } from "../ledger/post.ts";
+import { payoutInstructed } from "../ledger/postings.ts";
+import type { PaymentDetailStatus } from "../payment-details/model.ts";
+import { lockPaymentDetails } from "../payment-details/store.ts";
+import { AccountMap } from "../platform/account-map.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { newId } from "../platform/ids.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import type { Quote } from "../quotes/model.ts";
+import { findQuotes } from "../quotes/store.ts";
+import type { Kyc } from "../users/model.ts";
+import { lockKycs } from "../users/store.ts";
+import { closedGate, type GatePolicy } from "./gates.ts";
+import type { Offramp } from "./model.ts";
+import { insertPayouts, newPayout } from "./payout-store.ts";
+import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-change.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "./store.ts";
+import { SEND_PAYOUT_TASK } from "./task-kinds.ts";
+
+export type AssessDeps = { keyring: Keyring; renderer: OfframpRenderer; policy: GatePolicy };
+
+export type GateLookup = {
+  kycs: AccountMap<Kyc>;
+  detail_statuses: AccountMap<PaymentDetailStatus>;
+  holds: AccountMap<Quote["hold"]>;
+};
+
+/**
+ * Lets funded offramps whose every gate is open go on to the bank; the others wait, with a message
+ * for a person. Returns the ids of those that wait. The gates are read under locks, so that what
+ * is revoked meanwhile is either seen here or comes after.
+ */
+export async function assessOfframps(
+  tx: Transaction,
+  deps: AssessDeps,
+  keys: readonly { account_id: string; id: string }[],
+  now: Date,
+): Promise<Set<string>> {
+  const entries = await lockForGates(tx, deps.keyring, keys);
+  const waiting = new Set<string>();
+  const changes: ChangedOfframp[] = [];
+  const instructed: Offramp[] = [];
+  for (const entry of entries.offramps) {
+    const { offramp } = entry;
+    const may_go = ["pending_internal_assessment", "ongoing_checks"].includes(offramp.status);
+    if (!may_go || !offramp.funded_at) continue;
+    const closed = findClosedGate(deps.policy, offramp, entries.gates);
+    if (closed === null) {
+      const change = changeOfframp(entry, instruction(offramp), now);
+      changes.push(change);
+      instructed.push(change.offramp);
+    } else {
+      waiting.add(offramp.id);
+      const is_news = offramp.status !== "ongoing_checks" || offramp.status_message !== closed;
+      const change = { status: "ongoing_checks", status_message: closed } as const;
+      if (is_news) changes.push(changeOfframp(entry, change, now));
+    }
+  }
+  recordChanges(tx, deps.renderer, changes, now);
+  recordInstructions(tx, instructed, now);
+  postEntries(tx, instructed.map(payoutInstructed), now);
+  return waiting;
+}
+
+/** What changes of an offramp when its next attempt to be paid out begins. */
+export function instruction(offramp: Offramp): Partial<Offramp> {
+  return { status: "sending_fiat", status_message: null, attempt: offramp.attempt + 1 };
+}
+
+/** The first beat of a payout: the attempt and its id are on record before the bank hears of it. */
+export function recordInstructions(
+  tx: Transaction,
+  offramps: readonly Offramp[],
+  now: Date,
+): void {
+  if (offramps.length === 0) return;
+  insertPayouts(tx, offramps.map((offramp) => newPayout(offramp, now)));
+  enqueueTasks(
+    tx,
+    offramps.map((offramp) => ({
+      account_id: offramp.account_id,
+      id: newId(now),
+      kind: SEND_PAYOUT_TASK,
+      record_id: offramp.id,
+      due_at: now,
+      created_at: now,
+    })),
+  );
+}
+
+/** Locks users, payment details and offramps, in this order, and reads what the gates rest on. */
+export async function lockForGates(
+  tx: Transaction,
+  keyring: Keyring,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<{ offramps: KeyedOfframp[]; gates: GateLookup }> {
+  // Read once without a lock, only to learn whom and what to lock before them.
+  const seen = await findOfframps(tx, keys);
+  const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
+  const subjects = seen.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+  const details = seen.map(({ account_id, payment_detail_id }) => ({
+    account_id,
+    id: payment_detail_id,
+  }));
+  const quotes = seen.map(({ account_id, quote_id }) => ({ account_id, id: quote_id }));
+  const [kycs, detail_rows, quote_rows, rows, subject_keys] = await Promise.all([
+    lockKycs(tx, users),
+    lockPaymentDetails(tx, details),
+    findQuotes(tx, quotes),
+    lockOfframps(tx, keys),
+    keyring.openSubjects(tx, subjects),
+  ]);
+  const detail_statuses = new AccountMap<PaymentDetailStatus>();
+  for (const row of detail_rows) detail_statuses.set(row.account_id, row.id, row.status);
+  const holds = new AccountMap<Quote["hold"]>();
+  for (const quote of quote_rows) holds.set(quote.account_id, quote.id, quote.hold);
+  return { offramps: toOfframps(rows, subject_keys), gates: { kycs, detail_statuses, holds } };
+}
+
+export function findClosedGate(
+  policy: GatePolicy,
+  offramp: Offramp,
+  { kycs, detail_statuses, holds }: GateLookup,
+): string | null {
+  const { account_id } = offramp;
+  return closedGate(policy, offramp, {
+    kyc: kycs.get(account_id, offramp.user_id),
+    detail_status: detail_statuses.get(account_id, offramp.payment_detail_id),
+    quote_hold: holds.get(account_id, offramp.quote_id) ?? null,
+  });
+}

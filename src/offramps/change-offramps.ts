@@ -1,0 +1,88 @@
+import { AccountMap } from "../platform/account-map.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { notFound } from "../platform/http/route.ts";
+import { type ChangedOfframp, recordChanges } from "./record-change.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { type KeyedOfframp, lockOfframps, toOfframps } from "./store.ts";
+
+/** A request that changes one offramp. */
+export type OfframpChange<Wish> = {
+  user_id: string | null;
+  quote_id: string | null;
+  offramp_id: string;
+  wish: Wish;
+  problems: readonly Problem[];
+};
+
+/** What one kind of change decides and writes beside the offramp itself. */
+export type OfframpRule<Wish, Extra> = {
+  name: string;
+  /** Reads what the decision needs, before the offramps are locked. */
+  load: (tx: Transaction, commands: readonly Command<OfframpChange<Wish>>[]) => Promise<Extra>;
+  decide: (
+    entry: KeyedOfframp,
+    command: Command<OfframpChange<Wish>>,
+    extra: Extra,
+    now: Date,
+  ) => ChangedOfframp | Problem[];
+  record: (tx: Transaction, changes: readonly ChangedOfframp[], extra: Extra, now: Date) => void;
+};
+
+type Loaded<Extra> = { offramps: AccountMap<KeyedOfframp>; extra: Extra };
+
+/** The frame of all changes of one offramp by a caller: find it, lock it, decide, write, answer. */
+export function changeOfframps<Wish, Extra>(
+  keyring: Keyring,
+  renderer: OfframpRenderer,
+  rule: OfframpRule<Wish, Extra>,
+): UseCase<OfframpChange<Wish>, Loaded<Extra>, ChangedOfframp> {
+  return {
+    name: rule.name,
+    rows: () => 2,
+    load: async (tx, commands) => {
+      const extra = await rule.load(tx, commands);
+      const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id }));
+      const rows = await lockOfframps(tx, keys);
+      const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
+      const offramps = toOfframps(rows, await keyring.openSubjects(tx, subjects));
+      return { offramps: AccountMap.of(offramps, ({ offramp }) => offramp), extra };
+    },
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(rule, loaded, command, now)])),
+    record: (tx, { extra }, accepted, now) => {
+      const changes = accepted.map((entry) => entry.output);
+      recordChanges(tx, renderer, changes, now);
+      rule.record(tx, changes, extra, now);
+    },
+    render: ({ offramp }) => renderer.offramp(offramp),
+  };
+}
+
+function decideOne<Wish, Extra>(
+  rule: OfframpRule<Wish, Extra>,
+  { offramps, extra }: Loaded<Extra>,
+  command: Command<OfframpChange<Wish>>,
+  now: Date,
+): Verdict<ChangedOfframp> {
+  const { account_id, input } = command;
+  const entry = offramps.get(account_id, input.offramp_id);
+  const is_named = (wanted: string | null, own?: string) => wanted === null || wanted === own;
+  if (
+    !entry ||
+    !is_named(input.user_id, entry.offramp.user_id) ||
+    !is_named(input.quote_id, entry.offramp.quote_id)
+  ) {
+    return { refusal: Refusal.of([...input.problems, notFound("offramp_id")]) };
+  }
+  const decided = rule.decide(entry, command, extra, now);
+  const found = Array.isArray(decided) ? decided : [];
+  const problems = [...input.problems, ...found];
+  if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  const change = decided as ChangedOfframp;
+  // A later command of the same set must see this change.
+  offramps.set(account_id, input.offramp_id, change);
+  return { output: change, subject: { subject_id: change.offramp.user_id, key: change.key } };
+}

@@ -1,0 +1,135 @@
+import { minorDigits } from "../catalogue/currencies.ts";
+import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
+import { isRail, type Rail } from "../catalogue/rails.ts";
+import { hasControlCharacters, isBlank, isLongerThan, lowerAscii } from "../catalogue/text.ts";
+import type { ErrorCode, Problem } from "../platform/errors.ts";
+import { isId } from "../platform/ids.ts";
+import { parseAmount } from "../platform/money.ts";
+
+/** One item of a creation request, as far as it can be read without the database. */
+export type CheckedItem = {
+  payment_detail_id: string | null;
+  destination_currency: string | null;
+  /** Minor units. */
+  destination_amount: bigint | null;
+  requested_rail: Rail | null;
+  /** False when a rail was asked for that does not exist. */
+  is_rail_known: boolean;
+  reference: string | null;
+  submitted_url: string | null;
+  metadata: Metadata;
+};
+
+const REFERENCE_LENGTH_MAX = 140;
+const URL_LENGTH_MAX = 2048;
+
+/**
+ * Reads the items of a request. What the schema has found wrong already (`already`) is not
+ * reported again; what is wrong besides is, field by field.
+ */
+export function checkItems(
+  items: unknown,
+  allow_http: boolean,
+  already: readonly Problem[],
+): { items: CheckedItem[]; problems: Problem[] } {
+  const list = Array.isArray(items) ? items : [];
+  const at_fault = new Set(already.map((problem) => problem.field));
+  const problems: Problem[] = [];
+  const checked = list.map((item, index) => {
+    const report = (name: string, code: ErrorCode, message: string) => {
+      const field = `offramps[${index}].${name}`;
+      if (at_fault.has(field)) return;
+      at_fault.add(field);
+      problems.push({ field, code, message });
+    };
+    const is_object = typeof item === "object" && item !== null && !Array.isArray(item);
+    const input = (is_object ? item : {}) as Record<string, unknown>;
+    const metadata_problems = checkMetadata(input.metadata, `offramps[${index}].metadata`);
+    problems.push(...metadata_problems.filter((problem) => !at_fault.has(problem.field)));
+    return {
+      ...checkPayment(input, report),
+      reference: checkReference(input.reference, report),
+      submitted_url: checkUrl(input.supporting_document_attributes, allow_http, report),
+      metadata:
+        metadata_problems.length > 0 || isBlank(input.metadata)
+          ? {}
+          : { ...(input.metadata as Metadata) },
+    };
+  });
+  return { items: checked, problems };
+}
+
+type Report = (name: string, code: ErrorCode, message: string) => void;
+
+function checkPayment(input: Record<string, unknown>, report: Report) {
+  const payment_detail_id = readText(input.payment_detail_id);
+  if (payment_detail_id === null) {
+    report("payment_detail_id", "parameter_missing", "Send payment_detail_id.");
+  } else if (!isId(payment_detail_id)) {
+    report("payment_detail_id", "record_invalid", "Send the id of a payment detail.");
+  }
+  const text = readText(input.destination_currency);
+  const destination_currency = text === null ? null : lowerAscii(text);
+  const digits = destination_currency === null ? undefined : minorDigits(destination_currency);
+  if (destination_currency === null) {
+    report("destination_currency", "parameter_missing", "Send destination_currency, e.g. eur.");
+  } else if (digits === undefined) {
+    const message = "This currency is not paid out; see GET /payment_detail_requirements.";
+    report("destination_currency", "currency_not_supported", message);
+  }
+  const rail = readText(input.rails);
+  const requested_rail = rail === null ? null : lowerAscii(rail);
+  return {
+    payment_detail_id:
+      payment_detail_id && isId(payment_detail_id) ? payment_detail_id.toLowerCase() : null,
+    destination_currency: digits === undefined ? null : destination_currency,
+    destination_amount: checkAmount(input.destination_amount, digits, report),
+    requested_rail: requested_rail !== null && isRail(requested_rail) ? requested_rail : null,
+    is_rail_known: requested_rail === null || isRail(requested_rail),
+  };
+}
+
+function checkAmount(value: unknown, digits: number | undefined, report: Report): bigint | null {
+  if (isBlank(value)) {
+    report("destination_amount", "parameter_missing", "Send destination_amount.");
+    return null;
+  }
+  // Without a known currency the form can still be judged, with the most digits there are.
+  const parsed = parseAmount(value, digits ?? 4);
+  if ("minor" in parsed) return digits === undefined ? null : parsed.minor;
+  report("destination_amount", "record_invalid", parsed.reason);
+  return null;
+}
+
+export function checkReference(value: unknown, report: Report): string | null {
+  const reference = readText(value);
+  if (reference === null) return null;
+  if (hasControlCharacters(reference)) {
+    report("reference", "record_invalid", "Remove line breaks and other control characters.");
+  } else if (isLongerThan(reference, REFERENCE_LENGTH_MAX)) {
+    const message = `Shorten it to at most ${REFERENCE_LENGTH_MAX} characters.`;
+    report("reference", "value_too_long", message);
+  }
+  return reference;
+}
+
+function checkUrl(attributes: unknown, allow_http: boolean, report: Report): string | null {
+  if (typeof attributes !== "object" || attributes === null) return null;
+  const text = readText((attributes as Record<string, unknown>).submitted_url);
+  if (text === null) return null;
+  const name = "supporting_document_attributes.submitted_url";
+  if (text.length > URL_LENGTH_MAX) {
+    report(name, "value_too_long", `Shorten it to at most ${URL_LENGTH_MAX} characters.`);
+    return text;
+  }
+  const protocols = allow_http ? ["https:", "http:"] : ["https:"];
+  const url = URL.parse(text);
+  if (!url || !protocols.includes(url.protocol) || url.username || url.password) {
+    report(name, "record_invalid", "Send an https address of the file itself, without a password.");
+  }
+  return text;
+}
+
+function readText(value: unknown): string | null {
+  return typeof value === "string" && !isBlank(value) ? value.trim() : null;
+}

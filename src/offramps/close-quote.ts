@@ -1,0 +1,48 @@
+import type { Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { listQuoteDeposits } from "../quotes/deposit-store.ts";
+import { EXECUTION_GRACE_MS, type Quote, TOP_UP_MS } from "../quotes/model.ts";
+import { lockQuotes, type QuoteKey, updateProgress } from "../quotes/store.ts";
+import { CHUNK } from "./fund-offramps.ts";
+import { changeOfframp, recordChanges } from "./record-change.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { claimUnfunded, toOfframps } from "./store.ts";
+
+/**
+ * Ends a quote that was never paid, or never paid enough: its offramps fail, in chunks. A deposit
+ * that came too short stays owed to the user. Returns when to look again; null when all is done.
+ */
+export async function closeQuote(
+  tx: Transaction,
+  deps: { keyring: Keyring; renderer: OfframpRenderer },
+  key: QuoteKey,
+  now: Date,
+): Promise<Date | null> {
+  const [quote] = await lockQuotes(tx, [key]);
+  if (!quote || quote.funded_at) return null;
+  const due_at = await closingTime(tx, quote);
+  if (now < due_at) return due_at;
+  if (!quote.closed_at) updateProgress(tx, { ...quote, closed_at: now, updated_at: now });
+  const { account_id, user_id } = quote;
+  const rows = await claimUnfunded(tx, quote, "any", CHUNK);
+  const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+  const status_message =
+    quote.received > 0n
+      ? "The deposit was not topped up in time; it is kept for the user."
+      : "The quote was not paid in time.";
+  const changes = toOfframps(rows, keys).map((entry) =>
+    changeOfframp(entry, { status: "failed", status_message }, now),
+  );
+  recordChanges(tx, deps.renderer, changes, now);
+  return rows.length === CHUNK ? now : null;
+}
+
+/** An hour after the expiry, or a day after the first part of a payment for an executed quote. */
+async function closingTime(tx: Transaction, quote: Quote): Promise<Date> {
+  const unpaid = new Date(quote.expires_at.getTime() + EXECUTION_GRACE_MS);
+  if (!quote.executed_at || quote.received === 0n) return unpaid;
+  const { account_id, id, deposit_token } = quote;
+  const [first] = await listQuoteDeposits(tx, account_id, id, deposit_token);
+  const top_up_until = new Date(first!.mined_at.getTime() + TOP_UP_MS);
+  return top_up_until > unpaid ? top_up_until : unpaid;
+}

@@ -1,0 +1,317 @@
+import { type Catalogue, railsOf } from "../catalogue/catalogue.ts";
+import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
+import type { PaymentDetail } from "../payment-details/model.ts";
+import { satisfiesRail } from "../payment-details/model.ts";
+import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
+import { AccountMap } from "../platform/account-map.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { type ErrorCode, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound } from "../platform/http/route.ts";
+import { newId } from "../platform/ids.ts";
+import { minorToText } from "../platform/money.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import {
+  additionProblems,
+  OFFRAMPS_PER_QUOTE_MAX,
+  type Quote,
+  TOKEN_AMOUNT_MAX,
+} from "../quotes/model.ts";
+import type { PriceVersions, Prices } from "../quotes/prices.ts";
+import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../quotes/pricing.ts";
+import { lockQuotes, updateTotals } from "../quotes/store.ts";
+import { minorDigits } from "../catalogue/currencies.ts";
+import type { CheckedItem } from "./check-items.ts";
+import type { Offramp } from "./model.ts";
+import { offrampEvents } from "./record-change.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { insertOfframps } from "./store.ts";
+import { FETCH_DOCUMENT_TASK } from "./task-kinds.ts";
+
+export type NewOfframps = {
+  user_id: string;
+  quote_id: string;
+  items: readonly CheckedItem[];
+  problems: readonly Problem[];
+};
+
+type Loaded = {
+  quotes: AccountMap<Quote>;
+  details: AccountMap<PaymentDetail>;
+  prices: ReadonlyMap<string, Prices>;
+  keys: SubjectKeys;
+};
+
+type Created = { offramps: Offramp[]; key: Buffer };
+
+export type CreateOfframpsDeps = {
+  catalogue: Catalogue;
+  keyring: Keyring;
+  price_versions: PriceVersions;
+  renderer: OfframpRenderer;
+};
+
+/** Adds payouts to quotes: all items of a request or none, in order, at the quote's own prices. */
+export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, Loaded, Created> {
+  return {
+    name: "create-offramps",
+    rows: (input) => input.items.length,
+    load: (tx, commands) => load(deps, tx, commands),
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(deps, loaded, command, now)])),
+    record: (tx, loaded, accepted, now) => {
+      const created = accepted.flatMap(({ output }) =>
+        output.offramps.map((offramp) => ({ offramp, key: output.key })),
+      );
+      const quotes = new Map(
+        accepted.map(({ command }) => {
+          const { account_id, input } = command;
+          return [input.quote_id, loaded.quotes.get(account_id, input.quote_id)!];
+        }),
+      );
+      insertOfframps(tx, created);
+      updateTotals(tx, [...quotes.values()]);
+      offrampEvents(tx, deps.renderer, created.map((entry) => ({ ...entry, from_status: null })), now);
+      enqueueTasks(
+        tx,
+        created
+          .filter(({ offramp }) => offramp.document_source === "url")
+          .map(({ offramp }) => ({
+            account_id: offramp.account_id,
+            id: newId(now),
+            kind: FETCH_DOCUMENT_TASK,
+            record_id: offramp.id,
+            due_at: now,
+            created_at: now,
+          })),
+      );
+    },
+    render: ({ offramps }) => deps.renderer.created(offramps),
+  };
+}
+
+async function load(
+  { keyring, price_versions }: CreateOfframpsDeps,
+  tx: Parameters<UseCase<NewOfframps, Loaded, Created>["load"]>[0],
+  commands: readonly Command<NewOfframps>[],
+): Promise<Loaded> {
+  const detail_keys = commands.flatMap(({ account_id, input }) =>
+    input.items.flatMap((item) =>
+      item.payment_detail_id ? [{ account_id, id: item.payment_detail_id }] : [],
+    ),
+  );
+  const [quotes, rows, keys] = await Promise.all([
+    lockQuotes(
+      tx,
+      commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id })),
+    ),
+    findPaymentDetails(tx, detail_keys),
+    keyring.openSubjects(
+      tx,
+      commands.map(({ account_id, input }) => ({ account_id, subject_id: input.user_id })),
+    ),
+  ]);
+  const version_ids = [...new Set(quotes.map((quote) => quote.price_version_id))];
+  return {
+    quotes: AccountMap.of(quotes, (quote) => quote),
+    details: AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail),
+    prices: await price_versions.find(tx, version_ids),
+    keys,
+  };
+}
+
+function decideOne(
+  deps: CreateOfframpsDeps,
+  loaded: Loaded,
+  { account_id, input }: Command<NewOfframps>,
+  now: Date,
+): Verdict<Created> {
+  const quote = loaded.quotes.get(account_id, input.quote_id);
+  const key = loaded.keys.get(account_id, input.user_id);
+  if (!key || quote?.user_id !== input.user_id) {
+    return { refusal: Refusal.of([...input.problems, notFound("quote_id")]) };
+  }
+  const prices = loaded.prices.get(quote.price_version_id)!;
+  const problems = [...input.problems];
+  const offramps: Offramp[] = [];
+  input.items.forEach((item, index) => {
+    const detail = item.payment_detail_id
+      ? loaded.details.get(account_id, item.payment_detail_id)
+      : undefined;
+    const own = detail?.user_id === input.user_id ? detail : undefined;
+    const found = checkItem(deps.catalogue, item, own, prices, quote);
+    for (const [name, code, message] of found.problems) {
+      problems.push({ field: `offramps[${index}].${name}`, code, message });
+    }
+    if (found.priced) offramps.push(newOfframp(quote, item, found.priced, now));
+  });
+  problems.push(...additionProblems(quote, now));
+  const changed = withTotals(quote, offramps, now);
+  problems.push(...totalProblems(changed));
+  if (problems.length > 0) return { refusal: Refusal.of(withoutRepeats(problems)) };
+  // A later command of the same set must see these totals.
+  loaded.quotes.set(account_id, quote.id, changed);
+  return { output: { offramps, key }, subject: { subject_id: input.user_id, key } };
+}
+
+type Found = [name: string, code: ErrorCode, message: string];
+type Priced = ReturnType<typeof priceOfframp> & { rails: Rail; currency: string; amount: bigint };
+
+/** The rules of contract §7, on the resolved rail. */
+function checkItem(
+  catalogue: Catalogue,
+  item: CheckedItem,
+  detail: PaymentDetail | undefined,
+  prices: Prices,
+  quote: Quote,
+): { problems: Found[]; priced: Priced | null } {
+  const problems: Found[] = [];
+  if (!detail) {
+    if (item.payment_detail_id) {
+      problems.push(["payment_detail_id", "record_not_found", notFound("").message]);
+    }
+    return { problems, priced: null };
+  }
+  if (detail.status === "deactivated") {
+    const message = "The payment detail was deactivated; use another one.";
+    problems.push(["payment_detail_id", "payment_detail_deactivated", message]);
+  } else if (detail.status === "failed") {
+    const message = "The payment detail was refused; use another one.";
+    problems.push(["payment_detail_id", "payment_detail_not_approved", message]);
+  }
+  const currency = item.destination_currency;
+  if (currency === null) return { problems, priced: null };
+  if (currency !== detail.fields.currency) {
+    const message = `Send ${detail.fields.currency}, the currency of the payment detail.`;
+    problems.push(["destination_currency", "currency_mismatch", message]);
+    return { problems, priced: null };
+  }
+  const rail = resolveRail(item, detail);
+  if (!isRailUsable(catalogue, item, detail, rail)) {
+    const message = `Choose a rail that ${currency} offers and whose fields the payment detail has.`;
+    problems.push(["rails", "rails_not_available", message]);
+    return { problems, priced: null };
+  }
+  if (!hasRate(prices, quote.deposit_token, currency)) {
+    const message = "There was no rate for this currency when the quote was made.";
+    problems.push(["destination_currency", "currency_not_supported", message]);
+    return { problems, priced: null };
+  }
+  const amount = item.destination_amount;
+  if (amount === null) return { problems, priced: null };
+  problems.push(...amountProblems(catalogue, item, prices, quote, { currency, rail, amount }));
+  const priced = priceOfframp(
+    { amount_minor: amount, currency, rail, token: quote.deposit_token },
+    prices,
+  );
+  return { problems, priced: { ...priced, rails: rail, currency, amount } };
+}
+
+/** EUR takes the payment detail's rail whatever was asked for; others keep what was asked for. */
+function resolveRail(item: CheckedItem, detail: PaymentDetail): Rail {
+  const own = detail.fields.rails as Rail;
+  if (detail.fields.currency === "eur") return own;
+  return item.requested_rail ?? own ?? DEFAULT_RAIL;
+}
+
+function isRailUsable(
+  catalogue: Catalogue,
+  item: CheckedItem,
+  detail: PaymentDetail,
+  rail: Rail,
+): boolean {
+  const { currency } = detail.fields;
+  if (!item.is_rail_known) return false;
+  if (!railsOf(catalogue, currency ?? "").includes(rail)) return false;
+  return rail === detail.fields.rails || satisfiesRail(catalogue, detail.fields, rail);
+}
+
+function amountProblems(
+  catalogue: Catalogue,
+  item: CheckedItem,
+  prices: Prices,
+  quote: Quote,
+  payment: { currency: string; rail: Rail; amount: bigint },
+): Found[] {
+  const { currency, rail, amount } = payment;
+  const problems: Found[] = [];
+  const minimum = minimumMinor(catalogue, prices, quote.deposit_token, currency, rail);
+  if (amount < minimum) {
+    const least = minorToText(minimum, minorDigits(currency)!);
+    const message = `Send at least ${least} ${currency} by ${rail}.`;
+    problems.push(["destination_amount", "below_currency_limit", message]);
+  }
+  if (item.submitted_url === null && documentRequired(currency, rail, amount)) {
+    const message = "Give the address of a document that explains this payment.";
+    const name = "supporting_document_attributes.submitted_url";
+    problems.push([name, "supporting_document_required", message]);
+  }
+  return problems;
+}
+
+function newOfframp(quote: Quote, item: CheckedItem, priced: Priced, now: Date): Offramp {
+  const has_url = item.submitted_url !== null;
+  return {
+    account_id: quote.account_id,
+    id: newId(now),
+    user_id: quote.user_id,
+    quote_id: quote.id,
+    payment_detail_id: item.payment_detail_id!,
+    status: "initiated",
+    status_message: null,
+    destination_amount: priced.amount,
+    destination_currency: priced.currency,
+    rails: priced.rails,
+    rate: priced.rate,
+    fee: priced.fee_minor,
+    deposit_token: quote.deposit_token,
+    token_amount: priced.token_amount,
+    token_fee: priced.token_fee,
+    details: {
+      reference: item.reference,
+      metadata: item.metadata,
+      submitted_url: item.submitted_url,
+    },
+    document_status: has_url ? "not_checked" : null,
+    document_source: has_url ? "url" : null,
+    document_file: null,
+    document_hash: null,
+    document_type: null,
+    document_version: 0,
+    funded_at: null,
+    attempt: 0,
+    payout_reference: null,
+    sequence: 1,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+function withTotals(quote: Quote, offramps: readonly Offramp[], now: Date): Quote {
+  let { token_amount, token_fees } = quote;
+  for (const offramp of offramps) {
+    token_amount += offramp.token_amount;
+    token_fees += offramp.token_fee;
+  }
+  const offramp_count = quote.offramp_count + offramps.length;
+  return { ...quote, token_amount, token_fees, offramp_count, updated_at: now };
+}
+
+function totalProblems(quote: Quote): Problem[] {
+  const problems: Problem[] = [];
+  const refuse = (message: string) =>
+    problems.push({ field: "offramps", code: "record_invalid", message });
+  if (quote.offramp_count > OFFRAMPS_PER_QUOTE_MAX) {
+    refuse(`A quote holds at most ${OFFRAMPS_PER_QUOTE_MAX} offramps; create another quote.`);
+  }
+  if (quote.token_amount > TOKEN_AMOUNT_MAX) {
+    refuse("A quote holds less than 1 000 000 000 tokens; create another quote.");
+  }
+  return problems;
+}
+
+/** One field may break a rule that the request's own check has reported already. */
+function withoutRepeats(problems: readonly Problem[]): Problem[] {
+  return [...new Map(problems.toReversed().map((problem) => [problem.field, problem])).values()]
+    .toReversed();
+}

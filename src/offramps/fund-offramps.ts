@@ -1,0 +1,66 @@
+import { postEntries } from "../ledger/post.ts";
+import { offrampFunded } from "../ledger/postings.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { newId } from "../platform/ids.ts";
+import { minorToText } from "../platform/money.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { TOKEN_DIGITS } from "../catalogue/chains.ts";
+import type { Quote } from "../quotes/model.ts";
+import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-change.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { claimUnfunded, type KeyedOfframp, toOfframps } from "./store.ts";
+import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
+
+/** Large quotes move in chunks, so that no transaction holds thousands of rows. */
+export const CHUNK = 200;
+
+/**
+ * Moves the next offramps of a quote whose deposit has come: funded ones go on to their
+ * assessment, those of a short deposit wait in `ongoing_checks`. Returns whether more are left.
+ */
+export async function fundOfframps(
+  tx: Transaction,
+  deps: { keyring: Keyring; renderer: OfframpRenderer },
+  quote: Quote,
+  now: Date,
+): Promise<boolean> {
+  const { account_id, user_id } = quote;
+  const is_funded = quote.funded_at !== null;
+  const rows = await claimUnfunded(tx, quote, is_funded ? "any" : "initiated", CHUNK);
+  const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+  const offramps = toOfframps(rows, keys);
+  const changes = offramps.flatMap((entry) =>
+    is_funded ? [fundOne(entry, now)] : holdShort(entry, quote, now),
+  );
+  recordChanges(tx, deps.renderer, changes, now);
+  if (is_funded) {
+    postEntries(tx, offramps.map(({ offramp }) => offrampFunded(offramp)), now);
+    enqueueTasks(
+      tx,
+      offramps.map(({ offramp }) => ({
+        account_id,
+        id: newId(now),
+        kind: ASSESS_OFFRAMP_TASK,
+        record_id: offramp.id,
+        due_at: now,
+        created_at: now,
+      })),
+    );
+  }
+  return rows.length === CHUNK;
+}
+
+function fundOne(entry: KeyedOfframp, now: Date): ChangedOfframp {
+  const status = entry.offramp.status === "initiated" ? "pending_internal_assessment" : "ongoing_checks";
+  return changeOfframp(entry, { status, status_message: null, funded_at: now }, now);
+}
+
+function holdShort(entry: KeyedOfframp, quote: Quote, now: Date): ChangedOfframp[] {
+  const missing = minorToText(quote.token_amount - quote.received, TOKEN_DIGITS);
+  const status_message =
+    `The deposit is short by ${missing} ${quote.deposit_token}; send the rest to the same address ` +
+    "within 24 hours.";
+  const seen = changeOfframp(entry, { status: "pending_internal_assessment" }, now);
+  return [seen, changeOfframp(seen, { status: "ongoing_checks", status_message }, now)];
+}

@@ -1,0 +1,78 @@
+import { owedTo } from "../ledger/model.ts";
+import { postEntries } from "../ledger/post.ts";
+import { quoteFunded } from "../ledger/postings.ts";
+import { findBalances } from "../ledger/store.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { newId } from "../platform/ids.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { type Deposit, listQuoteDeposits } from "../quotes/deposit-store.ts";
+import { type Quote, TOP_UP_MS, toleranceOf } from "../quotes/model.ts";
+import { type QuoteKey, lockQuotes, updateProgress } from "../quotes/store.ts";
+import { lockUsers } from "../users/store.ts";
+import { FUND_OFFRAMPS_TASK } from "./task-kinds.ts";
+
+export type Funding =
+  | { decision: "nothing" }
+  | { decision: "short" }
+  | { decision: "fund"; used: bigint; hold: Quote["hold"] };
+
+/**
+ * What is to be done for a quote that was executed or received a deposit. `owed` is what the user
+ * has with us in the quote's token: a deposit that was spent otherwise meanwhile funds nothing.
+ */
+export function decideFunding(quote: Quote, deposits: readonly Deposit[], owed: bigint): Funding {
+  if (!quote.executed_at || quote.funded_at || quote.closed_at || quote.received === 0n) {
+    return { decision: "nothing" };
+  }
+  const available = quote.received < owed ? quote.received : owed;
+  if (available < quote.token_amount - toleranceOf(quote)) return { decision: "short" };
+  const used = available < quote.token_amount ? available : quote.token_amount;
+  return { decision: "fund", used, hold: isLate(quote, deposits) ? "late_deposit" : null };
+}
+
+/**
+ * The locked rate holds for a transfer mined before the expiry, and for topping it up within a
+ * day. Counted are the deposits that were needed, not one that came on top of enough.
+ */
+function isLate(quote: Quote, deposits: readonly Deposit[]): boolean {
+  const [first] = deposits;
+  if (!first || first.mined_at > quote.expires_at) return true;
+  const top_up_until = new Date(first.mined_at.getTime() + TOP_UP_MS);
+  const in_time = deposits.filter((deposit) => deposit.mined_at <= top_up_until);
+  const sum = in_time.reduce((total, deposit) => total + deposit.amount, 0n);
+  return sum < quote.token_amount - toleranceOf(quote);
+}
+
+/** Sets aside what is owed to the user for this quote; its offramps follow in chunks. */
+export async function fundQuote(
+  tx: Transaction,
+  key: QuoteKey & { user_id: string },
+  now: Date,
+): Promise<void> {
+  const { account_id, id, user_id } = key;
+  // What lowers `owed` locks the user first.
+  await lockUsers(tx, [{ account_id, user_id }]);
+  const [quote] = await lockQuotes(tx, [{ account_id, id }]);
+  if (!quote) return;
+  const owed_key = { account_id, ledger_account: owedTo(user_id), currency: quote.deposit_token };
+  const [deposits, balances] = await Promise.all([
+    listQuoteDeposits(tx, account_id, id, quote.deposit_token),
+    findBalances(tx, [owed_key]),
+  ]);
+  const funding = decideFunding(quote, deposits, balances.get(owed_key));
+  if (funding.decision === "nothing") return;
+  if (funding.decision === "fund") {
+    updateProgress(tx, { ...quote, funded_at: now, hold: funding.hold, updated_at: now });
+    postEntries(tx, [quoteFunded(quote, funding.used)], now);
+  }
+  enqueueTasks(tx, [
+    {
+      account_id,
+      id: newId(now),
+      kind: FUND_OFFRAMPS_TASK,
+      record_id: id,
+      due_at: now,
+      created_at: now,
+    },
+  ]);
+}

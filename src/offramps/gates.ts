@@ -1,0 +1,93 @@
+import type { PaymentDetailStatus } from "../payment-details/model.ts";
+import type { Problem } from "../platform/errors.ts";
+import type { Quote } from "../quotes/model.ts";
+import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
+import type { Kyc } from "../users/model.ts";
+import { documentRequired } from "../quotes/pricing.ts";
+import type { Offramp } from "./model.ts";
+
+/** Which executed offramps need a document before they are paid (contract §7). */
+export type DocumentPolicy = "always" | "threshold" | "never" | "review";
+
+export type GatePolicy = { kyc_enforcement: KycEnforcement; documents: DocumentPolicy };
+
+export type GateFacts = {
+  kyc: Kyc | undefined;
+  detail_status: PaymentDetailStatus | undefined;
+  quote_hold: Quote["hold"];
+};
+
+/** Why this offramp may not be paid now, as a sentence for a person; null when it may. */
+export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFacts): string | null {
+  if (facts.quote_hold === "late_deposit") {
+    return "The deposit arrived after the quote had expired; it must be re-priced or refunded.";
+  }
+  return (
+    kycGate(policy, offramp, facts.kyc) ??
+    detailGate(facts.detail_status) ??
+    documentGate(policy.documents, offramp)
+  );
+}
+
+function kycGate(policy: GatePolicy, offramp: Offramp, kyc: Kyc | undefined): string | null {
+  if (policy.kyc_enforcement === "off") return null;
+  if (!kyc) return "The user's data was erased.";
+  const [problem] = clearanceProblems(kyc, offramp.destination_currency, offramp.rails, "");
+  return problem?.message ?? null;
+}
+
+function detailGate(status: PaymentDetailStatus | undefined): string | null {
+  if (status === "approved") return null;
+  if (status === "pending") return "The payment detail is still being checked.";
+  if (status === "deactivated") return "The payment detail was deactivated; a re-route is needed.";
+  return "The payment detail was refused; a re-route is needed.";
+}
+
+function documentGate(policy: DocumentPolicy, offramp: Offramp): string | null {
+  const { document_status, document_file } = offramp;
+  if (document_status === "rejected") {
+    return offramp.status_message ?? "The supporting document was rejected; send another one.";
+  }
+  const { destination_currency, rails, destination_amount } = offramp;
+  const is_needed =
+    policy === "always" ||
+    policy === "review" ||
+    (policy === "threshold" && documentRequired(destination_currency, rails, destination_amount));
+  if (!is_needed) return null;
+  if (document_status === null) return "A supporting document is needed; upload one.";
+  if (document_file === null) return "The supporting document is being fetched.";
+  if (policy === "review" && document_status !== "approved") {
+    return "The supporting document is waiting for its review.";
+  }
+  return null;
+}
+
+/** The same question at execution, as problems of a request. */
+export function executionProblems(
+  policy: GatePolicy,
+  kyc: Kyc,
+  payments: readonly QuotePayment[],
+): Problem[] {
+  const problems = payments.flatMap(({ destination_currency, rails, detail_status }) => {
+    const found: Problem[] = [];
+    if (policy.kyc_enforcement !== "off") {
+      found.push(...clearanceProblems(kyc, destination_currency, rails, "quote"));
+    }
+    if (detail_status === "deactivated") {
+      const message = "A payment detail of this quote was deactivated; create a new quote.";
+      found.push({ field: "quote", code: "payment_detail_deactivated", message });
+    } else if (detail_status !== "approved") {
+      const message = "A payment detail of this quote is not approved.";
+      found.push({ field: "quote", code: "payment_detail_not_approved", message });
+    }
+    return found;
+  });
+  return [...new Map(problems.map((problem) => [problem.code, problem])).values()];
+}
+
+/** A kind of payment that a quote makes, and the state of the accounts that it goes to. */
+export type QuotePayment = {
+  destination_currency: string;
+  rails: string;
+  detail_status: PaymentDetailStatus;
+};

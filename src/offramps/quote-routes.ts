@@ -1,0 +1,195 @@
+import { CHAINS, isChain, isToken, TOKENS } from "../catalogue/chains.ts";
+import { lowerAscii } from "../catalogue/text.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { cutPage, readPage } from "../platform/http/list.ts";
+import { type AddRoute, notFound } from "../platform/http/route.ts";
+import { createQuotes } from "../quotes/create-quotes.ts";
+import type { Quote } from "../quotes/model.ts";
+import type { PriceBook } from "../quotes/prices.ts";
+import { CreateQuoteBody } from "../quotes/schemas.ts";
+import { findQuote, listQuotes } from "../quotes/store.ts";
+import { findUser } from "../users/store.ts";
+import { executeQuotes, OFFRAMPS_EMBEDDED_MAX, toRates } from "./execute-quotes.ts";
+import type { GatePolicy } from "./gates.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { ExecuteQuoteBody, QuoteAnswer, QuoteListAnswer, QuoteListQuery } from "./schemas.ts";
+import { listQuoteOfframps, listQuoteRates, toOfframps } from "./store.ts";
+import { checkTransfer } from "./transfer.ts";
+
+export type QuoteDeps = {
+  database: Database;
+  executor: Executor;
+  keyring: Keyring;
+  clock: Clock;
+  prices: PriceBook;
+  chain: ChainPort;
+  renderer: OfframpRenderer;
+  policy: GatePolicy;
+  quote_life_ms: number;
+};
+
+const TAG = "Quotes";
+
+export function addQuoteRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
+  addCreateRoute(addRoute, deps);
+  addReadRoutes(addRoute, deps);
+  addExecuteRoute(addRoute, deps);
+}
+
+function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
+  const { executor, chain, clock, prices, renderer } = deps;
+  const submitCreate = executor.register(
+    createQuotes(chain, deps.quote_life_ms, (quote) => renderer.quote(quote, [], {})),
+  );
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/quotes",
+    operation: "createQuote",
+    summary: "Create a quote",
+    description: "Locks all rates for its life; offramps are added to it, then it is executed.",
+    tag: TAG,
+    body: CreateQuoteBody,
+    body_example: { quote: { deposit_token: "usdc", deposit_token_chain: "polygon" } },
+    answer: QuoteAnswer,
+    errors: [],
+    handle: async ({ params, body, problems, command }) => {
+      const token = lowerAscii(String(body?.quote?.deposit_token ?? "").trim());
+      const blockchain = lowerAscii(String(body?.quote?.deposit_token_chain ?? "").trim());
+      const found = [...problems];
+      const check = (name: string, text: string, is_known: boolean, known: readonly string[]) => {
+        const field = `quote.${name}`;
+        if (is_known || problems.some((problem) => field.startsWith(problem.field))) return;
+        const message = `Send one of ${known.join(", ")}.`;
+        found.push({ field, code: text ? "record_invalid" : "parameter_missing", message });
+      };
+      const is_served = isChain(blockchain) && chain.chains.includes(blockchain);
+      check("deposit_token", token, isToken(token), TOKENS);
+      check("deposit_token_chain", blockchain, is_served, chain.chains);
+      const current = await prices.currentPrices(clock.now());
+      return submitCreate(
+        command({
+          user_id: params.user_id!,
+          deposit_token: isToken(token) ? token : TOKENS[0],
+          deposit_token_chain: isChain(blockchain) ? blockchain : CHAINS[0],
+          price_version_id: "stale" in current ? null : current.version_id,
+          problems: found,
+        }),
+      );
+    },
+  });
+}
+
+function addReadRoutes(addRoute: AddRoute, { database, keyring, renderer }: QuoteDeps): void {
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/quotes",
+    operation: "listQuotes",
+    summary: "List a user's quotes",
+    tag: TAG,
+    query: QuoteListQuery,
+    answer: QuoteListAnswer,
+    errors: [],
+    handle: async ({ caller, params, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      const { account_id } = caller;
+      const key = { account_id, user_id: params.user_id! };
+      if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
+      if (found.length > 0) throw Refusal.of(found);
+      const { rows, has_more } = cutPage(await listQuotes(database, key, page), page);
+      const ids = rows.map((quote) => quote.id);
+      const rates = Map.groupBy(
+        await listQuoteRates(database, account_id, ids),
+        (row) => row.quote_id,
+      );
+      return renderer.quotes(rows, (quote) => toRates(rates.get(quote.id) ?? []), has_more);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/quotes/:quote_id",
+    operation: "showQuote",
+    summary: "Show a quote with its offramps",
+    tag: TAG,
+    answer: QuoteAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const { account_id } = caller;
+      const user_id = params.user_id!;
+      const quote_id = params.quote_id!;
+      const [quote, keys] = await Promise.all([
+        findQuote(database, { account_id, user_id }, quote_id),
+        keyring.openSubjects(database, [{ account_id, subject_id: user_id }]),
+      ]);
+      if (!quote || !keys.has(account_id, user_id)) {
+        throw Refusal.of([...problems, notFound("quote_id")]);
+      }
+      if (problems.length > 0) throw Refusal.of(problems);
+      const [rows, rates] = await Promise.all([
+        listQuoteOfframps(database, account_id, quote_id, OFFRAMPS_EMBEDDED_MAX),
+        listQuoteRates(database, account_id, [quote_id]),
+      ]);
+      const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
+      return renderer.quote(quote, offramps, toRates(rates));
+    },
+  });
+}
+
+function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
+  const { database, executor, keyring, chain, policy, renderer } = deps;
+  const submitExecute = executor.register(executeQuotes(keyring, policy, renderer));
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/quotes/:quote_id/execute",
+    operation: "executeQuote",
+    summary: "Execute a quote",
+    description:
+      "Names the transfer that pays it and answers at once; the deposit is confirmed later.",
+    tag: TAG,
+    body: ExecuteQuoteBody,
+    body_example: {
+      quote: { crypto_transfer: { tx_id: "0x5ca1ab1e", blockchain: "polygon", network: "amoy" } },
+    },
+    answer: QuoteAnswer,
+    errors: [
+      "record_not_unique",
+      "quote_already_executed",
+      "quote_expired",
+      "payment_detail_deactivated",
+      "payment_detail_not_approved",
+      "not_yet_passed_kyc_kyb",
+      "not_approved_for_payout_rail",
+      "no_offramps_present",
+    ],
+    handle: async ({ caller, params, body, problems, command }) => {
+      const checked = checkTransfer(body?.quote?.crypto_transfer, problems);
+      const found: Problem[] = [...problems, ...checked.problems];
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const quote = await findQuote(database, key, params.quote_id!);
+      const earlier = quote && (await findEarlier(chain, quote, checked.tx_id));
+      const { problems: _, ...transfer } = checked;
+      return submitExecute(
+        command({
+          user_id: params.user_id!,
+          quote_id: params.quote_id!,
+          ...transfer,
+          earlier: earlier ?? null,
+          problems: found,
+        }),
+      );
+    },
+  });
+}
+
+/** What became of the transfer that was named before, when now another one is. */
+async function findEarlier(chain: ChainPort, quote: Quote, tx_id: string) {
+  if (quote.tx_id === null || quote.tx_id === tx_id) return null;
+  const status = await chain.findStatus(quote.deposit_token_chain, quote.tx_id);
+  return { tx_id: quote.tx_id, status };
+}

@@ -1,0 +1,64 @@
+import type { Transaction } from "../platform/db/database.ts";
+import { recordEvents } from "../webhooks/record-event.ts";
+import { digestFacts, OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "./model.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { type KeyedOfframp, updateOfframps } from "./store.ts";
+
+/** An offramp after a change, with the status it had before; null when it was just created. */
+export type ChangedOfframp = KeyedOfframp & { from_status: OfframpStatus | null };
+
+/** The offramp after a move to another state, or a change without one. */
+export function changeOfframp(
+  { offramp, key }: KeyedOfframp,
+  change: Partial<Offramp>,
+  now: Date,
+): ChangedOfframp {
+  const status = change.status ?? offramp.status;
+  if (status !== offramp.status && !OFFRAMP_MOVES[offramp.status].includes(status)) {
+    throw new Error(`an offramp cannot go from ${offramp.status} to ${status}`);
+  }
+  // Receivers go by the event's time: it must rise with every change of a record.
+  const updated_at = new Date(Math.max(now.getTime(), offramp.updated_at.getTime() + 1));
+  const changed = { ...offramp, ...change, sequence: offramp.sequence + 1, updated_at };
+  return { offramp: changed, key, from_status: offramp.status };
+}
+
+/**
+ * Writes locked offramps and one event for each change. An offramp that moved twice in this
+ * transaction appears twice: both events are written, the row once, as it is in the end.
+ */
+export function recordChanges(
+  tx: Transaction,
+  renderer: OfframpRenderer,
+  changes: readonly ChangedOfframp[],
+  now: Date,
+): void {
+  if (changes.length === 0) return;
+  const last = new Map(changes.map((change) => [change.offramp.id, change]));
+  updateOfframps(tx, [...last.values()]);
+  offrampEvents(tx, renderer, changes, now);
+}
+
+export function offrampEvents(
+  tx: Transaction,
+  renderer: OfframpRenderer,
+  changes: readonly ChangedOfframp[],
+  now: Date,
+): void {
+  recordEvents(
+    tx,
+    changes.map(({ offramp, key, from_status }) => ({
+      account_id: offramp.account_id,
+      name: "offramp_update",
+      record_id: offramp.id,
+      sequence: offramp.sequence,
+      from_status,
+      to_status: offramp.status,
+      facts: digestFacts(offramp),
+      subject_id: offramp.user_id,
+      key,
+      body: renderer.event(offramp),
+    })),
+    now,
+  );
+}

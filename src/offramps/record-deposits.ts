@@ -1,0 +1,97 @@
+import { depositFinal } from "../ledger/postings.ts";
+import { postEntries } from "../ledger/post.ts";
+import type { ChainPort, Transfer } from "../partners/chain/port.ts";
+import type { Database } from "../platform/db/database.ts";
+import { newId } from "../platform/ids.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import {
+  type Deposit,
+  type DepositAddress,
+  findCursor,
+  findDepositAddresses,
+  insertDeposits,
+  updateCursor,
+} from "../quotes/deposit-store.ts";
+import { lockQuotes, updateProgress } from "../quotes/store.ts";
+import { FUND_QUOTE_TASK } from "./task-kinds.ts";
+
+const TRANSFERS_PER_READ_MAX = 500;
+
+/** Reads every chain from where it was left and credits what came to our addresses. */
+export async function recordDeposits(
+  database: Database,
+  chain: ChainPort,
+  now: Date,
+): Promise<void> {
+  for (const name of chain.chains) {
+    for (;;) {
+      const cursor = await findCursor(database, `chain:${name}`);
+      const read = await chain.listTransfers(name, cursor, TRANSFERS_PER_READ_MAX);
+      if (read.transfers.length === 0 || read.cursor === null) break;
+      await creditTransfers(database, read.transfers, now);
+      await updateCursor(database, `chain:${name}`, read.cursor, now);
+    }
+  }
+}
+
+async function creditTransfers(
+  database: Database,
+  transfers: readonly Transfer[],
+  now: Date,
+): Promise<void> {
+  const addresses = await findDepositAddresses(database, transfers);
+  const owners = new Map(addresses.map((owner) => [`${owner.chain} ${owner.address}`, owner]));
+  const by_account = Map.groupBy(
+    transfers.flatMap((transfer) => {
+      const owner = owners.get(`${transfer.chain} ${transfer.address}`);
+      return owner ? [{ transfer, owner }] : [];
+    }),
+    ({ owner }) => owner.account_id,
+  );
+  for (const entries of by_account.values()) await creditAccount(database, entries, now);
+}
+
+/** Credits the owner of the address, whatever the quote's state and whoever named the transfer. */
+function creditAccount(
+  database: Database,
+  entries: readonly { transfer: Transfer; owner: DepositAddress }[],
+  now: Date,
+): Promise<void> {
+  return database.transaction(async (tx) => {
+    const keys = entries.map(({ owner }) => ({ account_id: owner.account_id, id: owner.quote_id }));
+    const quotes = new Map((await lockQuotes(tx, keys)).map((quote) => [quote.id, quote]));
+    const deposits = entries.map(({ transfer, owner }): Deposit => {
+      const { address: _, ...facts } = transfer;
+      const quote = quotes.get(owner.quote_id)!;
+      return {
+        ...facts,
+        account_id: owner.account_id,
+        id: newId(now),
+        user_id: quote.user_id,
+        quote_id: quote.id,
+        created_at: now,
+      };
+    });
+    const credited = await insertDeposits(tx, deposits);
+    for (const deposit of credited) {
+      const quote = quotes.get(deposit.quote_id)!;
+      if (deposit.token !== quote.deposit_token) continue;
+      quote.received += deposit.amount;
+      quote.updated_at = now;
+    }
+    const changed = new Set(credited.map((deposit) => deposit.quote_id));
+    for (const id of changed) updateProgress(tx, quotes.get(id)!);
+    postEntries(tx, credited.map(depositFinal), now);
+    enqueueTasks(
+      tx,
+      [...changed].map((quote_id) => ({
+        account_id: quotes.get(quote_id)!.account_id,
+        id: newId(now),
+        kind: FUND_QUOTE_TASK,
+        record_id: quote_id,
+        due_at: now,
+        created_at: now,
+      })),
+    );
+  });
+}

@@ -1,0 +1,104 @@
+import type { Static } from "typebox";
+import { minorDigits } from "../catalogue/currencies.ts";
+import { compileRender } from "../platform/http/render.ts";
+import { minorToNumber } from "../platform/money.ts";
+import type { Quote } from "../quotes/model.ts";
+import type { Offramp } from "./model.ts";
+import {
+  OfframpAnswer,
+  OfframpEvent,
+  OfframpListAnswer,
+  OfframpsAnswer,
+  type OfframpRecord,
+  QuoteAnswer,
+  QuoteListAnswer,
+} from "./schemas.ts";
+
+const writeOfframp = compileRender(OfframpAnswer);
+const writeOfframps = compileRender(OfframpsAnswer);
+const writeOfframpList = compileRender(OfframpListAnswer);
+const writeEvent = compileRender(OfframpEvent);
+const writeQuote = compileRender(QuoteAnswer);
+const writeQuoteList = compileRender(QuoteListAnswer);
+
+const TOKEN_DIGITS = 6;
+
+/** Currency → destination units for one token. */
+export type Rates = Record<string, number>;
+
+/** Writes offramps and quotes; addresses in answers are built from the public address. */
+export type OfframpRenderer = ReturnType<typeof createOfframpRenderer>;
+
+export function createOfframpRenderer(publicUrl: () => string) {
+  const toRecord = (offramp: Offramp): Static<typeof OfframpRecord> => {
+    const digits = minorDigits(offramp.destination_currency)!;
+    const { details, document_status } = offramp;
+    const uploaded = `${publicUrl()}/offramps/${offramp.id}/supporting-documents`;
+    const submitted_url = offramp.document_source === "upload" ? uploaded : details.submitted_url;
+    return {
+      id: offramp.id,
+      user_id: offramp.user_id,
+      payment_detail_id: offramp.payment_detail_id,
+      quote_id: offramp.quote_id,
+      status: offramp.status,
+      status_message: offramp.status_message,
+      destination_amount: minorToNumber(offramp.destination_amount, digits),
+      destination_currency: offramp.destination_currency,
+      reference: details.reference,
+      rails: offramp.rails,
+      rate: Number(offramp.rate),
+      fee: minorToNumber(offramp.fee, digits),
+      supporting_document: document_status && { submitted_url, status: document_status },
+      payout_reference: offramp.payout_reference,
+      metadata: details.metadata,
+      created_at: offramp.created_at.toISOString(),
+      updated_at: offramp.updated_at.toISOString(),
+    };
+  };
+  const toQuote = (quote: Quote, rates: Rates) => ({
+    id: quote.id,
+    user_id: quote.user_id,
+    deposit_token: quote.deposit_token,
+    deposit_token_chain: quote.deposit_token_chain,
+    deposit_token_amount: minorToNumber(quote.token_amount, TOKEN_DIGITS),
+    fees: minorToNumber(quote.token_fees, TOKEN_DIGITS),
+    expiry: Math.floor(quote.expires_at.getTime() / 1000),
+    executed: quote.executed_at !== null,
+    rates,
+    created_at: quote.created_at.toISOString(),
+    updated_at: quote.updated_at.toISOString(),
+  });
+
+  return {
+    offramp: (offramp: Offramp) => writeOfframp({ offramp: toRecord(offramp) }),
+    created: (offramps: readonly Offramp[]) => writeOfframps({ offramps: offramps.map(toRecord) }),
+    list: (offramps: readonly Offramp[], has_more: boolean) =>
+      writeOfframpList({ offramps: offramps.map(toRecord), has_more }),
+    event: (offramp: Offramp) =>
+      writeEvent({
+        event: "offramp_update",
+        timestamp: offramp.updated_at.getTime(),
+        payload: { offramp: toRecord(offramp) },
+      }),
+    quote: (quote: Quote, offramps: readonly Offramp[], rates: Rates) =>
+      writeQuote({
+        quote: toQuote(quote, rates),
+        deposit_address: { address: quote.deposit_address, blockchain: quote.deposit_token_chain },
+        crypto_transfer: quote.tx_id
+          ? {
+              tx_id: quote.tx_id,
+              blockchain: quote.deposit_token_chain,
+              network: quote.tx_network ?? "",
+            }
+          : null,
+        offramps: offramps.map(toRecord),
+        ...(offramps.length < quote.offramp_count ? { has_more_offramps: true } : {}),
+      }),
+    quotes: (
+      quotes: readonly Quote[],
+      rates_of: (quote: Quote) => Rates,
+      has_more: boolean,
+    ) =>
+      writeQuoteList({ quotes: quotes.map((quote) => toQuote(quote, rates_of(quote))), has_more }),
+  };
+}

@@ -1,0 +1,100 @@
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Rail } from "../catalogue/rails.ts";
+import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
+import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
+import { AccountMap } from "../platform/account-map.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { Problem } from "../platform/errors.ts";
+import type { Kyc } from "../users/model.ts";
+import { lockKycs } from "../users/store.ts";
+import { instruction, recordInstructions } from "./assess-offramps.ts";
+import type { OfframpRule } from "./change-offramps.ts";
+import { closedGate, type GatePolicy } from "./gates.ts";
+import type { Offramp } from "./model.ts";
+import { changeOfframp } from "./record-change.ts";
+import { findOfframps } from "./store.ts";
+
+export type NewRoute = { payment_detail_id: string | null };
+
+type Extra = { details: AccountMap<PaymentDetail>; kycs: AccountMap<Kyc> };
+
+const FIELD = "offramp.payment_detail_id";
+
+/**
+ * Sends a bounced payout to another bank account of the same user and currency, at the same
+ * amount and without a new fee. Every gate is asked again; a closed one leaves it bounced.
+ */
+export function rerouteOfframps(
+  catalogue: Catalogue,
+  keyring: Keyring,
+  policy: GatePolicy,
+): OfframpRule<NewRoute, Extra> {
+  return {
+    name: "reroute-offramps",
+    load: async (tx, commands) => {
+      const seen = await findOfframps(
+        tx,
+        commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id })),
+      );
+      const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
+      const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+      const wanted = commands.flatMap(({ account_id, input }) =>
+        input.wish.payment_detail_id ? [{ account_id, id: input.wish.payment_detail_id }] : [],
+      );
+      const [kycs, rows, keys] = await Promise.all([
+        lockKycs(tx, users),
+        lockPaymentDetails(tx, wanted),
+        keyring.openSubjects(tx, subjects),
+      ]);
+      return { kycs, details: AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail) };
+    },
+    decide: (entry, { account_id, input }, { details, kycs }, now) => {
+      const { offramp } = entry;
+      if (offramp.status !== "bounced") {
+        const message = "Only an offramp that bounced can be sent to another payment detail.";
+        return [{ field: "offramp_id", code: "invalid_transition", message }];
+      }
+      const id = input.wish.payment_detail_id;
+      const detail = id === null ? undefined : details.get(account_id, id);
+      const problems = routeProblems(catalogue, offramp, detail);
+      if (problems.length > 0 || !detail) return problems;
+      const rerouted = { ...offramp, payment_detail_id: detail.id };
+      const kyc = kycs.get(account_id, offramp.user_id);
+      const facts = { kyc, detail_status: detail.status, quote_hold: null };
+      const closed = closedGate(policy, rerouted, facts);
+      if (closed !== null) return [{ field: FIELD, code: "invalid_transition", message: closed }];
+      const change = { ...instruction(offramp), payment_detail_id: detail.id };
+      return changeOfframp(entry, change, now);
+    },
+    record: (tx, changes, _extra, now) =>
+      recordInstructions(
+        tx,
+        changes.map(({ offramp }) => offramp),
+        now,
+      ),
+  };
+}
+
+function routeProblems(
+  catalogue: Catalogue,
+  offramp: Offramp,
+  detail: PaymentDetail | undefined,
+): Problem[] {
+  const refuse = (code: Problem["code"], message: string) => [{ field: FIELD, code, message }];
+  if (detail?.user_id !== offramp.user_id) {
+    return refuse("record_not_found", "This user has no such payment detail; check the id.");
+  }
+  if (detail.status === "deactivated") {
+    return refuse("payment_detail_deactivated", "It was deactivated; use another one.");
+  }
+  if (detail.status !== "approved") {
+    return refuse("payment_detail_not_approved", "It is not approved; use another one.");
+  }
+  if (detail.fields.currency !== offramp.destination_currency) {
+    return refuse("currency_mismatch", `Use one that accepts ${offramp.destination_currency}.`);
+  }
+  if (!satisfiesRail(catalogue, detail.fields, offramp.rails as Rail)) {
+    return refuse("rails_not_available", `Use one that can be paid by ${offramp.rails}.`);
+  }
+  return [];
+}

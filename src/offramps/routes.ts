@@ -1,0 +1,247 @@
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { cutPage, readPage } from "../platform/http/list.ts";
+import { type AddRoute, notFound } from "../platform/http/route.ts";
+import { isId } from "../platform/ids.ts";
+import type { PriceBook } from "../quotes/prices.ts";
+import { findUser } from "../users/store.ts";
+import { changeOfframps } from "./change-offramps.ts";
+import { checkItems, checkReference } from "./check-items.ts";
+import { createOfframps } from "./create-offramps.ts";
+import type { GatePolicy } from "./gates.ts";
+import { refundOfframps } from "./refund-offramps.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { rerouteOfframps } from "./reroute-offramps.ts";
+import {
+  CreateOfframpsBody,
+  OfframpAnswer,
+  OfframpListAnswer,
+  OfframpListQuery,
+  OfframpsAnswer,
+  RerouteBody,
+  UpdateOfframpBody,
+} from "./schemas.ts";
+import { findOfframp, listOfframps, toOfframps } from "./store.ts";
+import { type OfframpEdit, updateOfframps } from "./update-offramps.ts";
+
+export type OfframpDeps = {
+  database: Database;
+  executor: Executor;
+  keyring: Keyring;
+  catalogue: Catalogue;
+  prices: PriceBook;
+  renderer: OfframpRenderer;
+  policy: GatePolicy;
+  /** http addresses of documents are for the sandbox only. */
+  allow_http: boolean;
+};
+
+const TAG = "Offramps";
+const BATCH_BYTES_MAX = 16 * 1024 * 1024;
+const CREATE_ERRORS = [
+  "record_not_found",
+  "value_too_long",
+  "currency_not_supported",
+  "currency_mismatch",
+  "rails_not_available",
+  "quote_already_executed",
+  "quote_expired",
+  "payment_detail_deactivated",
+  "payment_detail_not_approved",
+  "below_currency_limit",
+  "supporting_document_required",
+] as const;
+
+export function addOfframpRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
+  addCreateRoute(addRoute, deps);
+  addReadRoutes(addRoute, deps);
+  addChangeRoutes(addRoute, deps);
+}
+
+function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
+  const { executor, prices: price_versions } = deps;
+  const submitCreate = executor.register(createOfframps({ ...deps, price_versions }));
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/quotes/:quote_id/offramps",
+    operation: "createOfframps",
+    summary: "Add offramps to a quote",
+    description: "All items or none, in the order of the request; 1 to 500 of them.",
+    tag: TAG,
+    body: CreateOfframpsBody,
+    body_example: {
+      offramps: [
+        {
+          payment_detail_id: "01a1dd11-4aee-7000-adc7-78aca4556f62",
+          destination_amount: 1000,
+          destination_currency: "eur",
+          reference: "Invoice 2026-11",
+        },
+      ],
+    },
+    body_bytes_max: BATCH_BYTES_MAX,
+    answer: OfframpsAnswer,
+    errors: CREATE_ERRORS,
+    handle: ({ params, body, problems, command }) => {
+      const checked = checkItems(body?.offramps, deps.allow_http, problems);
+      return submitCreate(
+        command({
+          user_id: params.user_id!,
+          quote_id: params.quote_id!,
+          items: checked.items,
+          problems: [...problems, ...checked.problems],
+        }),
+      );
+    },
+  });
+}
+
+function addReadRoutes(addRoute: AddRoute, { database, keyring, renderer }: OfframpDeps): void {
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/offramps",
+    operation: "listOfframps",
+    summary: "List a user's offramps",
+    tag: TAG,
+    query: OfframpListQuery,
+    answer: OfframpListAnswer,
+    errors: [],
+    handle: async ({ caller, params, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      if (query.quote_id !== undefined && !isId(query.quote_id)) {
+        const message = "Send the id of a quote.";
+        found.push({ field: "quote_id", code: "record_invalid", message });
+      }
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
+      if (found.length > 0) throw Refusal.of(found);
+      const filter = { status: query.status, quote_id: query.quote_id };
+      const rows = await listOfframps(database, key, filter, page);
+      const { rows: shown, has_more } = cutPage(rows, page);
+      const keys = await keyring.openSubjects(database, [
+        { account_id: key.account_id, subject_id: key.user_id },
+      ]);
+      const offramps = toOfframps(shown, keys).map(({ offramp }) => offramp);
+      return renderer.list(offramps, has_more);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/offramps/:offramp_id",
+    operation: "showOfframp",
+    summary: "Show an offramp",
+    tag: TAG,
+    answer: OfframpAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const { account_id } = caller;
+      const user_id = params.user_id!;
+      const row = await findOfframp(database, { account_id, user_id }, params.offramp_id!);
+      const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
+      const [entry] = toOfframps(row ? [row] : [], keys);
+      if (!entry) throw Refusal.of([...problems, notFound("offramp_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      return renderer.offramp(entry.offramp);
+    },
+  });
+}
+
+function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
+  const { executor, keyring, renderer, catalogue, policy } = deps;
+  const submitUpdate = executor.register(changeOfframps(keyring, renderer, updateOfframps));
+  const submitRefund = executor.register(changeOfframps(keyring, renderer, refundOfframps));
+  const submitReroute = executor.register(
+    changeOfframps(keyring, renderer, rerouteOfframps(catalogue, keyring, policy)),
+  );
+  const named = (params: Record<string, string>) => ({
+    user_id: params.user_id!,
+    quote_id: params.quote_id ?? null,
+    offramp_id: params.offramp_id!,
+  });
+
+  addRoute({
+    method: "PATCH",
+    path: "/users/:user_id/quotes/:quote_id/offramps/:offramp_id",
+    operation: "updateOfframp",
+    summary: "Change an offramp's reference or metadata",
+    description: "Only while it is `initiated`.",
+    tag: TAG,
+    body: UpdateOfframpBody,
+    body_example: { offramp: { reference: "Invoice 2026-12" } },
+    answer: OfframpAnswer,
+    errors: ["value_too_long", "offramp_not_editable"],
+    handle: ({ params, body, problems, command }) => {
+      const { wish, problems: found } = checkEdit(body?.offramp, problems);
+      return submitUpdate(command({ ...named(params), wish, problems: [...problems, ...found] }));
+    },
+  });
+
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/offramps/:offramp_id/reroute",
+    operation: "rerouteOfframp",
+    summary: "Send a bounced offramp to another payment detail",
+    tag: TAG,
+    body: RerouteBody,
+    body_example: { offramp: { payment_detail_id: "01a1dd11-4aee-7000-adc7-78aca4556f62" } },
+    answer: OfframpAnswer,
+    errors: [
+      "currency_mismatch",
+      "rails_not_available",
+      "payment_detail_deactivated",
+      "payment_detail_not_approved",
+      "invalid_transition",
+    ],
+    handle: ({ params, body, problems, command }) => {
+      const id = body?.offramp?.payment_detail_id;
+      const is_good = typeof id === "string" && isId(id);
+      const found = [...problems];
+      const field = "offramp.payment_detail_id";
+      if (!is_good && !problems.some((problem) => problem.field.startsWith("offramp"))) {
+        const message = "Send the id of a payment detail.";
+        found.push({ field, code: "record_invalid", message });
+      }
+      const wish = { payment_detail_id: is_good ? id.toLowerCase() : null };
+      return submitReroute(command({ ...named(params), wish, problems: found }));
+    },
+  });
+
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/offramps/:offramp_id/refund",
+    operation: "refundOfframp",
+    summary: "Give up an offramp that bounced or waits",
+    description: "The whole token amount, fee included, is owed to the user again.",
+    tag: TAG,
+    answer: OfframpAnswer,
+    errors: ["invalid_transition"],
+    handle: ({ params, problems, command }) =>
+      submitRefund(command({ ...named(params), wish: null, problems })),
+  });
+}
+
+function checkEdit(
+  input: { reference?: unknown; metadata?: unknown } | undefined,
+  already: readonly Problem[],
+): { wish: OfframpEdit; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const wish: OfframpEdit = {};
+  if (input?.reference !== undefined) {
+    wish.reference = checkReference(input.reference, (name, code, message) =>
+      problems.push({ field: `offramp.${name}`, code, message }),
+    );
+  }
+  if (input?.metadata !== undefined) {
+    const found = checkMetadata(input.metadata, "offramp.metadata");
+    problems.push(...found);
+    if (found.length === 0) wish.metadata = { ...((input.metadata ?? {}) as Metadata) };
+  }
+  const known = new Set(already.map((problem) => problem.field));
+  return { wish, problems: problems.filter((problem) => !known.has(problem.field)) };
+}

@@ -1,0 +1,120 @@
+import type { BankPort, Instruction } from "../partners/bank/port.ts";
+import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
+import { newId } from "../platform/ids.ts";
+import type { TaskSet } from "../platform/tasks/task-set.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { type AssessDeps, findClosedGate, lockForGates } from "./assess-offramps.ts";
+import type { Offramp } from "./model.ts";
+import { lockCurrentPayouts, lockPayouts, type Payout, updatePayouts } from "./payout-store.ts";
+import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-change.ts";
+import { READ_BANK_TASK } from "./task-kinds.ts";
+
+export type SendDeps = AssessDeps & { database: Database; bank: BankPort };
+
+/**
+ * Hands recorded payouts to the bank. Three transactions-and-calls in a row: mark what is about to
+ * be submitted, call, mark what was sent. A crash after the first leaves `submitting`: the bank
+ * may have it, so it is submitted again under the same id, which the bank pays once.
+ */
+export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
+  const { database, bank } = deps;
+  const instructions = await database.transaction((tx) => markSubmitting(tx, deps, set));
+  if (instructions.length > 0) await bank.submit(instructions);
+  const ids = Map.groupBy(instructions, (instruction) => instruction.account_id);
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx);
+    const now = set.now;
+    for (const [account_id, sent] of ids) {
+      const payouts = await lockPayouts(tx, account_id, sent.map((one) => one.end_to_end_id));
+      const changed = payouts.filter((payout) => payout.status === "submitting");
+      updatePayouts(
+        tx,
+        changed.map((payout) => ({ ...payout, status: "sent", updated_at: now })),
+      );
+      enqueueTasks(tx, [
+        {
+          account_id,
+          id: newId(now),
+          kind: READ_BANK_TASK,
+          record_id: newId(now),
+          due_at: now,
+          created_at: now,
+        },
+      ]);
+    }
+    set.finish(tx, tasks);
+  });
+}
+
+async function markSubmitting(
+  tx: Transaction,
+  deps: SendDeps,
+  set: TaskSet,
+): Promise<Instruction[]> {
+  const tasks = await set.lock(tx);
+  const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
+  const { offramps, gates } = await lockForGates(tx, deps.keyring, keys);
+  const sending = offramps.filter(({ offramp }) => offramp.status === "sending_fiat");
+  const payouts = new Map(
+    (await lockCurrentPayouts(tx, sending.map(({ offramp }) => offramp))).map((payout) => [
+      payout.offramp_id,
+      payout,
+    ]),
+  );
+  const submitting: { offramp: Offramp; payout: Payout }[] = [];
+  const stopped: ChangedOfframp[] = [];
+  const changed: Payout[] = [];
+  for (const entry of sending) {
+    const payout = payouts.get(entry.offramp.id);
+    if (!payout || !["recorded", "submitting"].includes(payout.status)) continue;
+    const closed =
+      payout.status === "recorded" ? findClosedGate(deps.policy, entry.offramp, gates) : null;
+    if (closed === null) {
+      submitting.push({ offramp: entry.offramp, payout });
+      changed.push({ ...payout, status: "submitting", updated_at: set.now });
+    } else {
+      // Nothing has left yet, so nothing leaves: a gate closed after the attempt was recorded.
+      changed.push({ ...payout, status: "rejected", updated_at: set.now });
+      const change = { status: "bounced", status_message: closed } as const;
+      stopped.push(changeOfframp(entry, change, set.now));
+    }
+  }
+  updatePayouts(tx, changed);
+  recordChanges(tx, deps.renderer, stopped, set.now);
+  return toInstructions(tx, deps, submitting);
+}
+
+async function toInstructions(
+  tx: Transaction,
+  { keyring }: SendDeps,
+  submitting: readonly { offramp: Offramp; payout: Payout }[],
+): Promise<Instruction[]> {
+  const details = submitting.map(({ offramp }) => ({
+    account_id: offramp.account_id,
+    id: offramp.payment_detail_id,
+  }));
+  const subjects = submitting.map(({ offramp }) => ({
+    account_id: offramp.account_id,
+    subject_id: offramp.user_id,
+  }));
+  const [rows, keys] = await Promise.all([
+    findPaymentDetails(tx, details),
+    keyring.openSubjects(tx, subjects),
+  ]);
+  const beneficiaries = new Map(toPaymentDetails(rows, keys).map((row) => [row.id, row.fields]));
+  return submitting.map(({ offramp, payout }) => {
+    const { sandbox_outcome } = offramp.details.metadata;
+    return {
+      account_id: offramp.account_id,
+      end_to_end_id: payout.end_to_end_id,
+      amount: offramp.destination_amount,
+      currency: offramp.destination_currency,
+      rail: offramp.rails,
+      beneficiary: beneficiaries.get(offramp.payment_detail_id)!,
+      // Only EUR routes carry the caller's message.
+      reference: offramp.destination_currency === "eur" ? offramp.details.reference : null,
+      sandbox_outcome: typeof sandbox_outcome === "string" ? sandbox_outcome : null,
+    };
+  });
+}

@@ -1,0 +1,229 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { open, type Place, seal } from "../platform/encryption/cipher.ts";
+import type { SubjectKeys } from "../platform/encryption/keyring.ts";
+import type { Page } from "../platform/http/list.ts";
+import type { UserKey } from "../users/store.ts";
+import type { QuotePayment } from "./gates.ts";
+import type { Offramp, OfframpStatus } from "./model.ts";
+
+export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
+
+/** An offramp with the key that seals what is personal of it. */
+export type KeyedOfframp = { offramp: Offramp; key: Buffer };
+
+export async function findOfframp(
+  session: Session,
+  key: UserKey,
+  id: string,
+): Promise<OfframpRow | undefined> {
+  const [row] = await session.query<OfframpRow>(
+    "select * from offramps where account_id = $1 and user_id = $2 and id = $3",
+    [key.account_id, key.user_id, id],
+  );
+  return row;
+}
+
+export type OfframpFilter = { status?: OfframpStatus; quote_id?: string };
+
+export function listOfframps(
+  session: Session,
+  key: UserKey,
+  filter: OfframpFilter,
+  page: Page,
+): Promise<OfframpRow[]> {
+  const values: unknown[] = [
+    key.account_id,
+    key.user_id,
+    page.below_id,
+    page.from_id,
+    page.limit + 1,
+  ];
+  const conditions = Object.entries(filter)
+    .filter(([, value]) => value !== undefined)
+    .map(([column, value]) => `and ${column} = $${values.push(value)}`);
+  return session.query<OfframpRow>(
+    `select * from offramps
+     where account_id = $1 and user_id = $2 and id < $3 and id >= $4 ${conditions.join(" ")}
+     order by id desc limit $5`,
+    values,
+  );
+}
+
+/** The offramps of a quote, in the order in which they were added. */
+export function listQuoteOfframps(
+  session: Session,
+  account_id: string,
+  quote_id: string,
+  limit: number,
+): Promise<OfframpRow[]> {
+  return session.query<OfframpRow>(
+    "select * from offramps where account_id = $1 and quote_id = $2 order by id limit $3",
+    [account_id, quote_id, limit],
+  );
+}
+
+/** The currencies that a page of quotes pays out, with their rates. */
+export function listQuoteRates(
+  session: Session,
+  account_id: string,
+  quote_ids: readonly string[],
+): Promise<{ quote_id: string; destination_currency: string; rate: string }[]> {
+  return session.query(
+    `select distinct quote_id, destination_currency, rate from offramps
+     where account_id = $1 and quote_id = any($2::uuid[])`,
+    [account_id, quote_ids],
+  );
+}
+
+/** Offramps by id, without a lock; absent ones are left out. */
+export function findOfframps(
+  session: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<OfframpRow[]> {
+  return session.query<OfframpRow>(
+    "select * from offramps where account_id = any($1::uuid[]) and id = any($2::uuid[])",
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/** Locks offramps in key order; absent ones are left out. */
+export function lockOfframps(
+  tx: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<OfframpRow[]> {
+  return tx.query<OfframpRow>(
+    `select * from offramps
+     where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))
+       and account_id = any($1::uuid[])
+     order by account_id, id for no key update`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]): void {
+  const of = <Value>(read: (offramp: Offramp) => Value) =>
+    entries.map(({ offramp }) => read(offramp));
+  tx.write(
+    `insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
+       destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
+       document_status, document_source, deposit_token, created_at, updated_at)
+     select *, created_at from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
+       $6::text[], $7::bigint[], $8::text[], $9::text[], $10::numeric[], $11::bigint[],
+       $12::bigint[], $13::bigint[], $14::bytea[], $15::text[], $16::text[], $17::text[],
+       $18::timestamptz[])
+       as t (account_id, id, user_id, quote_id, payment_detail_id, status, destination_amount,
+         destination_currency, rails, rate, fee, token_amount, token_fee, details, document_status,
+         document_source, deposit_token, created_at)`,
+    [
+      of((offramp) => offramp.account_id),
+      of((offramp) => offramp.id),
+      of((offramp) => offramp.user_id),
+      of((offramp) => offramp.quote_id),
+      of((offramp) => offramp.payment_detail_id),
+      of((offramp) => offramp.status),
+      of((offramp) => offramp.destination_amount),
+      of((offramp) => offramp.destination_currency),
+      of((offramp) => offramp.rails),
+      of((offramp) => offramp.rate),
+      of((offramp) => offramp.fee),
+      of((offramp) => offramp.token_amount),
+      of((offramp) => offramp.token_fee),
+      entries.map(({ offramp, key }) => sealDetails(offramp, key)),
+      of((offramp) => offramp.document_status),
+      of((offramp) => offramp.document_source),
+      of((offramp) => offramp.deposit_token),
+      of((offramp) => offramp.created_at),
+    ],
+  );
+}
+
+/** Writes everything that can change of offramps that are locked. */
+export function updateOfframps(tx: Transaction, entries: readonly KeyedOfframp[]): void {
+  const of = <Value>(read: (offramp: Offramp) => Value) =>
+    entries.map(({ offramp }) => read(offramp));
+  tx.write(
+    `update offramps set payment_detail_id = t.payment_detail_id, status = t.status,
+       status_message = t.status_message, details = t.details,
+       document_status = t.document_status, document_source = t.document_source,
+       document_file = t.document_file, document_hash = t.document_hash,
+       document_type = t.document_type, document_version = t.document_version,
+       funded_at = t.funded_at, attempt = t.attempt, payout_reference = t.payout_reference,
+       sequence = t.sequence, updated_at = t.updated_at
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bytea[],
+       $7::text[], $8::text[], $9::text[], $10::bytea[], $11::text[], $12::int[],
+       $13::timestamptz[], $14::int[], $15::jsonb[], $16::int[], $17::timestamptz[])
+       as t (account_id, id, payment_detail_id, status, status_message, details, document_status,
+         document_source, document_file, document_hash, document_type, document_version,
+         funded_at, attempt, payout_reference, sequence, updated_at)
+     where offramps.account_id = t.account_id and offramps.id = t.id`,
+    [
+      of((offramp) => offramp.account_id),
+      of((offramp) => offramp.id),
+      of((offramp) => offramp.payment_detail_id),
+      of((offramp) => offramp.status),
+      of((offramp) => offramp.status_message),
+      entries.map(({ offramp, key }) => sealDetails(offramp, key)),
+      of((offramp) => offramp.document_status),
+      of((offramp) => offramp.document_source),
+      of((offramp) => offramp.document_file),
+      of((offramp) => offramp.document_hash),
+      of((offramp) => offramp.document_type),
+      of((offramp) => offramp.document_version),
+      of((offramp) => offramp.funded_at),
+      of((offramp) => offramp.attempt),
+      of((offramp) => offramp.payout_reference && JSON.stringify(offramp.payout_reference)),
+      of((offramp) => offramp.sequence),
+      of((offramp) => offramp.updated_at),
+    ],
+  );
+}
+
+/** Opens what is personal in the rows; rows of an erased user are left out. */
+export function toOfframps(rows: readonly OfframpRow[], keys: SubjectKeys): KeyedOfframp[] {
+  return rows.flatMap((row) => {
+    const key = keys.get(row.account_id, row.user_id);
+    if (!key) return [];
+    const details = JSON.parse(open(key, detailsPlace(row), row.details).toString());
+    return [{ offramp: { ...row, details }, key }];
+  });
+}
+
+function sealDetails(offramp: Offramp, key: Buffer): Buffer {
+  return seal(key, 1, detailsPlace(offramp), Buffer.from(JSON.stringify(offramp.details)));
+}
+
+function detailsPlace({ account_id, id }: { account_id: string; id: string }): Place {
+  return { account_id, table: "offramps", column: "details", record_id: id };
+}
+
+/** The kinds of payment that a quote makes, and the state of the accounts that they go to. */
+export function listQuotePayments(
+  session: Session,
+  account_id: string,
+  quote_id: string,
+): Promise<QuotePayment[]> {
+  return session.query<QuotePayment>(
+    `select distinct offramps.destination_currency, offramps.rails,
+       payment_details.status as detail_status
+     from offramps join payment_details on payment_details.account_id = offramps.account_id
+       and payment_details.id = offramps.payment_detail_id
+     where offramps.account_id = $1 and offramps.quote_id = $2`,
+    [account_id, quote_id],
+  );
+}
+
+/** Locks the next offramps of a quote that its deposit has not reached yet. */
+export function claimUnfunded(
+  tx: Session,
+  quote: { account_id: string; id: string },
+  which: "any" | "initiated",
+  limit: number,
+): Promise<OfframpRow[]> {
+  return tx.query<OfframpRow>(
+    `select * from offramps
+     where account_id = $1 and quote_id = $2 and funded_at is null and status <> 'failed'
+       and ($3 = 'any' or status = $3)
+     order by account_id, id limit $4 for no key update`,
+    [quote.account_id, quote.id, which, limit],
+  );
+}

@@ -1,0 +1,10 @@
+/** The background work of this room, by the name under which it waits. */
+export const FETCH_DOCUMENT_TASK = "fetch-document";
+export const WATCH_CHAINS_TASK = "watch-chains";
+export const ANNOUNCE_TRANSFER_TASK = "announce-transfer";
+export const FUND_QUOTE_TASK = "fund-quote";
+export const FUND_OFFRAMPS_TASK = "fund-offramps";
+export const ASSESS_OFFRAMP_TASK = "assess-offramp";
+export const SEND_PAYOUT_TASK = "send-payout";
+export const READ_BANK_TASK = "read-bank";
+export const SEND_REFUND_TASK = "send-refund";

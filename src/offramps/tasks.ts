@@ -1,0 +1,128 @@
+import type { ChainPort } from "../partners/chain/port.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import type { TaskSet } from "../platform/tasks/task-set.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
+import { CLOSE_QUOTE_TASK } from "../quotes/model.ts";
+import { findQuotes } from "../quotes/store.ts";
+import { readBank } from "./apply-bank-answers.ts";
+import { assessOfframps } from "./assess-offramps.ts";
+import { closeQuote } from "./close-quote.ts";
+import { CHUNK, fundOfframps } from "./fund-offramps.ts";
+import { fundQuote } from "./fund-quote.ts";
+import { recordDeposits } from "./record-deposits.ts";
+import { type SendDeps, sendPayouts } from "./send-payouts.ts";
+import {
+  ANNOUNCE_TRANSFER_TASK,
+  ASSESS_OFFRAMP_TASK,
+  FUND_OFFRAMPS_TASK,
+  FUND_QUOTE_TASK,
+  READ_BANK_TASK,
+  SEND_PAYOUT_TASK,
+  WATCH_CHAINS_TASK,
+} from "./task-kinds.ts";
+
+export type OfframpTaskDeps = SendDeps & { chain: ChainPort };
+
+const PARTNERS_ASKED_EVERY_MS = 1_000;
+/** Whatever opens a gate also calls for a new assessment; this is for what nobody announces. */
+const ASSESSED_AGAIN_AFTER_MS = 60 * 60 * 1000;
+
+/** The background work of offramps, each kind as sets of due tasks. */
+export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
+  return [
+    partnerTask(deps, WATCH_CHAINS_TASK, (now) => recordDeposits(deps.database, deps.chain, now)),
+    partnerTask(deps, READ_BANK_TASK, (now) => readBank(deps, now)),
+    { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announce(deps, set) },
+    quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
+      await fundQuote(tx, quote, now);
+      return null;
+    }),
+    quoteTask(deps, FUND_OFFRAMPS_TASK, async (tx, quote, now) => {
+      const has_more = await fundOfframps(tx, deps, quote, now);
+      return has_more ? now : null;
+    }),
+    quoteTask(deps, CLOSE_QUOTE_TASK, (tx, quote, now) => closeQuote(tx, deps, quote, now)),
+    { kind: ASSESS_OFFRAMP_TASK, set_max: CHUNK, handle: (set) => assess(deps, set) },
+    { kind: SEND_PAYOUT_TASK, set_max: CHUNK, handle: (set) => sendPayouts(deps, set) },
+  ];
+}
+
+/** Asks a partner for news: regularly, and at once when there should be some. */
+function partnerTask(
+  { database }: OfframpTaskDeps,
+  kind: string,
+  ask: (now: Date) => Promise<void>,
+): TaskHandler {
+  const isRecurring = (task: Task) => task.record_id === task.account_id;
+  return {
+    kind,
+    set_max: 200,
+    sets_at_once: 1,
+    handle: async (set) => {
+      await ask(set.now);
+      await database.transaction(async (tx) => {
+        const tasks = await set.lock(tx);
+        const next = new Date(set.now.getTime() + PARTNERS_ASKED_EVERY_MS);
+        set.repeat(tx, tasks.filter(isRecurring), next);
+        set.finish(tx, tasks.filter((task) => !isRecurring(task)));
+      });
+    },
+  };
+}
+
+type QuoteWork = (
+  tx: Parameters<Parameters<OfframpTaskDeps["database"]["transaction"]>[0]>[0],
+  quote: Awaited<ReturnType<typeof findQuotes>>[number],
+  now: Date,
+) => Promise<Date | null>;
+
+/** Work on one quote at a time, each in its own transaction; a date means "again then". */
+function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork): TaskHandler {
+  return {
+    kind,
+    set_max: 20,
+    handle: async (set) => {
+      for (const task of set.tasks) {
+        await database.transaction(async (tx) => {
+          const tasks = await set.lock(tx, [task]);
+          if (tasks.length === 0) return;
+          const key = { account_id: task.account_id, id: task.record_id };
+          const [quote] = await findQuotes(tx, [key]);
+          const again_at = quote ? await work(tx, quote, set.now) : null;
+          if (again_at) set.postpone(tx, tasks, again_at);
+          else set.finish(tx, tasks);
+        });
+      }
+    },
+  };
+}
+
+/** Tells the chain's watcher what to look for, then looks. */
+async function announce({ database, chain }: OfframpTaskDeps, set: TaskSet): Promise<void> {
+  const keys = set.tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
+  for (const quote of await findQuotes(database, keys)) {
+    const { deposit_token_chain, deposit_address, deposit_token, token_amount, tx_id } = quote;
+    if (!tx_id) continue;
+    const expected = {
+      chain: deposit_token_chain,
+      tx_id,
+      address: deposit_address,
+      token: deposit_token,
+      amount: token_amount,
+    };
+    await chain.announce(expected, set.now);
+  }
+  await recordDeposits(database, chain, set.now);
+  await database.transaction(async (tx) => set.finish(tx, await set.lock(tx)));
+}
+
+async function assess(deps: OfframpTaskDeps, set: TaskSet): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const tasks = await set.lock(tx);
+    const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
+    const waiting = await assessOfframps(tx, deps, keys, set.now);
+    const again_at = new Date(set.now.getTime() + ASSESSED_AGAIN_AFTER_MS);
+    set.postpone(tx, tasks.filter((task) => waiting.has(task.record_id)), again_at);
+    set.finish(tx, tasks.filter((task) => !waiting.has(task.record_id)));
+  });
+}

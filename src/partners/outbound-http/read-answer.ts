@@ -1,0 +1,84 @@
+import type { IncomingMessage } from "node:http";
+import { pipeline, Readable } from "node:stream";
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+} from "node:zlib";
+import { SendError } from "./send-error.ts";
+
+// We ask for no compression (it costs us work and opens the door to bombs), but some servers
+// compress regardless: their answers are read all the same, within the same bounds.
+const DECODERS: Record<string, () => NodeJS.ReadWriteStream> = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+/** Compressed bytes may be a little more than what they expand to, never much more. */
+const COMPRESSED_EXTRA_BYTES = 64 * 1024;
+
+/** The start of an answer, expanded, up to the cap; what is beyond is not read. */
+export async function readStart(
+  incoming: IncomingMessage,
+  bytes_max: number,
+): Promise<{ body: Buffer; truncated: boolean }> {
+  const chunks: Buffer[] = [];
+  let left = bytes_max;
+  for await (const chunk of expanded(incoming, bytes_max)) {
+    chunks.push(chunk.subarray(0, left));
+    left -= chunk.length;
+    if (left < 0) break;
+  }
+  // The rest will not be read: the connection cannot be used again.
+  if (left < 0) incoming.destroy();
+  return { body: Buffer.concat(chunks), truncated: left < 0 };
+}
+
+/** The whole of an answer, expanded, as a stream that fails once the cap is passed. */
+export function readWhole(incoming: IncomingMessage, bytes_max: number): Readable {
+  const announced = Number(incoming.headers["content-length"] ?? 0);
+  if (announced > bytes_max + COMPRESSED_EXTRA_BYTES) throw tooLarge(bytes_max);
+  return Readable.from(capped(expanded(incoming, bytes_max), bytes_max));
+}
+
+async function* expanded(incoming: IncomingMessage, bytes_max: number): AsyncGenerator<Buffer> {
+  const encoding = (incoming.headers["content-encoding"] ?? "").trim().toLowerCase();
+  const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]!() : null;
+  // An encoding that we do not know is left as it is: the reader sees bytes that are not what it
+  // hopes for, and nothing else happens.
+  if (!decoder) return yield* incoming as AsyncIterable<Buffer>;
+  const compressed = { bytes: 0 };
+  pipeline(
+    incoming,
+    (source: AsyncIterable<Buffer>) =>
+      capped(source, bytes_max + COMPRESSED_EXTRA_BYTES, compressed),
+    decoder,
+    // The reader of the decoder gets the error too.
+    () => {},
+  );
+  try {
+    yield* decoder as unknown as AsyncIterable<Buffer>;
+  } catch (error) {
+    // Many servers announce an encoding for a body that is empty.
+    if (compressed.bytes > 0 || !incoming.complete) throw error;
+  }
+}
+
+async function* capped(
+  source: AsyncIterable<Buffer>,
+  bytes_max: number,
+  taken = { bytes: 0 },
+): AsyncGenerator<Buffer> {
+  for await (const chunk of source) {
+    taken.bytes += chunk.length;
+    if (taken.bytes > bytes_max) throw tooLarge(bytes_max);
+    yield chunk;
+  }
+}
+
+function tooLarge(bytes_max: number): SendError {
+  return new SendError("too_large", `The answer is larger than ${bytes_max} bytes.`);
+}

@@ -1,0 +1,38 @@
+export type FailureKind =
+  | "refused_address"
+  | "dns"
+  | "connect"
+  | "timeout"
+  | "too_large"
+  | "redirect"
+  | "tls"
+  | "protocol";
+
+/** A way in which an outgoing request can fail; inside the sender it is thrown. */
+export class SendError extends Error {
+  readonly failure: FailureKind;
+
+  constructor(failure: FailureKind, message: string) {
+    super(message);
+    this.failure = failure;
+  }
+}
+
+/** What Node throws, in the sender's words. */
+export function toSendError(error: unknown, is_connected: boolean): SendError {
+  if (error instanceof SendError) return error;
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  if (TLS_CODE.test(code)) return new SendError("tls", `The TLS connection failed: ${message}`);
+  if (/^(HPE_|ERR_HTTP|ERR_INVALID)/.test(code)) {
+    return new SendError("protocol", `What was exchanged is not proper HTTP (${code}).`);
+  }
+  if (/^(Z_|ERR_(_?BROTLI|_?ZSTD|_ERROR|PADDING|TRAILING)|ZSTD_)/.test(code)) {
+    return new SendError("protocol", "The answer's compression is broken.");
+  }
+  return is_connected
+    ? new SendError("protocol", "The connection ended before the answer was complete.")
+    : new SendError("connect", `No connection could be made (${code || message}).`);
+}
+
+const TLS_CODE =
+  /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERROR_IN_CERT|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE))/;

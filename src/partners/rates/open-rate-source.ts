@@ -1,0 +1,48 @@
+import { StartupError } from "../../platform/startup-error.ts";
+import { createHttpJson } from "./http-json.ts";
+import type { RateSource } from "./port.ts";
+import { createShippedTable, openRateFile } from "./table-file.ts";
+
+export type RateSettings = {
+  mode: "sandbox" | "live";
+  rates_file: string | undefined;
+  rates_url: string | undefined;
+};
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** The source that the settings ask for, or a sentence about what is wrong with them. */
+export function openRateSource({ mode, rates_file, rates_url }: RateSettings): RateSource {
+  if (rates_file !== undefined && rates_url !== undefined) {
+    throw new StartupError("Set SLIPROAD_RATES_FILE or SLIPROAD_RATES_URL, not both.");
+  }
+  if (rates_url !== undefined) {
+    assertUsable(rates_url, mode);
+    return createHttpJson({ url: rates_url });
+  }
+  if (rates_file !== undefined) {
+    try {
+      return openRateFile({ path: rates_file, needs_as_of: mode === "live" });
+    } catch (error) {
+      throw new StartupError(`SLIPROAD_RATES_FILE: ${(error as Error).message}`);
+    }
+  }
+  if (mode === "live") {
+    throw new StartupError(
+      "SLIPROAD_RATES_URL or SLIPROAD_RATES_FILE must be set in live mode: the table that ships " +
+        "is for the sandbox only.",
+    );
+  }
+  return createShippedTable();
+}
+
+/** Whoever can change rates on their way here can have payouts made at any price. */
+function assertUsable(rates_url: string, mode: RateSettings["mode"]): void {
+  const url = URL.parse(rates_url);
+  if (!url || !["http:", "https:"].includes(url.protocol)) {
+    throw new StartupError("SLIPROAD_RATES_URL must be an http or https address.");
+  }
+  if (mode === "live" && url.protocol === "http:" && !LOOPBACK.test(url.hostname)) {
+    throw new StartupError("SLIPROAD_RATES_URL must be an https address in live mode.");
+  }
+}

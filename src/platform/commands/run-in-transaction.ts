@@ -1,0 +1,69 @@
+import type { Transaction } from "../db/database.ts";
+import { Refusal } from "../errors.ts";
+import type { ExecutorDeps, Outcome, Try } from "./model.ts";
+import { replayAnswers, sealAnswer } from "./replay.ts";
+import { findStoredAnswers, insertCommands } from "./store.ts";
+import type { Accepted, AnyUseCase, Command } from "./use-case.ts";
+
+/** Reads the set in one flush, decides, and leaves the writes to go out with the commit. */
+export async function runInTransaction(
+  deps: ExecutorDeps,
+  use_case: AnyUseCase,
+  tx: Transaction,
+  attempt: Try,
+  now: Date,
+): Promise<void> {
+  const { outcomes, written } = attempt;
+  const commands = [...attempt.commands.values()];
+  const account_ids = [...new Set(commands.map((command) => command.account_id))];
+  const api_key_ids = [...new Set(commands.map((command) => command.api_key_id))];
+  const [active_keys, stored, account_keys, loaded] = await Promise.all([
+    deps.findActiveKeys(tx, api_key_ids, account_ids),
+    findStoredAnswers(tx, commands),
+    deps.keyring.openAccounts(tx, account_ids),
+    use_case.load(tx, commands),
+  ]);
+  const unanswered = () => commands.filter((command) => !outcomes.has(command.id));
+
+  for (const { id, api_key_id } of commands) {
+    if (!active_keys.has(api_key_id)) outcomes.set(id, { refusal: new Refusal("unauthorized") });
+  }
+  const replayed = await replayAnswers(deps.keyring, tx, account_keys, unanswered(), stored);
+  for (const [id, outcome] of replayed) outcomes.set(id, outcome);
+
+  const accepted = decide(use_case, loaded, unanswered(), outcomes, now);
+  if (accepted.length === 0) return;
+  const rows = accepted.map(({ command, output, subject }) => {
+    const body = use_case.render(output);
+    outcomes.set(command.id, { answer: { body, replayed: false } });
+    written.push(command);
+    const key = subject?.key ?? account_keys.get(command.account_id)!;
+    return {
+      command,
+      subject_id: subject?.subject_id ?? null,
+      answer: command.idempotency ? sealAnswer(key, command, body) : null,
+    };
+  });
+  insertCommands(tx, rows);
+  use_case.record(tx, loaded, accepted, now);
+}
+
+/** Notes the refusals and returns what was accepted. */
+function decide(
+  use_case: AnyUseCase,
+  loaded: unknown,
+  commands: readonly Command<unknown>[],
+  outcomes: Map<string, Outcome>,
+  now: Date,
+): Accepted<unknown, unknown>[] {
+  if (commands.length === 0) return [];
+  const verdicts = use_case.decide(loaded, commands, now);
+  const accepted: Accepted<unknown, unknown>[] = [];
+  for (const command of commands) {
+    const verdict = verdicts.get(command.id);
+    if (!verdict) throw new Error(`${use_case.name} gave no verdict on a command`);
+    if ("refusal" in verdict) outcomes.set(command.id, verdict);
+    else accepted.push({ command, ...verdict });
+  }
+  return accepted;
+}

@@ -1,0 +1,91 @@
+import {
+  CommitUnknownError,
+  DatabaseUnavailableError,
+  isRetryable,
+  violatedKey,
+} from "../db/database.ts";
+import { Refusal } from "../errors.ts";
+import { newId } from "../ids.ts";
+import { findOutcome } from "./find-outcome.ts";
+import type { ExecutorDeps, Outcome, Queued, Try } from "./model.ts";
+import { runInTransaction } from "./run-in-transaction.ts";
+import type { AnyUseCase } from "./use-case.ts";
+
+const TRIES_MAX = 6;
+const ANSWER_MAX_MS = 30_000;
+const FIND_OUTCOME_MAX_MS = 10_000;
+const RETRY_AFTER_SECONDS = 2;
+
+/**
+ * Runs the set until its end is certain: again after a conflict with another process, and after a
+ * lost COMMIT answer by asking the database what became of it. Throws only when nothing happened.
+ */
+export async function runToTheEnd(
+  deps: ExecutorDeps,
+  use_case: AnyUseCase,
+  queued: readonly Queued[],
+): Promise<Map<Queued, Outcome>> {
+  const { answer_max_ms = ANSWER_MAX_MS } = deps;
+  for (let tries = 1; ; tries += 1) {
+    const now = deps.clock.now();
+    const attempt = newTry(queued, now);
+    try {
+      await deps.database.transaction((tx) => runInTransaction(deps, use_case, tx, attempt, now), {
+        answer_max_ms,
+      });
+    } catch (error) {
+      const end = await findEnd(deps, attempt, error);
+      if (end === "unknown") return refuseInDoubt(attempt, error);
+      const is_spent = tries === TRIES_MAX;
+      if (end === "unavailable" || (end === "undone" && is_spent)) return refuseAll(attempt, error);
+      if (end === "failed" || (end === "conflict" && is_spent)) throw error;
+      if (end !== "committed") continue;
+    }
+    // Later, so that nothing can be thrown from here: the batcher would run the set again.
+    setImmediate(deps.afterCommit);
+    return answersOf(attempt);
+  }
+}
+
+/** Each try gives its commands new ids: those of a try that was undone are spent (find-outcome). */
+function newTry(queued: readonly Queued[], now: Date): Try {
+  const commands = queued.map((entry) => [entry, { ...entry.request, id: newId(now) }] as const);
+  return { commands: new Map(commands), outcomes: new Map(), written: [] };
+}
+
+type End = "committed" | "undone" | "unknown" | "unavailable" | "conflict" | "failed";
+
+async function findEnd(deps: ExecutorDeps, attempt: Try, error: unknown): Promise<End> {
+  if (error instanceof DatabaseUnavailableError) return "unavailable";
+  if (violatedKey(error) || isRetryable(error)) return "conflict";
+  if (!(error instanceof CommitUnknownError)) return "failed";
+  const [witness] = attempt.written;
+  // Nothing was written: all answers rest on what others had committed before.
+  if (!witness) return "committed";
+  return findOutcome(deps.database, witness, deps.find_outcome_max_ms ?? FIND_OUTCOME_MAX_MS);
+}
+
+function answersOf({ commands, outcomes }: Try): Map<Queued, Outcome> {
+  return mapValues(commands, ({ id }) => outcomes.get(id)!);
+}
+
+/** The fate of what was written is unknown; of the rest it is certain: nothing was done. */
+function refuseInDoubt({ commands, written }: Try, cause: unknown): Map<Queued, Outcome> {
+  const in_doubt = new Set(written.map((command) => command.id));
+  return mapValues(commands, ({ id }) => {
+    const refusal = in_doubt.has(id) ? new Refusal("outcome_unknown") : unavailable();
+    return { refusal: Object.assign(refusal, { cause }) };
+  });
+}
+
+function refuseAll({ commands }: Try, cause: unknown): Map<Queued, Outcome> {
+  return mapValues(commands, () => ({ refusal: Object.assign(unavailable(), { cause }) }));
+}
+
+function mapValues<Key, From, To>(map: ReadonlyMap<Key, From>, to: (value: From) => To) {
+  return new Map([...map].map(([key, value]) => [key, to(value)]));
+}
+
+function unavailable(): Refusal {
+  return new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
+}

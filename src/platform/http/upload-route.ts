@@ -1,0 +1,142 @@
+import type { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { FastifyInstance, FastifyRequest, FastifySchema } from "fastify";
+import Type, { type TObject } from "typebox";
+import type { Answer, CommandRequest } from "../commands/executor.ts";
+import { sealedSize } from "../encryption/sealed-stream.ts";
+import { type ErrorCode, Refusal } from "../errors.ts";
+import { isId } from "../ids.ts";
+import type { JsonBody } from "./json-body.ts";
+import { addRoute, type Caller, notFound, type RouteSpec } from "./route.ts";
+import { readUpload } from "./upload.ts";
+
+/** What an upload asks of the place for files; a file store fits. */
+export type UploadFiles<FileType extends string> = {
+  putTemporary(
+    content: AsyncIterable<Buffer>,
+    limits: { bytes_max: number },
+  ): Promise<{ temporary_key: string }>;
+  deleteTemporary(temporary_key: string): Promise<void>;
+  /** What a file is, by its first bytes. */
+  judge(head: Buffer): FileType | null;
+};
+
+export type UploadedFile<FileType extends string> = {
+  /** SHA-256 of the file's bytes, in hex. */
+  hash: string;
+  type: FileType;
+  size: number;
+  /** The sealed file, until the handler ends; the handler promotes it. */
+  temporary_key: string;
+};
+
+export type UploadRequest<FileType extends string, Prepared> = {
+  caller: Caller;
+  params: Record<string, string>;
+  prepared: Prepared;
+  file: UploadedFile<FileType>;
+  /** Wraps an input as the command of this request, with its Idempotency-Key. */
+  command: <Input>(input: Input) => CommandRequest<Input>;
+};
+
+export type UploadSpec<FileType extends string, Prepared extends { seal: () => Transform }> = Pick<
+  RouteSpec<TObject, TObject>,
+  "path" | "operation" | "summary" | "description" | "tag" | "answer"
+> & {
+  errors: readonly ErrorCode[];
+  bytes_max: number;
+  /**
+   * Before the body is read: finds the record, and with it the way to seal its file. It must not
+   * refuse for the record's state, which the command does: a repeated request gets its first
+   * answer, whatever became of the record since.
+   */
+  prepare: (caller: Caller, params: Record<string, string>) => Promise<Prepared>;
+  handle: (request: UploadRequest<FileType, Prepared>) => Promise<Answer | string>;
+};
+
+/** What a room is given to add its upload routes with. */
+export type AddUploadRoute<FileType extends string> = <Prepared extends { seal: () => Transform }>(
+  spec: UploadSpec<FileType, Prepared>,
+) => void;
+
+const PART = "file";
+const MEDIA_TYPE = "multipart/form-data";
+const UPLOAD_ERRORS: readonly ErrorCode[] = ["file_too_large", "unsupported_file_type"];
+const UPLOAD_BODY = Type.Object(
+  { [PART]: Type.String({ format: "binary", description: "The file itself." }) },
+  { additionalProperties: false },
+);
+/** Beside the body's JSON value, where neither schema nor request hash see it. */
+const STORED = Symbol("stored upload");
+/** A batch is bounded by what its commands carry: the file is not in it, its hash is. */
+const COMMAND_BYTES = 100;
+
+/**
+ * Registers a route that takes one file. It is a route like all others, authenticated, documented
+ * and repeatable by Idempotency-Key, whose body is `{ file: <SHA-256 of the bytes> }` once the
+ * file itself was streamed, sealed, to a temporary name. The temporary file is gone when the
+ * request ends, unless the handler promoted it.
+ */
+export function addUploadRoute<FileType extends string, Prepared extends { seal: () => Transform }>(
+  app: FastifyInstance,
+  index_key: Buffer,
+  files: UploadFiles<FileType>,
+  spec: UploadSpec<FileType, Prepared>,
+): void {
+  type Stored = { prepared: Prepared; file: UploadedFile<FileType> };
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    // The body is left alone here: an error in a parser makes Fastify close the connection, and a
+    // client that is still sending would never read why.
+    scope.addContentTypeParser(MEDIA_TYPE, (_request, _payload, done) => done(null));
+    scope.addHook("onRoute", ({ schema }) => {
+      (schema as FastifySchema & { consumes: string[] }).consumes = [MEDIA_TYPE];
+    });
+    scope.addHook("preValidation", async (request) => {
+      if (request.headers["content-type"] === undefined) return;
+      const stored: Stored = await storeUpload(request, files, spec);
+      const value = { [PART]: stored.file.hash, [STORED]: stored };
+      request.body = { value, bytes: COMMAND_BYTES, problems: [] } satisfies JsonBody;
+    });
+    addRoute(scope, index_key, {
+      ...spec,
+      method: "POST",
+      body: UPLOAD_BODY,
+      errors: [...UPLOAD_ERRORS, ...spec.errors],
+      handle: async ({ caller, params, body, problems, command }) => {
+        const stored = (body as { [STORED]?: Stored } | undefined)?.[STORED];
+        try {
+          if (!stored || problems.length > 0) throw Refusal.of(problems);
+          return await spec.handle({ caller, params, ...stored, command });
+        } finally {
+          // A failure here must not change the answer; what is left is swept at the next start.
+          if (stored) await files.deleteTemporary(stored.file.temporary_key).catch(() => {});
+        }
+      },
+    });
+  });
+}
+
+async function storeUpload<FileType extends string, Prepared extends { seal: () => Transform }>(
+  request: FastifyRequest,
+  files: UploadFiles<FileType>,
+  spec: UploadSpec<FileType, Prepared>,
+) {
+  const prepared = await spec.prepare(request.caller!, checkedParams(request));
+  const rules = { part: PART, bytes_max: spec.bytes_max, judge: files.judge };
+  const limits = { bytes_max: sealedSize(spec.bytes_max) };
+  const { kept, ...file } = await readUpload(request, rules, (content) =>
+    pipeline(content, prepared.seal(), (sealed: AsyncIterable<Buffer>) =>
+      files.putTemporary(sealed, limits),
+    ),
+  );
+  return { prepared, file: { ...file, temporary_key: kept.temporary_key } };
+}
+
+/** Here already, and not only in the route: a record that cannot exist is not looked for. */
+function checkedParams(request: FastifyRequest): Record<string, string> {
+  const params = Object.entries(request.params as Record<string, string>);
+  const malformed = params.filter(([, id]) => !isId(id)).map(([name]) => notFound(name));
+  if (malformed.length > 0) throw Refusal.of(malformed);
+  return Object.fromEntries(params.map(([name, id]) => [name, id.toLowerCase()]));
+}

@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import type { FastifyRequest } from "fastify";
+import { Refusal } from "../errors.ts";
+import { FRAME_BYTES_MAX, missingPart, readBoundary, readOnePart } from "./multipart.ts";
+
+export type UploadRules<Type> = {
+  /** Name of the one part that the body must have. */
+  part: string;
+  /** Inclusive. */
+  bytes_max: number;
+  /** What the file is, by its first bytes; null when it is nothing we take. */
+  judge: (head: Buffer) => Type | null;
+};
+
+export type Upload<Type, Kept> = {
+  /** SHA-256 of the file's bytes, in hex. */
+  hash: string;
+  type: Type;
+  size: number;
+  /** What the sink answered. */
+  kept: Kept;
+};
+
+/** Enough for every signature that is looked for. */
+const HEAD_BYTES = 8;
+// How long a refused client may go on sending, so that it comes to read the refusal.
+const DRAIN_BYTES_MAX = 32 * 1024 * 1024;
+const DRAIN_MS_MAX = 10_000;
+
+/**
+ * Streams the file of a multipart request into the sink, no faster than the sink takes it. The
+ * stream ends only after the whole body was found to be right; in every other case it fails, and
+ * the sink must leave nothing behind. A file of a wrong type never reaches the sink.
+ */
+export async function readUpload<Type, Kept>(
+  request: FastifyRequest,
+  rules: UploadRules<Type>,
+  sink: (content: Readable) => Promise<Kept>,
+): Promise<Upload<Type, Kept>> {
+  try {
+    return await readFile(request.raw, rules, sink);
+  } catch (error) {
+    drain(request.raw);
+    throw error;
+  }
+}
+
+async function readFile<Type, Kept>(
+  raw: IncomingMessage,
+  rules: UploadRules<Type>,
+  sink: (content: Readable) => Promise<Kept>,
+): Promise<Upload<Type, Kept>> {
+  const boundary = readBoundary(raw.headers["content-type"]);
+  if (Number(raw.headers["content-length"] ?? 0) > rules.bytes_max + FRAME_BYTES_MAX) {
+    throw new Refusal("file_too_large");
+  }
+  const part = readOnePart(bodyOf(raw), boundary, rules.part);
+  const { type, head } = await judgeHead(part, rules);
+  const progress: Progress = { hash: createHash("sha256"), size: 0, is_whole: false };
+  const content = Readable.from(measured(head, part, rules.bytes_max, progress));
+  let kept: Kept;
+  try {
+    kept = await sink(content);
+  } catch (error) {
+    throw progress.failure ?? error;
+  } finally {
+    content.destroy();
+  }
+  if (!progress.is_whole) throw progress.failure ?? new Error("the sink did not take the file");
+  return { hash: progress.hash.digest("hex"), type, size: progress.size, kept };
+}
+
+async function judgeHead<Type>(
+  part: AsyncGenerator<Buffer>,
+  rules: UploadRules<Type>,
+): Promise<{ type: Type; head: Buffer }> {
+  let head: Buffer = Buffer.alloc(0);
+  try {
+    while (head.length < HEAD_BYTES) {
+      const next = await part.next();
+      if (next.done) break;
+      head = Buffer.concat([head, next.value]);
+    }
+    if (head.length === 0) throw missingPart(rules.part);
+    const type = rules.judge(head);
+    if (type === null) throw new Refusal("unsupported_file_type");
+    return { type, head };
+  } catch (error) {
+    await part.return(undefined);
+    throw error;
+  }
+}
+
+type Progress = {
+  hash: ReturnType<typeof createHash>;
+  size: number;
+  is_whole: boolean;
+  /** Why the stream failed, should the sink tell it in words of its own. */
+  failure?: unknown;
+};
+
+async function* measured(
+  head: Buffer,
+  part: AsyncGenerator<Buffer>,
+  bytes_max: number,
+  progress: Progress,
+): AsyncGenerator<Buffer> {
+  const take = (chunk: Buffer) => {
+    progress.size += chunk.length;
+    if (progress.size > bytes_max) throw new Refusal("file_too_large");
+    progress.hash.update(chunk);
+    return chunk;
+  };
+  try {
+    yield take(head);
+    for await (const chunk of part) yield take(chunk);
+    progress.is_whole = true;
+  } catch (error) {
+    progress.failure = error;
+    throw error;
+  } finally {
+    await part.return(undefined);
+  }
+}
+
+/** The body's bytes. Stopping early leaves the connection open: an answer is still to be sent. */
+async function* bodyOf(raw: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    yield* raw.iterator({ destroyOnReturn: false });
+  } catch {
+    // The client went away. Nobody reads this answer, but it must not count as our fault.
+    throw new Refusal("bad_request", "The upload ended before it was complete.");
+  }
+}
+
+function drain(raw: IncomingMessage): void {
+  if (raw.complete || raw.destroyed) {
+    raw.resume();
+    return;
+  }
+  let left = DRAIN_BYTES_MAX;
+  const timer = setTimeout(() => raw.destroy(), DRAIN_MS_MAX).unref();
+  raw.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) raw.destroy();
+  });
+  raw.once("close", () => clearTimeout(timer));
+  raw.on("error", () => {});
+}

@@ -1,0 +1,95 @@
+import type { Transfer } from "../partners/chain/port.ts";
+import type { Session } from "../platform/db/database.ts";
+
+export type DepositAddress = {
+  chain: string;
+  address: string;
+  account_id: string;
+  quote_id: string;
+};
+
+export type Deposit = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  quote_id: string;
+  chain: string;
+  tx_id: string;
+  log_index: number;
+  token: string;
+  amount: bigint;
+  mined_at: Date;
+  created_at: Date;
+};
+
+/** Whose are these addresses? Those that are nobody's are absent. */
+export function findDepositAddresses(
+  session: Session,
+  transfers: readonly Transfer[],
+): Promise<DepositAddress[]> {
+  return session.query<DepositAddress>(
+    `select chain, address, account_id, quote_id from deposit_addresses
+     where (chain, address) in (select * from unnest($1::text[], $2::text[]))`,
+    [transfers.map((transfer) => transfer.chain), transfers.map((transfer) => transfer.address)],
+  );
+}
+
+/** Records deposits; those that were recorded before are not returned. */
+export function insertDeposits(tx: Session, deposits: readonly Deposit[]): Promise<Deposit[]> {
+  return tx.query<Deposit>(
+    `insert into deposits (account_id, id, user_id, quote_id, chain, tx_id, log_index, token,
+       amount, mined_at, created_at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[],
+       $7::int[], $8::text[], $9::bigint[], $10::timestamptz[], $11::timestamptz[])
+     on conflict (account_id, chain, tx_id, log_index) do nothing returning *`,
+    [
+      deposits.map((deposit) => deposit.account_id),
+      deposits.map((deposit) => deposit.id),
+      deposits.map((deposit) => deposit.user_id),
+      deposits.map((deposit) => deposit.quote_id),
+      deposits.map((deposit) => deposit.chain),
+      deposits.map((deposit) => deposit.tx_id),
+      deposits.map((deposit) => deposit.log_index),
+      deposits.map((deposit) => deposit.token),
+      deposits.map((deposit) => deposit.amount),
+      deposits.map((deposit) => deposit.mined_at),
+      deposits.map((deposit) => deposit.created_at),
+    ],
+  );
+}
+
+/** The deposits to a quote's address in its own token, oldest first. */
+export function listQuoteDeposits(
+  session: Session,
+  account_id: string,
+  quote_id: string,
+  token: string,
+): Promise<Deposit[]> {
+  return session.query<Deposit>(
+    `select * from deposits where account_id = $1 and quote_id = $2 and token = $3
+     order by mined_at, id`,
+    [account_id, quote_id, token],
+  );
+}
+
+export async function findCursor(session: Session, name: string): Promise<string | null> {
+  const [row] = await session.query<{ cursor: string }>(
+    "select cursor from partner_cursors where name = $1",
+    [name],
+  );
+  return row?.cursor ?? null;
+}
+
+/** Readers may overlap: what a partner tells is recorded once, however often it is read. */
+export async function updateCursor(
+  session: Session,
+  name: string,
+  cursor: string,
+  now: Date,
+): Promise<void> {
+  await session.query(
+    `insert into partner_cursors (name, cursor, read_at) values ($1, $2, $3)
+     on conflict (name) do update set cursor = excluded.cursor, read_at = excluded.read_at`,
+    [name, cursor, now],
+  );
+}

@@ -1,0 +1,62 @@
+import type { Chain, Token } from "../catalogue/chains.ts";
+import type { Problem } from "../platform/errors.ts";
+
+export type Quote = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  deposit_token: Token;
+  deposit_token_chain: Chain;
+  deposit_address: string;
+  price_version_id: string;
+  expires_at: Date;
+  /** Exact sums over its offramps, in millionths of a token. */
+  token_amount: bigint;
+  token_fees: bigint;
+  offramp_count: number;
+  executed_at: Date | null;
+  tx_id: string | null;
+  tx_network: string | null;
+  tx_named_at: Date | null;
+  /** What the watcher credited to its address in the right token, in millionths. */
+  received: bigint;
+  funded_at: Date | null;
+  hold: "late_deposit" | null;
+  closed_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const OFFRAMPS_PER_QUOTE_MAX = 5_000;
+/** A quote's total is emitted as a JSON number of 15 digits, six of them decimals. */
+export const TOKEN_AMOUNT_MAX = 999_999_999_999_999n;
+/** A transfer made before the expiry may be reported until this long after it. */
+export const EXECUTION_GRACE_MS = 60 * 60 * 1000;
+/** How long a short deposit may be topped up at the locked rate. */
+export const TOP_UP_MS = 24 * 60 * 60 * 1000;
+/** A named transfer that the chain does not know by then may be replaced by another. */
+export const TRANSFER_NOT_FOUND_MS = 10 * 60 * 1000;
+
+const MILLION = 1_000_000n;
+
+/** Whether offramps may still be added; execution goes before expiry. */
+export function additionProblems(quote: Quote, now: Date): Problem[] {
+  if (quote.executed_at) {
+    const message = "The quote was executed; create a new quote for further offramps.";
+    return [{ field: "quote_id", code: "quote_already_executed", message }];
+  }
+  if (now >= quote.expires_at) {
+    const message = "The quote has expired; create a new quote.";
+    return [{ field: "quote_id", code: "quote_expired", message }];
+  }
+  return [];
+}
+
+/** How much a deposit may be short: the least of 0.5 %, one token and the quote's fees. */
+export function toleranceOf(quote: Quote): bigint {
+  const half_percent = quote.token_amount / 200n;
+  return [half_percent, MILLION, quote.token_fees].reduce((a, b) => (a < b ? a : b));
+}
+
+/** The work that ends an unpaid quote; its handler is the offramps', whose records it changes. */
+export const CLOSE_QUOTE_TASK = "close-quote";

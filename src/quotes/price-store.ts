@@ -1,0 +1,84 @@
+import type { FeeTable } from "../catalogue/fees.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
+import type { RateCheck, RateTable } from "./rate-checks.ts";
+
+export type PriceVersion = {
+  id: string;
+  content_hash: Buffer;
+  source: string;
+  as_of: Date | null;
+  rates: RateTable;
+  fees: FeeTable;
+  created_at: Date;
+};
+
+const COLUMNS = "id, content_hash, source, as_of, rates, fees, created_at";
+
+export async function findLastPriceVersionId(session: Session): Promise<string | undefined> {
+  const [row] = await session.query<{ id: string }>(
+    "select id from price_versions order by id desc limit 1",
+  );
+  return row?.id;
+}
+
+export async function findLastPriceVersion(session: Session): Promise<PriceVersion | undefined> {
+  const [row] = await session.query<PriceVersion>(
+    `select ${COLUMNS} from price_versions order by id desc limit 1`,
+  );
+  return row;
+}
+
+export function listPriceVersions(
+  session: Session,
+  ids: readonly string[],
+): Promise<PriceVersion[]> {
+  return session.query<PriceVersion>(
+    `select ${COLUMNS} from price_versions where id = any($1::uuid[])`,
+    [ids],
+  );
+}
+
+/** One writer at a time; readers and the quotes that refer to a version go on meanwhile. */
+export async function lockPriceVersions(tx: Session): Promise<void> {
+  await tx.query("lock table price_versions in share row exclusive mode");
+}
+
+export function insertPriceVersion(tx: Transaction, version: PriceVersion): void {
+  tx.write(`insert into price_versions (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)`, [
+    version.id,
+    version.content_hash,
+    version.source,
+    version.as_of,
+    JSON.stringify(version.rates),
+    JSON.stringify(version.fees),
+    version.created_at,
+  ]);
+}
+
+export function listRateChecks(session: Session): Promise<RateCheck[]> {
+  return session.query<RateCheck>(
+    `select token, currency, accepted_rate, accepted_at, held_rate, held_at from rate_checks
+     order by token, currency`,
+  );
+}
+
+/** Inserts those that are new. Only under the lock of the price versions. */
+export function updateRateChecks(tx: Transaction, checks: readonly RateCheck[]): void {
+  if (checks.length === 0) return;
+  tx.write(
+    `insert into rate_checks (token, currency, accepted_rate, accepted_at, held_rate, held_at)
+     select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[],
+       $6::timestamptz[])
+     on conflict (token, currency) do update set accepted_rate = excluded.accepted_rate,
+       accepted_at = excluded.accepted_at, held_rate = excluded.held_rate,
+       held_at = excluded.held_at`,
+    [
+      checks.map((check) => check.token),
+      checks.map((check) => check.currency),
+      checks.map((check) => check.accepted_rate),
+      checks.map((check) => check.accepted_at),
+      checks.map((check) => check.held_rate),
+      checks.map((check) => check.held_at),
+    ],
+  );
+}

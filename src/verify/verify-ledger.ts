@@ -1,0 +1,127 @@
+import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
+import { POSTINGS } from "../ledger/postings.ts";
+import type { Session } from "../platform/db/database.ts";
+
+/** Looks at one account. A sentence naming the first row that is wrong, or null. */
+export type Check = (session: Session, account_id: string) => Promise<string | null>;
+
+/**
+ * What holds for the ledger whatever the records say: entries sum to zero, kept balances are the
+ * sums of their lines, and no account has a sign that it may not have. Each check is one statement
+ * that the database answers with the first wrong row, so that nothing is loaded.
+ */
+export const verifyLedger: Check = async (session, account_id) => {
+  for (const check of [checkKinds, checkLines, checkBalances, checkSigns, checkReturnClearing]) {
+    const fault = await check(session, account_id);
+    if (fault) return fault;
+  }
+  return null;
+};
+
+const checkKinds: Check = async (session, account_id) => {
+  const kinds = Object.entries(POSTINGS);
+  const [row] = await session.query<{ id: string; key: string; kind: string }>(
+    `select id, key, kind from ledger_entries
+     where account_id = $1 and (kind, split_part(key, ':', 1)) not in (
+       select * from unnest($2::text[], $3::text[]))
+     order by id limit 1`,
+    [account_id, kinds.map(([kind]) => kind), kinds.map(([, { key }]) => key.split(":", 1)[0])],
+  );
+  if (!row) return null;
+  const name = entryName(row.id, account_id);
+  return `${name}: no posting is called ${row.kind} and has a key like ${row.key}`;
+};
+
+/** An entry's lines are numbered without a gap, so that none can have been there and gone. */
+const checkLines: Check = async (session, account_id) => {
+  const [unbalanced] = await session.query<{ entry_id: string; currency: string; sum: string }>(
+    `select entry_id, currency, sum(amount)::text as sum from ledger_lines where account_id = $1
+     group by entry_id, currency having sum(amount) <> 0 order by entry_id, currency limit 1`,
+    [account_id],
+  );
+  if (unbalanced) {
+    const { entry_id, currency, sum } = unbalanced;
+    const name = entryName(entry_id, account_id);
+    return `${name}: its lines in ${currency} sum to ${sum}, not to zero`;
+  }
+  const [incomplete] = await session.query<{ id: string }>(
+    `select e.id from ledger_entries e
+     left join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
+     where e.account_id = $1
+     group by e.id having count(l.number) = 0 or max(l.number) <> count(*) order by e.id limit 1`,
+    [account_id],
+  );
+  return incomplete ? `${entryName(incomplete.id, account_id)}: a line is missing` : null;
+};
+
+const checkBalances: Check = async (session, account_id) => {
+  const kept = LEDGER_ACCOUNTS.filter((account) => account.is_kept);
+  const [row] = await session.query<BalanceRow & { balance: bigint | null }>(
+    `select ledger_account, currency, b.balance, coalesce(l.sum, 0)::text as sum
+     from (select ledger_account, currency, balance from ledger_balances
+       where account_id = $1) b
+     full join (select ledger_account, currency, sum(amount * sign.of) as sum from ledger_lines
+       join unnest($2::text[], $3::int[]) as sign (name, of)
+         on split_part(ledger_account, ':', 1) = sign.name
+       where account_id = $1 group by ledger_account, currency) l
+       using (ledger_account, currency)
+     where coalesce(b.balance, 0) <> coalesce(l.sum, 0)
+     order by ledger_account, currency limit 1`,
+    [account_id, kept.map(({ name }) => name), kept.map(signOf)],
+  );
+  if (!row) return null;
+  const { ledger_account, currency, balance, sum } = row;
+  const name = `the balance of ${ledger_account} in ${currency} of account ${account_id}`;
+  return `${name} is kept as ${balance ?? 0n}, but its lines make ${sum}`;
+};
+
+const checkSigns: Check = async (session, account_id) => {
+  const [row] = await session.query<BalanceRow & { is_known: boolean }>(
+    `select ledger_account, currency, sum(amount * coalesce(rule.sign, 1))::text as sum,
+       rule.sign is not null as is_known
+     from ledger_lines
+     left join unnest($2::text[], $3::int[], $4::boolean[], $5::boolean[])
+       as rule (name, sign, may_be_negative, has_id)
+       on split_part(ledger_account, ':', 1) = rule.name
+         and (strpos(ledger_account, ':') > 0) = rule.has_id
+     where account_id = $1
+     group by ledger_account, currency, rule.sign, rule.may_be_negative
+     having rule.sign is null or not rule.may_be_negative and sum(amount * rule.sign) < 0
+     order by ledger_account, currency limit 1`,
+    [
+      account_id,
+      LEDGER_ACCOUNTS.map(({ name }) => name),
+      LEDGER_ACCOUNTS.map(signOf),
+      LEDGER_ACCOUNTS.map(({ sign }) => sign === "any"),
+      LEDGER_ACCOUNTS.map(({ per }) => per !== null),
+    ],
+  );
+  if (!row) return null;
+  const name = `ledger account ${row.ledger_account} of account ${account_id}`;
+  if (!row.is_known) return `${name}: the chart has no such account`;
+  return `${name}: it stands at ${row.sum} ${row.currency}, and may never be negative`;
+};
+
+/** Nothing stays there yet: returns go straight to where they belong. */
+const checkReturnClearing: Check = async (session, account_id) => {
+  const [row] = await session.query<BalanceRow>(
+    `select ledger_account, currency, sum(amount)::text as sum from ledger_lines
+     where account_id = $1 and ledger_account = 'return_clearing'
+     group by ledger_account, currency having sum(amount) <> 0 order by currency limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  const held = `${row.sum} ${row.currency}`;
+  return `return_clearing of account ${account_id} holds ${held}, but nothing is pending`;
+};
+
+type BalanceRow = { ledger_account: string; currency: string; sum: string };
+
+/** Turns a sum of lines into the account's natural sign. */
+function signOf({ side }: { side: "debit" | "credit" }): number {
+  return side === "debit" ? 1 : -1;
+}
+
+export function entryName(id: string, account_id: string): string {
+  return `ledger entry ${id} of account ${account_id}`;
+}

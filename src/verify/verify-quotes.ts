@@ -1,0 +1,170 @@
+import type { NewEntry } from "../ledger/model.ts";
+import {
+  type DepositMoney,
+  depositFinal,
+  type QuoteMoney,
+  quoteFunded,
+  type RefundMoney,
+  refundSent,
+  refundStarted,
+} from "../ledger/postings.ts";
+import type { Session } from "../platform/db/database.ts";
+import { compareEntries } from "./compare-entries.ts";
+import { eachPage } from "./each-page.ts";
+import { type Check, entryName } from "./verify-ledger.ts";
+
+const PAGE_ROWS = 1_000;
+
+/** Quotes, deposits and refunds against each other and against the ledger. */
+export const verifyQuotes: Check = async (session, account_id) => {
+  const checks = [checkTotals, checkOrphans, checkDeposits, checkFunding, checkRefunds];
+  for (const check of [...checks, checkDepositClearing]) {
+    const fault = await check(session, account_id);
+    if (fault) return fault;
+  }
+  return null;
+};
+
+const checkTotals: Check = async (session, account_id) => {
+  const [row] = await session.query<{ id: string; is_received: boolean }>(
+    `select q.id, q.received = coalesce(d.amount, 0) as is_received
+     from quotes q
+     left join (select quote_id, sum(token_amount) as token_amount, sum(token_fee) as token_fees,
+         count(*) as count
+       from offramps where account_id = $1 group by quote_id) o on o.quote_id = q.id
+     left join (select quote_id, token, sum(amount) as amount
+       from deposits where account_id = $1 group by quote_id, token) d
+       on d.quote_id = q.id and d.token = q.deposit_token
+     where q.account_id = $1 and (q.received <> coalesce(d.amount, 0)
+       or q.token_amount <> coalesce(o.token_amount, 0)
+       or q.token_fees <> coalesce(o.token_fees, 0)
+       or q.offramp_count <> coalesce(o.count, 0))
+     order by q.id limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  return row.is_received
+    ? `quote ${row.id} of account ${account_id}: its totals are not the sums of its offramps`
+    : `quote ${row.id} of account ${account_id}: what it received is not the sum of its deposits`;
+};
+
+/** Which keys there may be entries for, by kind: an entry without its record is a fault. */
+const RECORD_KEYS: readonly { kinds: string[]; part: string; keys: string }[] = [
+  {
+    kinds: ["deposit_final"],
+    part: "e.key",
+    keys: `select 'deposit:' || chain || ':' || tx_id || ':' || log_index as key from deposits
+      where account_id = $1`,
+  },
+  {
+    kinds: ["quote_funded"],
+    part: "e.key",
+    keys: `select 'fund:' || id as key from quotes
+      where account_id = $1 and funded_at is not null`,
+  },
+  {
+    kinds: [
+      ...["offramp_funded", "payout_instructed", "payout_booked", "payout_returned"],
+      ...["offramp_failed_before_instruction", "offramp_failed_after_instruction"],
+    ],
+    part: "split_part(e.key, ':', 2)",
+    keys: "select id::text as key from offramps where account_id = $1",
+  },
+  {
+    kinds: ["refund_started"],
+    part: "e.key",
+    keys: "select 'refund:' || id as key from refunds where account_id = $1",
+  },
+  {
+    kinds: ["refund_sent"],
+    part: "e.key",
+    keys: `select 'refund_sent:' || id as key from refunds
+      where account_id = $1 and status = 'sent'`,
+  },
+];
+
+const checkOrphans: Check = async (session, account_id) => {
+  for (const { kinds, part, keys } of RECORD_KEYS) {
+    const [row] = await session.query<{ id: string; key: string }>(
+      `select e.id, e.key from ledger_entries e
+       where e.account_id = $1 and e.kind = any($2::text[])
+         and not exists (select from (${keys}) r where r.key = ${part})
+       order by e.id limit 1`,
+      [account_id, kinds],
+    );
+    if (row) return `${entryName(row.id, account_id)} (${row.key}): no record accounts for it`;
+  }
+  return null;
+};
+
+const checkDeposits: Check = (session, account_id) =>
+  eachPage<DepositMoney & { id: string }>(
+    (above) =>
+      session.query(
+        `select account_id, id, user_id, chain, tx_id, log_index, token, amount from deposits
+         where account_id = $1 and id > $2 order by id limit $3`,
+        [account_id, above, PAGE_ROWS],
+      ),
+    (rows) => compareEntries(session, account_id, rows.map(depositFinal)),
+  );
+
+/** What a quote took of the user's money is known from its entry alone; the rest must fit it. */
+const checkFunding: Check = (session, account_id) =>
+  eachPage<QuoteMoney & { used: string }>(
+    (above) => listFundedQuotes(session, account_id, above),
+    async (rows) => {
+      const excessive = rows.find((row) => BigInt(row.used) > row.token_amount);
+      if (excessive) {
+        const name = `quote ${excessive.id} of account ${account_id}`;
+        return `${name}: it took ${excessive.used}, more than its amount`;
+      }
+      const expected = rows.map((row) => quoteFunded(row, BigInt(row.used)));
+      return compareEntries(session, account_id, expected);
+    },
+  );
+
+function listFundedQuotes(session: Session, account_id: string, above: string) {
+  return session.query<QuoteMoney & { used: string }>(
+    `select q.account_id, q.id, q.user_id, q.deposit_token, q.token_amount,
+       (select coalesce(sum(l.amount), 0)::text from ledger_entries e
+         join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
+         where e.account_id = $1 and e.key = 'fund:' || q.id
+           and l.ledger_account = 'owed:' || q.user_id) as used
+     from quotes q
+     where q.account_id = $1 and q.id > $2 and q.funded_at is not null order by q.id limit $3`,
+    [account_id, above, PAGE_ROWS],
+  );
+}
+
+const checkRefunds: Check = (session, account_id) =>
+  eachPage<RefundMoney & { status: string }>(
+    (above) =>
+      session.query(
+        `select account_id, id, user_id, token, amount, status from refunds
+         where account_id = $1 and id > $2 order by id limit $3`,
+        [account_id, above, PAGE_ROWS],
+      ),
+    (rows) => {
+      const sent = rows.filter((row) => row.status === "sent");
+      const expected: NewEntry[] = [...rows.map(refundStarted), ...sent.map(refundSent)];
+      return compareEntries(session, account_id, expected);
+    },
+  );
+
+/** A funded quote hands its tokens to its offramps in chunks: what is left waits here. */
+const checkDepositClearing: Check = async (session, account_id) => {
+  const [row] = await session.query<{ token: string; held: string; awaited: string }>(
+    `select token, coalesce(l.held, 0)::text as held, coalesce(o.awaited, 0)::text as awaited
+     from (select currency as token, -sum(amount) as held from ledger_lines
+       where account_id = $1 and ledger_account = 'deposit_clearing' group by currency) l
+     full join (select q.deposit_token as token, sum(o.token_amount) as awaited
+       from quotes q join offramps o on o.account_id = q.account_id and o.quote_id = q.id
+       where q.account_id = $1 and q.funded_at is not null and o.funded_at is null
+       group by q.deposit_token) o using (token)
+     where coalesce(l.held, 0) <> coalesce(o.awaited, 0) order by token limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  const name = `deposit_clearing of account ${account_id}`;
+  return `${name} holds ${row.held} ${row.token}, but offramps await ${row.awaited}`;
+};

@@ -1,0 +1,231 @@
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import type { ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ERRORS, type ErrorCode } from "../src/platform/errors.ts";
+import { type ApiDocument, type Operation, readDocument } from "./harness/api-document.ts";
+import { type FuzzRequest, fuzzRequests } from "./harness/fuzz-requests.ts";
+import { createRecords, type RecordIds } from "./harness/records.ts";
+import { startTestServer, type TestServer } from "./harness/server.ts";
+
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2_500);
+const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
+const CONNECTIONS = 16;
+const SET_SIZE = 2 * CONNECTIONS;
+const ANSWER_LIMIT_MS = 5_000;
+/** Far beyond what is needed; only a hang gets there. */
+const TEST_LIMIT_MS = 60_000 + REQUESTS * 50;
+
+/** Not ajv's own type, which would make `unknown` of what it has seen. */
+type Validate = Pick<ValidateFunction, "errors"> & ((value: unknown) => boolean);
+type Answer = { status: number; headers: IncomingHttpHeaders; text: string };
+
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+let server: TestServer;
+let document: ApiDocument;
+let own: RecordIds[];
+let isError: Validate;
+const isAnswer = new Map<string, Validate>();
+const outcomes = new Map<string, number>();
+
+beforeAll(async () => {
+  server = await startTestServer();
+  document = readDocument(server.app.server);
+  own = [await createRecords(server, server.key), await createRecords(server, server.key)];
+  const ajv = new Ajv2020({ strict: false });
+  formats.default(ajv);
+  isError = ajv.compile(document.error) as Validate;
+  for (const { name, answer } of document.operations)
+    isAnswer.set(name, ajv.compile(answer) as Validate);
+});
+afterAll(async () => {
+  agent.destroy();
+  await server.close();
+});
+
+it(
+  `${REQUESTS} odd requests (FUZZ_SEED=${SEED}) get an answer of the contract`,
+  async () => {
+    const requests = fuzzRequests({
+      operations: document.operations,
+      key: server.key,
+      ids: poolOf(own),
+      bodies: await acceptedBodies(),
+    });
+    const set = fc.array(requests, { minLength: SET_SIZE, maxLength: SET_SIZE });
+    const property = fc.asyncProperty(set, async (several) => {
+      const problems = await Promise.all(several.map(judge));
+      const found = problems.filter((problem) => problem !== null);
+      if (found.length > 0) throw new Error(found.join("\n"));
+    });
+    await fc.assert(property, {
+      seed: SEED,
+      numRuns: Math.ceil(REQUESTS / SET_SIZE),
+      // The problems name the requests themselves; sets of other sizes would only take longer.
+      endOnFailure: true,
+      includeErrorInReport: true,
+      reporter: reportBriefly,
+    });
+    console.log(`FUZZ_SEED=${SEED}: ${summary()}`);
+    const { prototype } = Object;
+    expect(Object.keys(prototype)).toEqual([]);
+    expect((await server.call("GET", "/healthz", undefined, { key: null })).status).toBe(200);
+    // Requests that all fail at the door would prove little.
+    const unreached = document.operations.filter(({ name }) => !outcomes.has(`${name} 200`));
+    expect(unreached.map((operation) => operation.name)).toEqual([]);
+  },
+  TEST_LIMIT_MS,
+);
+
+/** Null when the answer keeps the contract, else what is wrong, with the request. */
+async function judge(request: FuzzRequest): Promise<string | null> {
+  const problem = await send(request).then(
+    (answer) => judgeAnswer(request, answer),
+    (error: Error) => `no answer: ${error.message}`,
+  );
+  return problem && `${problem}\n  ${show(request)}`;
+}
+
+async function judgeAnswer(request: FuzzRequest, answer: Answer): Promise<string | null> {
+  const told = () => `${answer.status} ${answer.text.slice(0, 600)}`;
+  if (answer.status >= 500) return `a server error: ${told()}`;
+  if (!answer.headers["x-request-id"]) return `no X-Request-Id: ${told()}`;
+  if (request.method === "HEAD") return null;
+  if (!answer.headers["content-type"]?.startsWith("application/json")) {
+    return `not JSON: ${told()}`;
+  }
+  const body = JSON.parse(answer.text);
+  const operation = answering(request);
+  if (answer.status !== 200) return judgeError(operation, answer, body);
+  if (!operation) return `there is no such operation, but it answered: ${told()}`;
+  count(`${operation.name} 200`);
+  const check = isAnswer.get(operation.name)!;
+  if (!check(body)) return `${JSON.stringify(check.errors)} in ${told()}`;
+  return judgeCreated(operation, request.path, answer, body);
+}
+
+/** Another method may be another operation, or none; so may an odd id. */
+function answering({ operation, method, path }: FuzzRequest): Operation | undefined {
+  const candidates = [operation, ...document.operations];
+  return candidates.find(
+    (other) => other.method === method && patternOf(other).test(path.split("?")[0]!),
+  );
+}
+
+function patternOf({ path }: Operation): RegExp {
+  return new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]*")}$`);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the server sent.
+function judgeError(operation: Operation | undefined, answer: Answer, body: any): string | null {
+  const told = `${answer.status} ${answer.text.slice(0, 600)}`;
+  if (!isError(body)) return `${JSON.stringify(isError.errors)} in ${told}`;
+  const code: ErrorCode = body.error_code;
+  count(`${operation?.name} ${code}`);
+  if (answer.status !== ERRORS[code][0] || body.status !== answer.status) {
+    return `a status that is not the table's: ${told}`;
+  }
+  if (body.request_id !== answer.headers["x-request-id"]) return `another request's id: ${told}`;
+  if (LEAK.test(answer.text)) return `tells what is nobody's business: ${told}`;
+  if (code === "route_not_found") return null;
+  if (!operation) return BEFORE_ROUTE.has(code) ? null : `there is no such operation: ${told}`;
+  const is_documented = operation.error_codes.has(code);
+  return is_documented ? null : `${operation.name} does not document ${code}: ${told}`;
+}
+
+/** The server reads a body before it says that there is no such route. */
+const BEFORE_ROUTE = new Set(["bad_request", "body_too_large", "unsupported_media_type"]);
+const LEAK = /\n\s+at |node_modules|src\/|\bselect .+ from |\binsert into |syntax error at/;
+
+/** What was created must be found again, and be the same. */
+async function judgeCreated(
+  operation: Operation,
+  path: string,
+  answer: Answer,
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the server sent.
+  body: any,
+): Promise<string | null> {
+  const show = operation.method === "POST" && showOf(operation);
+  const id = Object.values<{ id?: string }>(body)[0]?.id;
+  if (!show || !id) return null;
+  const url = `${path.split("?")[0]}/${id}`;
+  const again = await server.call("GET", url);
+  return again.text === answer.text ? null : `made ${answer.text}, but found ${again.text}`;
+}
+
+/** The operation that shows what this one creates: `/users` → `GET /users/{user_id}`. */
+function showOf({ path }: Operation): Operation | undefined {
+  return document.operations.find(
+    (other) =>
+      other.method === "GET" &&
+      other.path.startsWith(`${path}/{`) &&
+      other.path.indexOf("/", path.length + 1) === -1,
+  );
+}
+
+function send({ method, path, headers, body }: FuzzRequest): Promise<Answer> {
+  return new Promise((done, fail) => {
+    const { hostname, port } = new URL(server.url);
+    const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
+    const length = body === null ? {} : { "content-length": String(body.length) };
+    const all = { ...headers, ...length };
+    const sent = httpRequest({ hostname, port, agent, method, path, headers: all, signal });
+    sent.on("response", (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on("data", (chunk) => chunks.push(chunk));
+      incoming.on("error", fail);
+      incoming.on("end", () => {
+        const text = Buffer.concat(chunks).toString();
+        done({ status: incoming.statusCode!, headers: incoming.headers, text });
+      });
+    });
+    sent.on("error", fail);
+    sent.end(body ?? undefined);
+  });
+}
+
+function poolOf(records: readonly RecordIds[]): Record<string, string[]> {
+  const names = Object.keys(records[0]!) as (keyof RecordIds)[];
+  return Object.fromEntries(names.map((name) => [name, records.map((ids) => ids[name])]));
+}
+
+/** A right body for every row of the table of requirements, made of the table's own examples. */
+async function acceptedBodies(): Promise<Map<string, unknown[]>> {
+  const { body } = await server.call("GET", "/payment_detail_requirements");
+  type Row = { fields: { name: string; example: string }[] };
+  const details = body.payment_detail_requirements.map((row: Row) => ({
+    payment_detail: Object.fromEntries(row.fields.map(({ name, example }) => [name, example])),
+  }));
+  return new Map([
+    ["createPaymentDetail", details],
+    ["validatePaymentDetail", details],
+  ]);
+}
+
+function count(outcome: string): void {
+  outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+}
+
+function summary(): string {
+  const totals = new Map<string, number>();
+  for (const [outcome, times] of outcomes) {
+    const what = outcome.split(" ")[1]!;
+    totals.set(what, (totals.get(what) ?? 0) + times);
+  }
+  return [...totals].map(([what, times]) => `${what} ${times}`).join(", ");
+}
+
+function show({ method, path, headers, body }: FuzzRequest): string {
+  const cut = (text: string) => (text.length > 400 ? `${text.slice(0, 400)}…` : text);
+  const { authorization: _, ...rest } = headers;
+  const sent = body === null ? "" : JSON.stringify(body.toString("latin1"));
+  return `${method} ${cut(path)} ${cut(JSON.stringify(rest))} ${cut(sent)}`;
+}
+
+function reportBriefly(details: fc.RunDetails<[FuzzRequest[]]>): void {
+  if (!details.failed) return;
+  const error = details.errorInstance as Error | null;
+  throw new Error(`FUZZ_SEED=${SEED}, set ${details.numRuns}: ${error?.message}`);
+}

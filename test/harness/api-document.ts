@@ -1,0 +1,101 @@
+import type { FastifyInstance } from "fastify";
+import { ERROR_CODES, type ErrorCode } from "../../src/platform/errors.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a JSON schema has as many shapes as the standard.
+export type Schema = Record<string, any>;
+
+/** An operation of the OpenAPI document: what the tests that walk over all of them need. */
+export type Operation = {
+  name: string;
+  summary: string;
+  method: string;
+  /** With parameters such as `{user_id}`. */
+  path: string;
+  path_parameters: string[];
+  query_parameters: { name: string; schema: Schema }[];
+  body: { schema: Schema; example: unknown } | null;
+  /** Of the answer 200; strict: nothing that it does not name may be in it. */
+  answer: Schema;
+  /** Every code that the document says this operation may answer. */
+  error_codes: Set<ErrorCode>;
+};
+
+export type ApiDocument = { raw: Schema; operations: Operation[]; error: Schema };
+
+/** The document as the server gives it to everybody. */
+export function readDocument(server: FastifyInstance): ApiDocument {
+  const raw: Schema = JSON.parse(JSON.stringify(server.swagger()));
+  const operations = Object.entries<Schema>(raw.paths).flatMap(([path, methods]) =>
+    Object.entries<Schema>(methods).map(([method, entry]) =>
+      toOperation(raw, path, method.toUpperCase(), entry),
+    ),
+  );
+  return { raw, operations, error: strict(raw, raw.components.schemas.Error) };
+}
+
+/** `/users/{user_id}` → `/users/0190…`, with ids from `ids`. */
+export function fillPath(operation: Operation, ids: Readonly<Record<string, string>>): string {
+  return operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const id = ids[name];
+    if (id === undefined) throw new Error(`teach test/harness/records.ts to make a ${name}`);
+    return id;
+  });
+}
+
+/** The documented example, with ids of real records in place of its invented ones. */
+export function exampleBody(
+  operation: Operation,
+  ids: Readonly<Record<string, string>>,
+): Schema | undefined {
+  if (!operation.body) return undefined;
+  const text = JSON.stringify(operation.body.example);
+  return JSON.parse(text, (name, value) => (Object.hasOwn(ids, name) ? ids[name] : value));
+}
+
+function toOperation(raw: Schema, path: string, method: string, entry: Schema): Operation {
+  const parameters: Schema[] = entry.parameters ?? [];
+  const content = entry.requestBody?.content["application/json"];
+  const described = Object.values<Schema>(entry.responses).map((answer) => answer.description);
+  const codes = described.join("\n").matchAll(/^`(\w+)`:/gm);
+  const known = new Set([...codes].map((match) => match[1]!));
+  return {
+    name: entry.operationId,
+    summary: entry.summary,
+    method,
+    path,
+    path_parameters: [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
+    query_parameters: parameters
+      .filter((parameter) => parameter.in === "query")
+      .map(({ name, schema }) => ({ name, schema })),
+    body: content ? { schema: resolve(raw, content.schema), example: content.example } : null,
+    answer: strict(raw, entry.responses["200"].content["application/json"].schema),
+    error_codes: new Set(ERROR_CODES.filter((code) => known.has(code))),
+  };
+}
+
+/** Puts what a reference names in its place. */
+function resolve(raw: Schema, schema: unknown): Schema {
+  if (Array.isArray(schema)) return schema.map((item) => resolve(raw, item));
+  if (schema === null || typeof schema !== "object") return schema as unknown as Schema;
+  const { $ref, ...rest } = schema as Schema;
+  if (typeof $ref === "string") {
+    const target = $ref
+      .split("/")
+      .slice(1)
+      .reduce((at, name) => at[name], raw);
+    return resolve(raw, target);
+  }
+  return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, resolve(raw, value)]));
+}
+
+function strict(raw: Schema, schema: Schema): Schema {
+  const close = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(close);
+    if (value === null || typeof value !== "object") return value;
+    const entries = Object.entries(value).map(([key, item]) => [key, close(item)]);
+    const is_object = typeof (value as Schema).properties === "object";
+    const closed = is_object ? { additionalProperties: false } : {};
+    return { ...closed, ...Object.fromEntries(entries) };
+  };
+  return close(resolve(raw, schema)) as Schema;
+}

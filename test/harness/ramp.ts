@@ -1,0 +1,82 @@
+import type { Answer, TestServer } from "./server.ts";
+
+/** A user who has passed KYC and may use every rail. */
+export async function addApprovedUser(server: TestServer, key?: string): Promise<string> {
+  const made = await server.call(
+    "POST",
+    "/users",
+    {
+      user: {
+        beneficiary_type: "business",
+        email: `payer-${crypto.randomUUID()}@example.com`,
+        company_name: "Invented Payroll Ltd",
+      },
+    },
+    key ? { key } : {},
+  );
+  const user_id = made.body.user.id;
+  await approveUser(server, user_id);
+  return user_id;
+}
+
+export async function approveUser(server: TestServer, user_id: string): Promise<void> {
+  await server.db.database.query(
+    `update users set kyc_status = 'approved', kyc_usd_status = 'approved',
+       kyc_usd_swift_status = 'approved', kyc_eur_status = 'approved',
+       kyc_eur_swift_status = 'approved' where id = $1`,
+    [user_id],
+  );
+}
+
+const HOLDER = {
+  account_name: "Maria Invented",
+  bank_name: "Invented Bank",
+  beneficiary_type: "individual",
+  date_of_birth: "21/04/1988",
+  address_line1: "12 Invented Street",
+  city: "Lisbon",
+  postal_code: "1100-148",
+  country: "PT",
+};
+
+const ACCOUNTS = {
+  eur: { currency: "eur", iban: "DE89370400440532013000" },
+  usd: { currency: "usd", account_number: "000123456789", routing_number: "021000021" },
+  usd_swift: {
+    currency: "usd",
+    rails: "swift",
+    account_number: "000123456789",
+    swift_bic: "DEUTDEFF",
+  },
+} as const;
+
+export async function addPaymentDetail(
+  server: TestServer,
+  user_id: string,
+  account: keyof typeof ACCOUNTS,
+): Promise<string> {
+  const made = await server.call("POST", `/users/${user_id}/payment_details`, {
+    payment_detail: { ...HOLDER, ...ACCOUNTS[account] },
+  });
+  if (made.status !== 200) throw new Error(made.text);
+  return made.body.payment_detail.id;
+}
+
+export async function addQuote(server: TestServer, user_id: string): Promise<string> {
+  const made = await server.call("POST", `/users/${user_id}/quotes`, {
+    quote: { deposit_token: "usdc", deposit_token_chain: "polygon" },
+  });
+  if (made.status !== 200) throw new Error(made.text);
+  return made.body.quote.id;
+}
+
+export function execute(
+  server: TestServer,
+  user_id: string,
+  quote_id: string,
+  tx_id = `0x${crypto.randomUUID().replaceAll("-", "")}`,
+): Promise<Answer> {
+  return server.call("POST", `/users/${user_id}/quotes/${quote_id}/execute`, {
+    quote: { crypto_transfer: { tx_id, blockchain: "polygon", network: "amoy" } },
+  });
+}

@@ -1,0 +1,135 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { findImbalance, LEDGER_ACCOUNTS, type NewEntry, ruleOf } from "../../src/ledger/model.ts";
+import * as postings from "../../src/ledger/postings.ts";
+
+const account_id = "account";
+const minor = fc.bigInt({ min: 1n, max: 10n ** 15n });
+const offramp = fc.record({
+  account_id: fc.constant(account_id),
+  id: fc.constant("offramp"),
+  user_id: fc.constant("user"),
+  deposit_token: fc.constantFrom("usdc", "usdt"),
+  token_amount: minor,
+  destination_currency: fc.constantFrom("eur", "usd", "jpy"),
+  destination_amount: minor,
+  fee: fc.oneof(fc.constant(0n), minor),
+});
+
+/** Every posting there is, of amounts as they come. */
+const every = fc
+  .record({ offramp, amount: minor, missing: minor, attempt: fc.integer({ min: 1, max: 9 }) })
+  .map(({ offramp, amount, missing, attempt }): Record<postings.PostingKind, NewEntry> => {
+    const deposit = { account_id, user_id: "user", chain: "base", tx_id: "0x1", log_index: 3 };
+    const quote = { ...offramp, id: "quote", token_amount: amount + missing };
+    const refund = { account_id, id: "refund", user_id: "user", token: "usdc", amount };
+    const receipt = { account_id, bank_reference: "reference", currency: "eur", amount };
+    return {
+      deposit_final: postings.depositFinal({ ...deposit, token: "usdc", amount }),
+      quote_funded: postings.quoteFunded(quote, amount),
+      offramp_funded: postings.offrampFunded(offramp),
+      payout_instructed: postings.payoutInstructed(offramp),
+      payout_booked: postings.payoutBooked(offramp, attempt),
+      payout_returned: postings.payoutReturned(offramp, attempt, amount),
+      offramp_failed_before_instruction: postings.offrampFailedBeforeInstruction(offramp),
+      offramp_failed_after_instruction: postings.offrampFailedAfterInstruction(offramp),
+      refund_started: postings.refundStarted(refund),
+      refund_sent: postings.refundSent(refund),
+      suspense_received: postings.suspenseReceived(receipt),
+    };
+  });
+
+describe("every posting", () => {
+  test("sums to zero in every currency, whatever the amounts", () => {
+    fc.assert(
+      fc.property(every, (entries) => {
+        for (const entry of Object.values(entries)) {
+          expect(findImbalance(entry.lines)).toBeUndefined();
+        }
+      }),
+    );
+  });
+
+  test("is what the table says: its kind, its key, and lines of it, in its order", () => {
+    fc.assert(
+      fc.property(every, (entries) => {
+        for (const [kind, entry] of Object.entries(entries)) {
+          const row = postings.POSTINGS[kind as postings.PostingKind];
+          expect(entry.kind).toBe(kind);
+          expect(entry.key).toMatch(patternOf(row.key));
+          const table = row.lines.map(({ side, account }) => `${side} ${account}`);
+          expect(table.filter((line) => wordsOf(entry).includes(line))).toEqual(wordsOf(entry));
+        }
+      }),
+    );
+  });
+
+  test("has all lines of the table when there is a fee", () => {
+    const [first] = fc.sample(
+      every.filter(({ payout_instructed }) => payout_instructed.lines.length === 5),
+      1,
+    );
+    for (const kind of ["payout_instructed", "offramp_failed_after_instruction"] as const) {
+      const table = postings.POSTINGS[kind].lines;
+      expect(wordsOf(first![kind])).toEqual(table.map(({ side, account }) => `${side} ${account}`));
+    }
+  });
+});
+
+describe("a payout that comes back", () => {
+  const paid = { ...fc.sample(offramp, 1)[0]!, destination_amount: 100n };
+  const linesFor = (returned: bigint) =>
+    postings
+      .payoutReturned(paid, 1, returned)
+      .lines.map((line) => [line.ledger_account, line.amount]);
+
+  test("whole costs nothing", () => {
+    expect(linesFor(100n)).toEqual([
+      ["bank", 100n],
+      ["payout_pending:offramp", -100n],
+    ]);
+  });
+
+  test("in part costs what the bank kept", () => {
+    expect(linesFor(85n)).toEqual([
+      ["bank", 85n],
+      ["return_costs", 15n],
+      ["payout_pending:offramp", -100n],
+    ]);
+  });
+
+  test("with more than was paid leaves the rest in suspense", () => {
+    expect(linesFor(103n)).toEqual([
+      ["bank", 103n],
+      ["suspense", -3n],
+      ["payout_pending:offramp", -100n],
+    ]);
+  });
+});
+
+describe("the chart of accounts", () => {
+  test("knows an account by its name, with an id where there is one for each", () => {
+    expect(ruleOf("owed:4711").side).toBe("credit");
+    expect(ruleOf("wallet").side).toBe("debit");
+    for (const name of ["owed", "wallet:1", "walet", "constructor", ""]) {
+      expect(() => ruleOf(name)).toThrow("there is no ledger account");
+    }
+  });
+
+  test("the reference page names every account and every posting", () => {
+    const text = postings.describePostings();
+    for (const { name } of LEDGER_ACCOUNTS) expect(text).toContain(`\`${name}`);
+    for (const kind of Object.keys(postings.POSTINGS)) expect(text).toContain(`### ${kind}\n`);
+  });
+});
+
+function wordsOf(entry: NewEntry): string[] {
+  return entry.lines.map(({ ledger_account, amount }) => {
+    const account = ledger_account.replace(/:(\w+)$/, ":<$1>");
+    return `${amount > 0n ? "debit" : "credit"} ${account}`;
+  });
+}
+
+function patternOf(key: string): RegExp {
+  return new RegExp(`^${key.replaceAll(/<\w+>/g, "[^:]+")}$`);
+}

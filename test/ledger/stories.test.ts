@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { owedTo } from "../../src/ledger/model.ts";
+import { isOverdrawn } from "../../src/ledger/post.ts";
+import { findLedgerAccountBalance } from "../../src/ledger/store.ts";
+import type { Offramp } from "../../src/offramps/model.ts";
+import { CURRENCY, type LedgerRoom, openLedgerRoom, TOKEN } from "./ledger-room.ts";
+import { tellPayouts } from "./payout-story.ts";
+
+let room: LedgerRoom;
+
+beforeAll(async () => {
+  room = await openLedgerRoom();
+});
+afterAll(() => room.drop());
+
+const ACTIONS = ["fund", "hold", "send", "book", "reject", "bounce", "fail", "refund"] as const;
+type Step = { action: (typeof ACTIONS)[number]; which: number; amount: bigint };
+
+const amounts = fc.record({
+  destination_amount: fc.bigInt({ min: 1n, max: 1_000_000n }),
+  fee: fc.bigInt({ min: 0n, max: 1_000n }),
+  token_amount: fc.bigInt({ min: 1n, max: 1_000_000n }),
+});
+const story = fc.record({
+  items: fc.array(amounts, { minLength: 1, maxLength: 4 }),
+  short: fc.bigInt({ min: 0n, max: 5n }),
+  over: fc.bigInt({ min: 0n, max: 100n }),
+  steps: fc.array(
+    fc.record({
+      action: fc.constantFrom(...ACTIONS),
+      which: fc.nat(3),
+      amount: fc.bigInt({ min: 0n, max: 1_200_000n }),
+    }),
+    { maxLength: 30 },
+  ),
+});
+
+/** Which of the steps are possible in which state. */
+const POSSIBLE: Record<Offramp["status"], readonly Step["action"][]> = {
+  initiated: ["fund"],
+  pending_internal_assessment: ["hold", "send", "fail"],
+  ongoing_checks: ["send", "fail"],
+  sending_fiat: ["book", "reject", "fail"],
+  fiat_sent: ["bounce"],
+  bounced: ["send", "fail"],
+  failed: [],
+};
+
+/** What must be there, counted without the ledger. */
+type Counted = { owed: bigint; wallet: bigint; fees: bigint; bank: bigint };
+
+async function take({ action, amount }: Step, offramp: Offramp, counted: Counted): Promise<void> {
+  const payouts = tellPayouts(room);
+  if (action === "refund") {
+    const is_affordable = amount > 0n && amount <= counted.owed;
+    const work = amount > 0n ? payouts.refund(offramp, amount) : Promise.resolve();
+    if (amount > 0n && !is_affordable) return expect(work).rejects.toSatisfy(isOverdrawn);
+    counted.owed -= amount;
+    counted.wallet -= amount;
+    return work;
+  }
+  if (!POSSIBLE[offramp.status].includes(action)) return;
+  if (action === "send" && offramp.attempt === 0) counted.fees += offramp.fee;
+  if (action === "book") counted.bank -= offramp.destination_amount;
+  if (action === "bounce") counted.bank += amount;
+  if (action === "fail") {
+    if (offramp.attempt > 0) counted.fees -= offramp.fee;
+    counted.owed += offramp.token_amount;
+  }
+  await (action === "bounce" ? payouts.bounce(offramp, amount) : payouts[action](offramp));
+}
+
+test("whatever happens to payouts, nothing is lost and nothing is made", async () => {
+  await fc.assert(
+    fc.asyncProperty(story, async ({ items, short, over, steps }) => {
+      const account_id = await room.addAccount();
+      const user_id = await room.addUser(account_id);
+      const { quote, offramps } = await room.addQuote(account_id, user_id, items);
+      const payouts = tellPayouts(room);
+      const missing = over > 0n || short >= quote.token_amount ? 0n : short;
+      const arrived = quote.token_amount - missing + over;
+      await payouts.deposit(quote, arrived);
+      await payouts.fundQuote(quote, quote.token_amount - missing);
+      const counted: Counted = { owed: over, wallet: arrived, fees: 0n, bank: 0n };
+      for (const [at, step] of steps.entries()) {
+        await take(step, offramps[step.which % offramps.length]!, counted);
+        if (at % 7 === 0) await room.seal();
+        if (at % 10 === 0) expect(await room.findFault(account_id)).toBeNull();
+      }
+      expect(await room.findFault(account_id)).toBeNull();
+      const balance = (ledger_account: string, currency: string) =>
+        findLedgerAccountBalance(room.database, { account_id, ledger_account, currency });
+      expect({
+        owed: await balance(owedTo(user_id), TOKEN),
+        wallet: await balance("wallet", TOKEN),
+        fees: await balance("fees", CURRENCY),
+        bank: await balance("bank", CURRENCY),
+      }).toEqual(counted);
+    }),
+    { numRuns: 40, endOnFailure: true },
+  );
+}, 120_000);

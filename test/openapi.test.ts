@@ -1,0 +1,128 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ERROR_CODES, ERRORS, type ErrorCode } from "../src/platform/errors.ts";
+import {
+  type ApiDocument,
+  exampleBody,
+  fillPath,
+  readDocument,
+  type Schema,
+} from "./harness/api-document.ts";
+import { openBrowser, watchErrors } from "./harness/browser.ts";
+import { createRecords } from "./harness/records.ts";
+import { startTestServer, type TestServer } from "./harness/server.ts";
+
+let server: TestServer;
+let document: ApiDocument;
+beforeAll(async () => {
+  server = await startTestServer();
+  document = readDocument(server.app.server);
+});
+afterAll(() => server.close());
+
+describe("the OpenAPI document", () => {
+  it("is valid OpenAPI 3.1 and served at /openapi.json", async () => {
+    const served = await server.call("GET", "/openapi.json", undefined, { key: null });
+    expect(served.body).toEqual(document.raw);
+    const validator = new Validator();
+    expect(await validator.validate(served.body)).toEqual({ valid: true });
+    expect(validator.version).toBe("3.1");
+  });
+
+  it("gives every operation a name of its own, a summary, and an example where it has a body", () => {
+    const names = document.operations.map((operation) => operation.name);
+    expect(new Set(names).size).toBe(names.length);
+    const incomplete = document.operations.filter(
+      ({ name, summary, body }) =>
+        !/^[a-z]+[A-Za-z]+$/.test(name) || !summary || (body && body.example === undefined),
+    );
+    expect(incomplete.map((operation) => operation.name)).toEqual([]);
+  });
+
+  it("gives every error its status, and every operation those that it cannot do without", () => {
+    for (const [path, methods] of Object.entries<Schema>(document.raw.paths)) {
+      for (const entry of Object.values<Schema>(methods)) expectStatuses(path, entry);
+    }
+    for (const operation of document.operations) {
+      const needed: ErrorCode[] = [
+        ...(["unauthorized", "too_many_requests", "internal_error", "unavailable"] as const),
+        ...(["bad_request", "parameter_unknown"] as const),
+        ...(operation.path_parameters.length > 0 ? (["record_not_found"] as const) : []),
+        ...(operation.method === "GET" ? [] : WRITES),
+      ];
+      const undocumented = needed.filter((code) => !operation.error_codes.has(code));
+      expect({ [operation.name]: undocumented }).toEqual({ [operation.name]: [] });
+    }
+  });
+
+  it("has examples that the server accepts", async () => {
+    const ids = await createRecords(server, server.key);
+    for (const operation of document.operations) {
+      if (!operation.body) continue;
+      const body = exampleBody(operation, ids);
+      const answer = await server.call(operation.method, fillPath(operation, ids), body);
+      const outcome = answer.status === 200 ? "accepted" : answer.body.error_code;
+      expect(INPUT_ERRORS, `${operation.name}: ${answer.text}`).not.toContain(outcome);
+    }
+  });
+});
+
+describe("the pages for people", () => {
+  it("/docs shows every operation in a browser that reaches nothing but this server", async () => {
+    const browser = await openBrowser();
+    try {
+      const page = await browser.newPage();
+      page.setDefaultTimeout(10_000);
+      const errors = watchErrors(page);
+      const outside: string[] = [];
+      await page.route("**", (route) => {
+        const { hostname } = new URL(route.request().url());
+        if (hostname === "127.0.0.1") return route.continue();
+        outside.push(route.request().url());
+        return route.abort();
+      });
+      const answer = await page.goto(`${server.url}/docs`);
+      expect(answer?.status()).toBe(200);
+      // The first group is open; the others are opened as a reader would.
+      await page.getByText(document.operations[0]!.summary).first().waitFor();
+      const closed = page.getByRole("button", { name: /^Open Group/ });
+      while ((await closed.count()) > 0) await closed.first().click();
+      for (const { summary } of document.operations) {
+        await page.getByText(summary, { exact: true }).first().waitFor();
+      }
+      expect(errors).toEqual([]);
+      expect(outside).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it("/docs/errors has an anchor for every code, where doc_url leads", async () => {
+    const { text } = await server.call("GET", "/docs/errors", undefined, { key: null });
+    const absent = ERROR_CODES.filter((code) => !text.includes(`id="${code}"`));
+    expect(absent).toEqual([]);
+    const refused = await server.call("GET", "/users", undefined, { key: null });
+    expect(refused.body.doc_url).toBe(`${server.url}/docs/errors#unauthorized`);
+  });
+});
+
+/** What a caller may do wrong with a body, whether or not the operation takes one. */
+const WRITES = [
+  ...(["parameter_missing", "body_too_large", "unsupported_media_type"] as const),
+  ...(["idempotency_key_reused", "outcome_unknown"] as const),
+];
+
+/** Refusals of the input itself; others depend on what the records have been through. */
+const INPUT_ERRORS = [
+  ...["bad_request", "unsupported_media_type", "parameter_unknown", "parameter_missing"],
+  ...["record_not_found", "record_invalid", "value_too_long", "route_not_found"],
+];
+
+function expectStatuses(path: string, entry: Schema): void {
+  for (const [status, { description }] of Object.entries<Schema>(entry.responses)) {
+    if (status === "200") continue;
+    for (const [, code] of description.matchAll(/^`(\w+)`:/gm)) {
+      expect(`${path} ${code} ${ERRORS[code as ErrorCode]?.[0]}`).toBe(`${path} ${code} ${status}`);
+    }
+  }
+}

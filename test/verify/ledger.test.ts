@@ -1,0 +1,448 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { owedTo } from "../../src/ledger/model.ts";
+import * as postings from "../../src/ledger/postings.ts";
+import type { Offramp } from "../../src/offramps/model.ts";
+import type { Session } from "../../src/platform/db/database.ts";
+import { verifyLedger } from "../../src/verify/verify-ledger.ts";
+import { verifyOfframps } from "../../src/verify/verify-offramps.ts";
+import { verifyQuotes } from "../../src/verify/verify-quotes.ts";
+import { type LedgerRoom, NOW, openLedgerRoom, type Quote, TOKEN } from "../ledger/ledger-room.ts";
+import { tellPayouts } from "../ledger/payout-story.ts";
+
+let room: LedgerRoom;
+let told: Told;
+
+type Told = {
+  account_id: string;
+  user_id: string;
+  quote: Quote;
+  /** A quote that waits for its deposit. */
+  unpaid: { quote: Quote; offramps: Offramp[] };
+  sent: Offramp;
+  bounced: Offramp;
+  failed: Offramp;
+  waiting: Offramp;
+};
+
+beforeAll(async () => {
+  room = await openLedgerRoom();
+  told = await tell();
+});
+afterAll(() => room.drop());
+
+const ITEM = { destination_amount: 100_00n, fee: 40n, token_amount: 111_555_556n };
+
+/** An account in which much has happened, all of it right and sealed. */
+async function tell(): Promise<Told> {
+  const account_id = await room.addAccount();
+  const user_id = await room.addUser(account_id);
+  const payouts = tellPayouts(room);
+  const items = [ITEM, ITEM, ITEM, ITEM];
+  const { quote, offramps } = await room.addQuote(account_id, user_id, items);
+  const [sent, bounced, failed, waiting] = offramps as [Offramp, Offramp, Offramp, Offramp];
+  await payouts.deposit(quote, quote.token_amount + 5_000n);
+  await payouts.fundQuote(quote, quote.token_amount);
+  for (const offramp of offramps) await payouts.fund(offramp);
+  for (const offramp of [sent, bounced, failed]) await payouts.send(offramp);
+  await payouts.book(sent);
+  await payouts.book(bounced);
+  await payouts.bounce(bounced, 90_00n);
+  await payouts.fail(failed);
+  await payouts.refund({ account_id, user_id }, 1_000n);
+  const unpaid = await room.addQuote(account_id, user_id, [ITEM]);
+  await room.seal();
+  return { account_id, user_id, quote, unpaid, sent, bounced, failed, waiting };
+}
+
+const entryOf = (key: string) =>
+  `(select id from ledger_entries where account_id = $1 and key = '${key}')`;
+/** A statement on the account's rows; $1 is the account. */
+const sql = (text: string) => (session: Session) => session.query(text, [told.account_id]);
+const funded = () => entryOf(`fund:${told.sent.id}`);
+
+describe("what was sealed", () => {
+  test("is found right as it stands, sealed or not", async () => {
+    expect(await room.findFault(told.account_id)).toBeNull();
+    const other = await tell();
+    expect(await room.findFault(other.account_id)).toBeNull();
+  });
+
+  const changes: [string, () => string][] = [
+    ["key", () => `update ledger_entries set key = 'fund:x' where id = ${funded()}`],
+    ["kind", () => `update ledger_entries set kind = 'refund_sent' where id = ${funded()}`],
+    [
+      "time",
+      () => `update ledger_entries set created_at = created_at + interval '1 day'
+        where id = ${funded()}`,
+    ],
+    ["amounts", () => `update ledger_lines set amount = amount * 2 where entry_id = ${funded()}`],
+    [
+      "account of a line",
+      () => `update ledger_lines set ledger_account = 'wallet'
+        where entry_id = ${funded()} and number = 1`,
+    ],
+    ["currency", () => `update ledger_lines set currency = 'usdt' where entry_id = ${funded()}`],
+    ["line", () => `delete from ledger_lines where entry_id = ${funded()} and number = 2`],
+    [
+      "additional line",
+      () => `insert into ledger_lines
+        select account_id, entry_id, 3, ledger_account, currency, amount from ledger_lines
+        where entry_id = ${funded()} and number = 2`,
+    ],
+    [
+      "order of lines",
+      () => `update ledger_lines set number = 3 where entry_id = ${funded()} and number = 1`,
+    ],
+  ];
+  test.each(changes)("a changed entry is named: its %s", async (_, change) => {
+    const [row] = await room.database.query<{ id: string }>(`select ${funded()} as id`, [
+      told.account_id,
+    ]);
+    const fault = await room.findFault(told.account_id, sql(change()));
+    expect(fault).toBe(
+      `ledger entry ${row!.id} of account ${told.account_id}: it was changed after it was sealed`,
+    );
+  });
+
+  test("an entry that is gone is named", async () => {
+    const fault = await room.findFault(told.account_id, async (session) => {
+      await sql(`delete from ledger_lines where entry_id = ${funded()}`)(session);
+      await sql(`delete from ledger_entries where id = ${funded()}`)(session);
+    });
+    expect(fault).toMatch(/^ledger entry [0-9a-f-]{36} of account .*: it is gone$/);
+  });
+
+  test("an entry slipped in past the seal is found", async () => {
+    const fault = await room.findFault(
+      told.account_id,
+      sql(`insert into ledger_entries (account_id, id, key, kind, created_at)
+        select account_id, gen_random_uuid(), 'fund:x', kind, created_at from ledger_entries
+        where id = ${funded()}`),
+    );
+    expect(fault).toMatch(/has \d+ ledger entries, but \d+ are sealed and 0 are waiting$/);
+  });
+
+  const blocks: [string, string, RegExp][] = [
+    ["hash", "update seal_blocks set hash = sha256(hash)", /its hash does not match/],
+    ["digests", "update seal_blocks set digests = digests[2:] || digests[1]", /its hash does not/],
+    ["signature", "update seal_blocks set signature = sha256(signature)", /signature is not ours/],
+    ["past", "update seal_blocks set previous_hash = sha256('')", /does not continue the block/],
+    ["absence", "delete from seal_blocks", /has \d+ ledger entries, but 0 are sealed/],
+  ];
+  test.each(blocks)("a changed block is named: its %s", async (_, change, sentence) => {
+    const where = " where account_id = $1 and log = 'ledger'";
+    expect(await room.findFault(told.account_id, sql(change + where))).toMatch(sentence);
+  });
+
+  test("a digest changed while it waits for the seal is found", async () => {
+    const account_id = await room.addAccount();
+    await room.post(
+      postings.suspenseReceived({ account_id, bank_reference: "1", currency: "eur", amount: 1n }),
+    );
+    const fault = await room.findFault(account_id, (session) =>
+      session.query("update seal_pending set digest = '' where account_id = $1", [account_id]),
+    );
+    expect(fault).toMatch(/^ledger entry .* it was changed before it was sealed$/);
+  });
+});
+
+describe("balances", () => {
+  const changes: [string, () => string, RegExp][] = [
+    [
+      "one that was raised",
+      () => `update ledger_balances set balance = balance + 1
+        where account_id = $1 and ledger_account = '${owedTo(told.user_id)}'`,
+      /^the balance of owed:.* in usdc of account .* is kept as \d+, but its lines make \d+$/,
+    ],
+    [
+      "one that is gone",
+      () => `delete from ledger_balances
+        where account_id = $1 and ledger_account = 'payout_pending:${told.bounced.id}'`,
+      /^the balance of payout_pending:.* is kept as 0, but its lines make 10000$/,
+    ],
+    [
+      "one of nobody",
+      () => `insert into ledger_balances values ($1, 'owed:nobody', 'usdc', 5)`,
+      /^the balance of owed:nobody .* is kept as 5, but its lines make 0$/,
+    ],
+  ];
+  test.each(changes)("a wrong balance is named: %s", async (_, change, sentence) => {
+    expect(await room.findFault(told.account_id, sql(change()))).toMatch(sentence);
+  });
+});
+
+/** What the chain vouches for can still have been wrong from the beginning. */
+describe("the ledger's own rules", () => {
+  const insert = (kind: string, key: string, lines: [string, bigint][]) => (session: Session) =>
+    session.query(
+      `with entry as (insert into ledger_entries (account_id, id, key, kind, created_at)
+         values ($1, $2, $3, $4, $5))
+       insert into ledger_lines (account_id, entry_id, number, ledger_account, currency, amount)
+       select $1, $2, row_number() over (), account, 'eur', amount
+       from unnest($6::text[], $7::bigint[]) as t (account, amount)`,
+      [
+        ...[told.account_id, randomUUID(), key, kind, NOW],
+        ...[lines.map(([account]) => account), lines.map(([, amount]) => amount)],
+      ],
+    );
+  const suspense = (...lines: [string, bigint][]) =>
+    insert("suspense_received", "suspense:1", lines);
+  const wrong: [string, () => ReturnType<typeof insert>, RegExp][] = [
+    ["a sum", () => suspense(["bank", 5n], ["suspense", -4n]), /its lines in eur sum to 1, not/],
+    ["no lines", () => suspense(), /^ledger entry .*: a line is missing$/],
+    ["a sign", () => suspense(["fees", 500n], ["bank", -500n]), /fees .* stands at -\d+ eur/],
+    ["an account", () => suspense(["cash", 5n], ["bank", -5n]), /cash .* no such account/],
+    ["an account's id", () => suspense(["bank:1", 5n], ["bank", -5n]), /bank:1 .* no such account/],
+    ["a kind", () => insert("gift", "gift:1", [["bank", 1n]]), /no posting is called gift/],
+    ["a key", () => insert("deposit_final", "fund:1", [["bank", 1n]]), /has a key like fund:1$/],
+    [
+      "what lies in return_clearing",
+      () => suspense(["bank", 5n], ["return_clearing", -5n]),
+      /^return_clearing of account .* holds -5 eur, but nothing is pending$/,
+    ],
+  ];
+  test.each(wrong)("a broken one is named: %s", async (_, tamper, sentence) => {
+    expect(await room.findFault(told.account_id, tamper(), verifyLedger)).toMatch(sentence);
+  });
+});
+
+describe("quotes, deposits and refunds", () => {
+  const on = (table: string, change: string, where = "") =>
+    `update ${table} set ${change} where account_id = $1 ${where}`;
+  const quote = () => `and id = '${told.quote.id}'`;
+  const wrong: [string, () => string, RegExp][] = [
+    [
+      "a total",
+      () => on("quotes", "token_amount = token_amount + 1", quote()),
+      /^quote .*: its totals are not the sums of its offramps$/,
+    ],
+    ["a count", () => on("quotes", "offramp_count = 3", quote()), /^quote .* sums of its offramps/],
+    [
+      "what was received",
+      () => on("quotes", "received = received - 1", quote()),
+      /^quote .*: what it received is not the sum of its deposits$/,
+    ],
+    [
+      "a deposit of another size than credited",
+      () => `with q as (${on("quotes", "received = received + 1", quote())})
+        ${on("deposits", "amount = amount + 1")}`,
+      /^ledger entry .* \(deposit:base:.*\): its lines are .*, but its record makes /,
+    ],
+    [
+      "an entry of another transfer",
+      () => on("deposits", "tx_id = 'other'"),
+      /^ledger entry .* \(deposit:.*\): no record accounts for it$/,
+    ],
+    [
+      "a quote that was never funded",
+      () => on("quotes", "funded_at = created_at", `and id = '${told.unpaid.quote.id}'`),
+      /^account .* has no ledger entry fund:.* \(quote_funded\)$/,
+    ],
+    [
+      "funding of a quote that has none",
+      () => on("quotes", "funded_at = null", quote()),
+      /^ledger entry .* \(fund:.*\): no record accounts for it$/,
+    ],
+    [
+      "a refund of another size",
+      () => on("refunds", "amount = amount - 1"),
+      /^ledger entry .* \(refund:.*\): its lines are/,
+    ],
+    [
+      "a refund that is not sent",
+      () => on("refunds", "status = 'pending'"),
+      /^ledger entry .* \(refund_sent:.*\): no record accounts for it$/,
+    ],
+    [
+      "what waits in deposit_clearing",
+      () => on("offramps", "funded_at = null", `and id = '${told.waiting.id}'`),
+      /^deposit_clearing of account .* holds 0 usdc, but offramps await 111555556$/,
+    ],
+  ];
+  test.each(wrong)("a wrong row is named: %s", async (_, change, sentence) => {
+    expect(await room.findFault(told.account_id, sql(change()), verifyQuotes)).toMatch(sentence);
+  });
+});
+
+describe("offramps", () => {
+  const on = (offramp: () => Offramp, table: string, change: string) => () =>
+    `update ${table} set ${change} where account_id = $1
+       and ${table === "offramps" ? "id" : table === "events" ? "record_id" : "offramp_id"}
+         = '${offramp().id}'`;
+  const sent = () => told.sent;
+  const wrong: [string, () => string, RegExp][] = [
+    ["its state", on(sent, "offramps", "status = 'bounced'"), /but its last event says fiat_sent$/],
+    ["its count of changes", on(sent, "offramps", "sequence = 9"), /counts 9 changes, but has 4/],
+    [
+      "its amount",
+      on(sent, "offramps", "destination_amount = 1"),
+      /it is not what its last event vouches for$/,
+    ],
+    [
+      "its payee",
+      on(
+        sent,
+        "offramps",
+        `payment_detail_id = (select max(id::text)::uuid from payment_details
+          where account_id = $1)`,
+      ),
+      /it is not what its last event vouches for$/,
+    ],
+    [
+      "a missing event",
+      () => `delete from events where record_id = '${told.sent.id}' and sequence = 2
+        and account_id = $1`,
+      /its event 3 comes where event 2 should be$/,
+    ],
+    [
+      "an event without a change",
+      () => `insert into events select account_id, gen_random_uuid(), name, record_id, 5, to_status,
+          to_status, facts, subject_id, body, created_at
+        from events where account_id = $1 and record_id = '${told.sent.id}' and sequence = 4`,
+      /it counts 4 changes, but has 5 events$/,
+    ],
+    [
+      "an event of no offramp",
+      () => `insert into events select account_id, gen_random_uuid(), name, gen_random_uuid(), 1,
+          to_status, to_status, facts, subject_id, body, created_at
+        from events where account_id = $1 and record_id = '${told.sent.id}' and sequence = 4`,
+      /^event .*: there is no offramp /,
+    ],
+    [
+      "a leap between events",
+      on(sent, "events", "from_status = 'bounced'"),
+      /its event 1 begins at bounced, but the one before ended at null$/,
+    ],
+    [
+      "an illegal move",
+      () => `update events set to_status = case sequence when 3 then 'bounced' else to_status end,
+          from_status = case sequence when 4 then 'bounced' else from_status end
+        where account_id = $1 and record_id = '${told.sent.id}'`,
+      /its event 3 goes from pending_internal_assessment to bounced$/,
+    ],
+    [
+      "an attempt that the bank did not book",
+      on(sent, "payouts", "status = 'sent'"),
+      /its attempt 1 is sent, but the ledger says otherwise$/,
+    ],
+    [
+      "what came back",
+      on(() => told.bounced, "payouts", "returned_amount = 1"),
+      /\(return:.*\): its lines are .*bank 9000 eur.*, but its record makes .*bank 1 eur/,
+    ],
+    [
+      "an attempt that is gone",
+      () => `delete from payouts where account_id = $1 and offramp_id = '${told.failed.id}'`,
+      /it counts 1 attempts to pay, but has 0$/,
+    ],
+  ];
+  test.each(wrong)("a wrong one is named: %s", async (_, change, sentence) => {
+    const fault = await room.findFault(told.account_id, sql(change()), verifyOfframps);
+    expect(fault).toMatch(sentence);
+    expect(fault).toContain(`of account ${told.account_id}`);
+  });
+
+  type Story = (payouts: ReturnType<typeof tellPayouts>, told: Told) => Promise<unknown>;
+  const stories: [string, Story, RegExp][] = [
+    [
+      "said to be paid, and not booked",
+      (_, { waiting }) =>
+        room.change(waiting, { status: "ongoing_checks" }).then(async () => {
+          await room.change(
+            waiting,
+            { status: "sending_fiat" },
+            postings.payoutInstructed(waiting),
+          );
+          await room.change(waiting, { status: "fiat_sent" });
+        }),
+      /it is fiat_sent, but its money is pending in currency$/,
+    ],
+    [
+      "failed, and nothing given back",
+      (_, { waiting }) => room.change(waiting, { status: "failed" }),
+      /it is failed, but its money is pending in token$/,
+    ],
+    [
+      "failed, and given back at another place's expense",
+      (_, { bounced }) =>
+        room.change(
+          bounced,
+          { status: "failed" },
+          postings.offrampFailedAfterInstruction({ ...bounced, token_amount: 1n }),
+        ),
+      /\(giveback:.*\): its lines are .*, but its record makes /,
+    ],
+    [
+      "paid twice under one instruction",
+      (_, { bounced }) => room.change(bounced, { attempt: 2 }, postings.payoutBooked(bounced, 2)),
+      /nothing accounts for its ledger entry .* \(book:.*:2\)$/,
+    ],
+    [
+      "funded without its quote",
+      async (payouts, { unpaid, quote }) => {
+        await payouts.deposit(quote, ITEM.token_amount);
+        await room.post(postings.quoteFunded(unpaid.quote, ITEM.token_amount));
+        await payouts.fund(unpaid.offramps[0]!);
+      },
+      /it has money, but its quote has none$/,
+    ],
+    [
+      "marked as funded, without money",
+      (_, { unpaid }) =>
+        room.change(unpaid.offramps[0]!, {
+          status: "pending_internal_assessment",
+          funded_at: NOW,
+        }),
+      /it is marked as funded, but is not$/,
+    ],
+    [
+      "failed while its part of a funded quote waits",
+      async (payouts, { unpaid, quote }) => {
+        await payouts.deposit(quote, ITEM.token_amount);
+        await payouts.fundQuote(unpaid.quote, ITEM.token_amount);
+        await payouts.fail(unpaid.offramps[0]!);
+      },
+      /it failed without getting its part of the funded quote$/,
+    ],
+  ];
+  test.each(stories)("a wrong story is named: %s", async (_, happen, sentence) => {
+    const own = await tell();
+    await happen(tellPayouts(room), own);
+    expect(await verifyOfframps(room.database, own.account_id)).toMatch(sentence);
+  });
+
+  test("a funded quote on its way to its offramps is no fault", async () => {
+    const own = await tell();
+    const payouts = tellPayouts(room);
+    const items = [ITEM, ITEM];
+    const { quote, offramps } = await room.addQuote(own.account_id, own.user_id, items);
+    await payouts.deposit(quote, quote.token_amount - 3n);
+    await payouts.fundQuote(quote, quote.token_amount - 3n);
+    expect(await room.findFault(own.account_id)).toBeNull();
+    await payouts.fund(offramps[0]!);
+    expect(await room.findFault(own.account_id)).toBeNull();
+    await payouts.fund(offramps[1]!);
+    expect(await room.findFault(own.account_id)).toBeNull();
+  });
+
+  test("a bounced payout is sent again, bounces again and is given back whole", async () => {
+    const own = await tell();
+    const payouts = tellPayouts(room);
+    const owed = async () => {
+      const [row] = await room.database.query<{ balance: bigint }>(
+        `select balance from ledger_balances
+         where account_id = $1 and ledger_account = $2 and currency = $3`,
+        [own.account_id, owedTo(own.user_id), TOKEN],
+      );
+      return row!.balance;
+    };
+    const before = await owed();
+    await payouts.send(own.bounced);
+    await payouts.book(own.bounced);
+    await payouts.bounce(own.bounced, 110_00n);
+    await payouts.fail(own.bounced);
+    expect(await room.findFault(own.account_id)).toBeNull();
+    expect(await owed()).toBe(before + ITEM.token_amount);
+  });
+});
