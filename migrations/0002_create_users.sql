@@ -15,6 +15,8 @@ create table users (
   kyc_usd_swift_status text not null,
   kyc_eur_status text not null,
   kyc_eur_swift_status text not null,
+  -- Number of the last event about this user.
+  sequence integer not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   erased_at timestamptz,
@@ -36,6 +38,8 @@ create table payment_details (
   status text not null check (status in ('pending', 'approved', 'failed', 'deactivated')),
   -- The bank account and its holder, encrypted with the user's own key.
   details bytea not null,
+  -- Number of the last event about this payment detail.
+  sequence integer not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (account_id, id),

@@ -35,8 +35,10 @@ import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
 import { StartupError } from "./platform/startup-error.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
 import { createWorker, type Worker } from "./platform/tasks/worker.ts";
+import { addBalanceRoutes } from "./quotes/balance-routes.ts";
 import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
+import { sendRefundTask } from "./quotes/send-refunds.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
@@ -127,6 +129,7 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
       sealTask(database, signing_key, server.log),
       trimCommandsTask(database),
       refreshRatesTask(database, prices),
+      sendRefundTask(ramp),
       ...offrampTasks(ramp),
     ],
   });
@@ -146,6 +149,7 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
   addUserRoutes(add, deps);
   addPaymentDetailRoutes(add, deps);
   addRateRoutes(add, deps);
+  addBalanceRoutes(add, deps);
   addQuoteRoutes(add, deps);
   addOfframpRoutes(add, deps);
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });

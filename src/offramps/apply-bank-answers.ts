@@ -55,7 +55,7 @@ type Progress = {
   entries: NewEntry[];
 };
 
-async function applyAnswers(
+export async function applyAnswers(
   tx: Transaction,
   deps: BankDeps,
   account_id: string,

@@ -15,6 +15,7 @@ import { CreateQuoteBody } from "../quotes/schemas.ts";
 import { findQuote, listQuotes } from "../quotes/store.ts";
 import { findUser } from "../users/store.ts";
 import { executeQuotes, OFFRAMPS_EMBEDDED_MAX, toRates } from "./execute-quotes.ts";
+import { fundFromBalance } from "./fund-from-balance.ts";
 import type { GatePolicy } from "./gates.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { ExecuteQuoteBody, QuoteAnswer, QuoteListAnswer, QuoteListQuery } from "./schemas.ts";
@@ -39,6 +40,7 @@ export function addQuoteRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
   addCreateRoute(addRoute, deps);
   addReadRoutes(addRoute, deps);
   addExecuteRoute(addRoute, deps);
+  addFundRoute(addRoute, deps);
 }
 
 function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
@@ -184,6 +186,32 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
         }),
       );
     },
+  });
+}
+
+function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
+  const { executor, keyring, policy, renderer } = deps;
+  const submitFund = executor.register(fundFromBalance(keyring, policy, renderer));
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/quotes/:quote_id/fund",
+    operation: "fundQuote",
+    summary: "Pay a quote with what is owed to the user",
+    description:
+      "Executes the quote without a transfer; see GET /users/:user_id/balances for what is owed.",
+    tag: TAG,
+    answer: QuoteAnswer,
+    errors: [
+      "quote_already_executed",
+      "quote_expired",
+      "payment_detail_deactivated",
+      "payment_detail_not_approved",
+      "not_yet_passed_kyc_kyb",
+      "not_approved_for_payout_rail",
+      "no_offramps_present",
+    ],
+    handle: ({ params, problems, command }) =>
+      submitFund(command({ user_id: params.user_id!, quote_id: params.quote_id!, problems })),
   });
 }
 

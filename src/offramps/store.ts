@@ -4,6 +4,7 @@ import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
+import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
 import type { Offramp, OfframpStatus } from "./model.ts";
 
 export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
@@ -225,5 +226,21 @@ export function claimUnfunded(
        and ($3 = 'any' or status = $3)
      order by account_id, id limit $4 for no key update`,
     [quote.account_id, quote.id, which, limit],
+  );
+}
+
+/** Makes the assessments of a user's (or one) waiting offramp due. */
+export function updateAssessmentsDue(
+  tx: Transaction,
+  which: { account_id: string; user_id?: string; offramp_id?: string },
+  now: Date,
+): void {
+  tx.write(
+    `update tasks set due_at = $4
+     where account_id = $1 and kind = '${ASSESS_OFFRAMP_TASK}' and due_at > $4
+       and record_id in (select id from offramps
+         where account_id = $1 and ($2::uuid is null or user_id = $2)
+           and ($3::uuid is null or id = $3) and status = 'ongoing_checks')`,
+    [which.account_id, which.user_id ?? null, which.offramp_id ?? null, now],
   );
 }

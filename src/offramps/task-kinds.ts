@@ -7,4 +7,3 @@ export const FUND_OFFRAMPS_TASK = "fund-offramps";
 export const ASSESS_OFFRAMP_TASK = "assess-offramp";
 export const SEND_PAYOUT_TASK = "send-payout";
 export const READ_BANK_TASK = "read-bank";
-export const SEND_REFUND_TASK = "send-refund";

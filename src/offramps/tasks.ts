@@ -10,7 +10,9 @@ import { closeQuote } from "./close-quote.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
 import { fundQuote } from "./fund-quote.ts";
 import { recordDeposits } from "./record-deposits.ts";
+import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
 import { type SendDeps, sendPayouts } from "./send-payouts.ts";
+import { updateAssessmentsDue } from "./store.ts";
 import {
   ANNOUNCE_TRANSFER_TASK,
   ASSESS_OFFRAMP_TASK,
@@ -43,6 +45,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     }),
     quoteTask(deps, CLOSE_QUOTE_TASK, (tx, quote, now) => closeQuote(tx, deps, quote, now)),
     { kind: ASSESS_OFFRAMP_TASK, set_max: CHUNK, handle: (set) => assess(deps, set) },
+    { kind: REASSESS_USER_TASK, set_max: CHUNK, handle: (set) => reassess(deps, set) },
     { kind: SEND_PAYOUT_TASK, set_max: CHUNK, handle: (set) => sendPayouts(deps, set) },
   ];
 }
@@ -124,5 +127,16 @@ async function assess(deps: OfframpTaskDeps, set: TaskSet): Promise<void> {
     const again_at = new Date(set.now.getTime() + ASSESSED_AGAIN_AFTER_MS);
     set.postpone(tx, tasks.filter((task) => waiting.has(task.record_id)), again_at);
     set.finish(tx, tasks.filter((task) => !waiting.has(task.record_id)));
+  });
+}
+
+/** A gate of these users may have opened: what waits is assessed now instead of within the hour. */
+async function reassess({ database }: OfframpTaskDeps, set: TaskSet): Promise<void> {
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx);
+    for (const { account_id, record_id } of tasks) {
+      updateAssessmentsDue(tx, { account_id, user_id: record_id }, set.now);
+    }
+    set.finish(tx, tasks);
   });
 }

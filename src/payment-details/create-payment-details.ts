@@ -77,6 +77,7 @@ function decideOne(
     user_id,
     status: "approved",
     fields,
+    sequence: 0,
     created_at: now,
     updated_at: now,
   };

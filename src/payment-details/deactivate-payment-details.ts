@@ -4,17 +4,20 @@ import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { notFound } from "../platform/http/route.ts";
 import type { PaymentDetail } from "./model.ts";
+import { type ChangedDetail, moveDetail, recordDetailChanges } from "./record-change.ts";
 import { renderPaymentDetail } from "./render.ts";
-import { lockPaymentDetails, toPaymentDetails, updateStatuses } from "./store.ts";
+import { lockPaymentDetails, toPaymentDetails } from "./store.ts";
 
 export type Deactivation = { user_id: string; id: string; problems: readonly Problem[] };
 
+/** Null when it was deactivated before. */
+type Deactivated = { detail: PaymentDetail; change: ChangedDetail | null };
 type Loaded = { details: AccountMap<PaymentDetail>; keys: SubjectKeys };
 
 /** Always allowed, and harmless when repeated: new offramps are refused from then on. */
 export function deactivatePaymentDetails(
   keyring: Keyring,
-): UseCase<Deactivation, Loaded, PaymentDetail> {
+): UseCase<Deactivation, Loaded, Deactivated> {
   return {
     name: "deactivate-payment-details",
     rows: () => 1,
@@ -34,12 +37,13 @@ export function deactivatePaymentDetails(
     },
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
-    record: (tx, _loaded, accepted) =>
-      updateStatuses(
+    record: (tx, _loaded, accepted, now) =>
+      recordDetailChanges(
         tx,
-        accepted.map((entry) => entry.output),
+        accepted.flatMap(({ output }) => output.change ?? []),
+        now,
       ),
-    render: renderPaymentDetail,
+    render: ({ detail }) => renderPaymentDetail(detail),
   };
 }
 
@@ -47,17 +51,16 @@ function decideOne(
   { details, keys }: Loaded,
   { account_id, input }: Command<Deactivation>,
   now: Date,
-): Verdict<PaymentDetail> {
+): Verdict<Deactivated> {
   const detail = details.get(account_id, input.id);
   if (!detail || detail.user_id !== input.user_id) {
     return { refusal: Refusal.of([...input.problems, notFound("payment_detail_id")]) };
   }
   if (input.problems.length > 0) return { refusal: Refusal.of(input.problems) };
   const key = keys.get(account_id, input.user_id)!;
-  const unchanged = detail.status === "deactivated";
-  const output = unchanged
-    ? detail
-    : { ...detail, status: "deactivated" as const, updated_at: now };
-  details.set(account_id, input.id, output);
-  return { output, subject: { subject_id: input.user_id, key } };
+  const subject = { subject_id: input.user_id, key };
+  if (detail.status === "deactivated") return { output: { detail, change: null }, subject };
+  const change = moveDetail(detail, "deactivated", key, now);
+  details.set(account_id, input.id, change.detail);
+  return { output: { detail: change.detail, change }, subject };
 }

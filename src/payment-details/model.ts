@@ -67,6 +67,8 @@ export type PaymentDetail = {
   user_id: string;
   status: PaymentDetailStatus;
   fields: PaymentDetailFields;
+  /** Number of the last event. */
+  sequence: number;
   created_at: Date;
   updated_at: Date;
 };

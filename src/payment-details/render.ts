@@ -6,6 +6,7 @@ import { compileRender } from "../platform/http/render.ts";
 import type { PaymentDetail } from "./model.ts";
 import {
   PaymentDetailAnswer,
+  PaymentDetailEvent,
   PaymentDetailListAnswer,
   type PaymentDetailRecord,
   RequirementsAnswer,
@@ -14,6 +15,7 @@ import {
 
 const writeDetail = compileRender(PaymentDetailAnswer);
 const writeDetails = compileRender(PaymentDetailListAnswer);
+const writeEvent = compileRender(PaymentDetailEvent);
 const writeValidation = compileRender(ValidationAnswer);
 const writeRequirements = compileRender(RequirementsAnswer);
 
@@ -23,6 +25,15 @@ export function renderPaymentDetail(detail: PaymentDetail): string {
 
 export function renderPaymentDetails(details: readonly PaymentDetail[], has_more: boolean): string {
   return writeDetails({ payment_details: details.map(toRecord), has_more });
+}
+
+/** The body of the event that tells of a change of its status. */
+export function renderPaymentDetailEvent(detail: PaymentDetail): string {
+  return writeEvent({
+    event: "payment_detail_update",
+    timestamp: detail.updated_at.getTime(),
+    payload: { payment_detail: toRecord(detail) },
+  });
 }
 
 export function renderValidation(problems: readonly Problem[]): string {

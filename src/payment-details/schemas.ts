@@ -50,6 +50,12 @@ export const PaymentDetailListQuery = listQuery({
   status: Type.Optional(Type.Enum([...PAYMENT_DETAIL_STATUSES])),
 });
 
+export const PaymentDetailEvent = Type.Object({
+  event: Type.String(),
+  timestamp: Type.Integer(),
+  payload: Type.Object({ payment_detail: PaymentDetailRecord }),
+});
+
 export const ValidationAnswer = Type.Object({
   payment_detail: Type.Object({
     valid: Type.Boolean(),

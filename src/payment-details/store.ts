@@ -11,11 +11,12 @@ type PaymentDetailRow = {
   user_id: string;
   status: PaymentDetailStatus;
   details: Buffer;
+  sequence: number;
   created_at: Date;
   updated_at: Date;
 };
 
-const COLUMNS = "account_id, id, user_id, status, details, created_at, updated_at";
+const COLUMNS = "account_id, id, user_id, status, details, sequence, created_at, updated_at";
 
 export async function findPaymentDetail(
   session: Session,
@@ -100,14 +101,16 @@ export function insertPaymentDetails(
 
 export function updateStatuses(tx: Transaction, details: readonly PaymentDetail[]): void {
   tx.write(
-    `update payment_details set status = t.status, updated_at = t.updated_at
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[])
-       as t (account_id, id, status, updated_at)
+    `update payment_details set status = t.status, sequence = t.sequence,
+       updated_at = t.updated_at
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::timestamptz[])
+       as t (account_id, id, status, sequence, updated_at)
      where payment_details.account_id = t.account_id and payment_details.id = t.id`,
     [
       details.map((detail) => detail.account_id),
       details.map((detail) => detail.id),
       details.map((detail) => detail.status),
+      details.map((detail) => detail.sequence),
       details.map((detail) => detail.updated_at),
     ],
   );

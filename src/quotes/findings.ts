@@ -1,5 +1,6 @@
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
+import { BODY } from "../platform/http/validate.ts";
 import { parseAmount } from "../platform/money.ts";
 
 /** Collects what is wrong with one object of a request, one problem a field. */
@@ -14,7 +15,7 @@ export function createFindings(wrapper: string, found: readonly Problem[]): Find
   const problems = [...found];
   const isAtFault = (name: string) => {
     // Where the object itself is missing or no object, its fields need no word.
-    const fields = ["", wrapper, `${wrapper}.${name}`];
+    const fields = [BODY, wrapper, `${wrapper}.${name}`];
     return problems.some((problem) => fields.includes(problem.field));
   };
   return {

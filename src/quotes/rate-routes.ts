@@ -63,8 +63,8 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     operation: "calculateConversion",
     summary: "Convert an amount without storing anything",
     description:
-      "From a token to a currency that is paid out, on the first rail that it offers; or from usd " +
-      "or eur to a token.",
+      "From a token to a currency that is paid out, on the first rail that it offers; or from " +
+      "usd or eur to a token.",
     tag: TAG,
     body: ConversionBody,
     body_example: {

@@ -1,28 +1,61 @@
-import Type from "typebox";
-import type { Clock, SandboxClock } from "../platform/clock.ts";
-import { ADVANCE_MAX_MS } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
-import { Refusal } from "../platform/errors.ts";
+import { isToken, TOKEN_DIGITS } from "../catalogue/chains.ts";
+import { lowerAscii } from "../catalogue/text.ts";
+import { KYC_MOVES } from "../kyc/model.ts";
+import { moveKyc } from "../kyc/move-kyc.ts";
+import { OFFRAMP_STATUSES } from "../offramps/model.ts";
+import { recordDeposits } from "../offramps/record-deposits.ts";
+import { OfframpAnswer } from "../offramps/schemas.ts";
+import { normaliseTxId } from "../offramps/transfer.ts";
+import { insertSandboxTransfer } from "../partners/chain/sandbox.ts";
+import { PAYMENT_DETAIL_MOVES, PAYMENT_DETAIL_STATUSES } from "../payment-details/model.ts";
+import { moveDetail, recordDetailChanges } from "../payment-details/record-change.ts";
+import { renderPaymentDetail } from "../payment-details/render.ts";
+import { PaymentDetailAnswer } from "../payment-details/schemas.ts";
+import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
+import type { SandboxClock } from "../platform/clock.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
-import type { AddRoute } from "../platform/http/route.ts";
+import { type AddRoute, notFound } from "../platform/http/route.ts";
+import { isId, newId } from "../platform/ids.ts";
+import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { advanceClock } from "../platform/tasks/advance-clock.ts";
+import { findQuotes } from "../quotes/store.ts";
+import { KYC_STATUSES } from "../users/model.ts";
+import { renderUser } from "../users/render.ts";
+import { UserAnswer } from "../users/schemas.ts";
+import { findPath } from "./find-path.ts";
+import {
+  ClockAnswer,
+  ClockBody,
+  CryptoDepositAnswer,
+  CryptoDepositBody,
+  KycBody,
+  OfframpStatusBody,
+  PaymentDetailStatusBody,
+} from "./schemas.ts";
+import { type WalkDeps, walkOfframp } from "./walk-offramp.ts";
 
-export type SandboxDeps = {
-  database: Database;
-  clock: Clock & SandboxClock;
+export type SandboxDeps = WalkDeps & {
+  clock: WalkDeps["clock"] & SandboxClock;
   poke: () => void;
 };
 
 const TAG = "Sandbox";
 const IDLE_MAX_MS = 30_000;
 
-const ClockAnswer = Type.Object({
-  clock: Type.Object({ now: Type.String({ format: "date-time" }), idle: Type.Boolean() }),
-});
 const writeClock = compileRender(ClockAnswer);
+const writeDeposit = compileRender(CryptoDepositAnswer);
 
 /** Routes that play the partners and move the time. They exist in sandbox mode only. */
 export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
+  addClockRoutes(addRoute, deps);
+  addKycRoute(addRoute, deps);
+  addPaymentDetailRoute(addRoute, deps);
+  addOfframpRoute(addRoute, deps);
+  addDepositRoute(addRoute, deps);
+}
+
+function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
   addRoute({
     method: "GET",
     path: "/sandbox/clock",
@@ -45,10 +78,7 @@ export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
     summary: "Move the sandbox's time forward",
     description: "Work that falls due on the way runs in order of its due time.",
     tag: TAG,
-    body: Type.Object(
-      { advance_ms: Type.Integer({ minimum: 0, maximum: ADVANCE_MAX_MS }) },
-      { additionalProperties: false },
-    ),
+    body: ClockBody,
     body_example: { advance_ms: 60_000 },
     answer: ClockAnswer,
     errors: [],
@@ -58,4 +88,184 @@ export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
       return writeClock({ clock: { now: now.toISOString(), idle } });
     },
   });
+}
+
+function addKycRoute(addRoute: AddRoute, { database, keyring, clock, poke }: SandboxDeps): void {
+  addRoute({
+    method: "PATCH",
+    path: "/sandbox/users/:user_id/kycs",
+    operation: "setSandboxKyc",
+    summary: "Take a user's KYC to a state",
+    tag: TAG,
+    body: KycBody,
+    body_example: { kyc: { status: "approved" } },
+    answer: UserAnswer,
+    errors: ["invalid_kyc_status_param", "invalid_transition"],
+    handle: async ({ caller, params, body, problems }) => {
+      const wanted = body?.kyc?.status;
+      const status = KYC_STATUSES.find((known) => known === wanted);
+      const found = [...problems];
+      if (!status && problems.length === 0) {
+        const message = `Send one of ${KYC_STATUSES.join(", ")}.`;
+        found.push({ field: "kyc.status", code: "invalid_kyc_status_param", message });
+      }
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const now = clock.now();
+      const moved = await database.transaction((tx) =>
+        moveKyc(
+          tx,
+          keyring,
+          key,
+          (from) => (status && found.length === 0 ? findPath(KYC_MOVES, from, status) : []),
+          null,
+          now,
+        ),
+      );
+      if (moved === undefined) throw Refusal.of([...found, notFound("user_id")]);
+      if (found.length > 0) throw Refusal.of(found);
+      if (moved === null) throw Refusal.of([noPath("kyc.status")]);
+      poke();
+      return renderUser(moved);
+    },
+  });
+}
+
+function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
+  const { database, keyring, clock, poke } = deps;
+  addRoute({
+    method: "PATCH",
+    path: "/sandbox/users/:user_id/payment_details/:payment_detail_id",
+    operation: "setSandboxPaymentDetail",
+    summary: "Take a payment detail to a state",
+    tag: TAG,
+    body: PaymentDetailStatusBody,
+    body_example: { payment_detail: { status: "pending" } },
+    answer: PaymentDetailAnswer,
+    errors: ["invalid_transition"],
+    handle: async ({ caller, params, body, problems }) => {
+      const { account_id } = caller;
+      const user_id = params.user_id!;
+      const found = [...problems];
+      const status = readStatus(PAYMENT_DETAIL_STATUSES, body?.payment_detail?.status, found);
+      const now = clock.now();
+      const moved = await database.transaction(async (tx) => {
+        const rows = await lockPaymentDetails(tx, [{ account_id, id: params.payment_detail_id! }]);
+        const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+        const own = rows.filter((row) => row.user_id === user_id);
+        let [detail] = toPaymentDetails(own, keys);
+        if (!detail) throw Refusal.of([...found, notFound("payment_detail_id")]);
+        if (!status) throw Refusal.of(found);
+        const path = findPath(PAYMENT_DETAIL_MOVES, detail.status, status);
+        if (!path) throw Refusal.of([noPath("payment_detail.status")]);
+        const key = keys.get(account_id, user_id)!;
+        const changes = [];
+        for (const next of path) {
+          const change = moveDetail(detail, next, key, now);
+          changes.push(change);
+          detail = change.detail;
+        }
+        recordDetailChanges(tx, changes, now);
+        return detail;
+      });
+      poke();
+      return renderPaymentDetail(moved);
+    },
+  });
+}
+
+function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
+  addRoute({
+    method: "PATCH",
+    path: "/sandbox/offramps/:offramp_id",
+    operation: "setSandboxOfframp",
+    summary: "Take an offramp to a state",
+    description: "Its quote is paid where that is needed; every step moves the money it means.",
+    tag: TAG,
+    body: OfframpStatusBody,
+    body_example: { offramp: { status: "fiat_sent" } },
+    answer: OfframpAnswer,
+    errors: ["invalid_transition"],
+    handle: async ({ caller, params, body, problems }) => {
+      const found = [...problems];
+      const status = readStatus(OFFRAMP_STATUSES, body?.offramp?.status, found);
+      const key = { account_id: caller.account_id, id: params.offramp_id! };
+      const walked = await walkOfframp(deps, key, status ?? "initiated");
+      if (walked === undefined) throw Refusal.of([...found, notFound("offramp_id")]);
+      if (!status) throw Refusal.of(found);
+      if (walked === null) throw Refusal.of([noPath("offramp.status")]);
+      deps.poke();
+      return deps.renderer.offramp(walked);
+    },
+  });
+}
+
+function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
+  const { database, chain, clock, poke } = deps;
+  addRoute({
+    method: "POST",
+    path: "/sandbox/crypto_deposits",
+    operation: "createSandboxCryptoDeposit",
+    summary: "Let a transfer arrive at a quote's address",
+    tag: TAG,
+    body: CryptoDepositBody,
+    body_example: {
+      crypto_deposit: { quote_id: "01a1dd11-4aee-7000-adc7-78aca4556f62", amount: 1004 },
+    },
+    answer: CryptoDepositAnswer,
+    errors: ["record_not_found"],
+    handle: async ({ caller, body, problems }) => {
+      const now = clock.now();
+      const input = body?.crypto_deposit;
+      const found = [...problems];
+      const is_new = (field: string) => !found.some((problem) => field.startsWith(problem.field));
+      const report = (name: string, code: Problem["code"], message: string) => {
+        const field = `crypto_deposit.${name}`;
+        if (is_new(field)) found.push({ field, code, message });
+      };
+      const quote_id = String(input?.quote_id ?? "").toLowerCase();
+      if (!isId(quote_id)) report("quote_id", "record_invalid", "Send the id of a quote.");
+      const parsed = parseAmount(input?.amount, TOKEN_DIGITS);
+      if (!("minor" in parsed)) report("amount", "record_invalid", parsed.reason);
+      const mined_at = input?.mined_at === undefined ? now : new Date(input.mined_at);
+      if (Number.isNaN(mined_at.getTime())) {
+        report("mined_at", "record_invalid", "Send an ISO 8601 time.");
+      }
+      const key = { account_id: caller.account_id, id: quote_id };
+      const [quote] = isId(quote_id) ? await findQuotes(database, [key]) : [];
+      if (!quote && isId(quote_id)) report("quote_id", "record_not_found", notFound("").message);
+      const token = lowerAscii(String(input?.token ?? quote?.deposit_token ?? "usdc").trim());
+      if (!isToken(token)) report("token", "record_invalid", "Send usdc or usdt.");
+      if (found.length > 0 || !quote || !("minor" in parsed)) throw Refusal.of(found);
+      const blockchain = quote.deposit_token_chain;
+      const tx_id = normaliseTxId(blockchain, input?.tx_id?.trim() || `0x${newId(now)}`);
+      const address = quote.deposit_address;
+      const transfer = { chain: blockchain, tx_id, address, token, amount: parsed.minor, mined_at };
+      await insertSandboxTransfer(database, transfer);
+      await recordDeposits(database, chain, now);
+      poke();
+      const amount = minorToNumber(parsed.minor, TOKEN_DIGITS);
+      const crypto_deposit = { quote_id, tx_id, token, amount, address, blockchain };
+      return writeDeposit({
+        crypto_deposit: { ...crypto_deposit, mined_at: mined_at.toISOString() },
+      });
+    },
+  });
+}
+
+function readStatus<Status extends string>(
+  known: readonly Status[],
+  wanted: unknown,
+  found: Problem[],
+): Status | undefined {
+  const status = known.find((one) => one === wanted);
+  if (!status && found.length === 0) {
+    const message = `Send one of ${known.join(", ")}.`;
+    found.push({ field: "status", code: "record_invalid", message });
+  }
+  return found.length > 0 ? undefined : status;
+}
+
+function noPath(field: string): Problem {
+  const message = "No legal way leads there from the present state.";
+  return { field, code: "invalid_transition", message };
 }

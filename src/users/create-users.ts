@@ -82,6 +82,7 @@ function newUser({ account_id, input }: Command<NewUser>, now: Date): User {
     id: newId(now),
     ...input.fields,
     kyc: KYC_NOT_STARTED,
+    sequence: 0,
     created_at: now,
     updated_at: now,
   };

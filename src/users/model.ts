@@ -74,6 +74,8 @@ export type User = UserFields & {
   account_id: string;
   id: string;
   kyc: Kyc;
+  /** Number of the last event. */
+  sequence: number;
   created_at: Date;
   updated_at: Date;
 };

@@ -2,10 +2,11 @@ import type { Static } from "typebox";
 import { formatDate } from "../catalogue/dates.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { User } from "./model.ts";
-import { UserAnswer, UserListAnswer, type UserRecord } from "./schemas.ts";
+import { KycEvent, UserAnswer, UserListAnswer, type UserRecord } from "./schemas.ts";
 
 const writeUser = compileRender(UserAnswer);
 const writeUsers = compileRender(UserListAnswer);
+const writeEvent = compileRender(KycEvent);
 
 export function renderUser(user: User): string {
   return writeUser({ user: toRecord(user) });
@@ -13,6 +14,15 @@ export function renderUser(user: User): string {
 
 export function renderUsers(users: readonly User[], has_more: boolean): string {
   return writeUsers({ users: users.map(toRecord), has_more });
+}
+
+/** The body of the event that tells of a change of the user's KYC. */
+export function renderKycEvent(user: User): string {
+  return writeEvent({
+    event: "kyc_update",
+    timestamp: user.updated_at.getTime(),
+    payload: { user: toRecord(user) },
+  });
 }
 
 function toRecord(user: User): Static<typeof UserRecord> {

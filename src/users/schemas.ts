@@ -102,3 +102,9 @@ export const UserListAnswer = listAnswer("users", UserRecord);
 export const UserListQuery = listQuery({
   status: Type.Optional(Type.Enum([...KYC_STATUSES], { description: "The general KYC status." })),
 });
+
+export const KycEvent = Type.Object({
+  event: Type.String(),
+  timestamp: Type.Integer(),
+  payload: Type.Object({ user: UserRecord }),
+});

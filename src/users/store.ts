@@ -17,13 +17,16 @@ export type UserRow = {
   kyc_usd_swift_status: KycStatus;
   kyc_eur_status: KycStatus;
   kyc_eur_swift_status: KycStatus;
+  sequence: number;
   created_at: Date;
   updated_at: Date;
 };
 
+type KycColumns = Omit<UserRow, "identity" | "kyc_comment" | "sequence">;
+
 const COLUMNS = `account_id, id, beneficiary_type, identity, kyc_status, kyc_comment,
   kyc_usd_status, kyc_usd_swift_status, kyc_eur_status, kyc_eur_swift_status,
-  created_at, updated_at`;
+  sequence, created_at, updated_at`;
 
 /** A user's id within an account. */
 export type UserKey = { account_id: string; user_id: string };
@@ -81,7 +84,7 @@ async function readKycs(
   keys: readonly UserKey[],
   locking: string,
 ): Promise<AccountMap<Kyc>> {
-  const rows = await session.query<Omit<UserRow, "identity" | "kyc_comment">>(
+  const rows = await session.query<KycColumns>(
     `select account_id, id, kyc_status, kyc_usd_status, kyc_usd_swift_status, kyc_eur_status,
        kyc_eur_swift_status
      from users where account_id = any($1::uuid[]) and id = any($2::uuid[]) and erased_at is null
@@ -93,7 +96,7 @@ async function readKycs(
   return kycs;
 }
 
-function toKyc(row: Omit<UserRow, "identity" | "kyc_comment">, comment: string | null): Kyc {
+function toKyc(row: KycColumns, comment: string | null): Kyc {
   return {
     general: { status: row.kyc_status, moderation_comment: comment },
     usd: { status: row.kyc_usd_status, swift_status: row.kyc_usd_swift_status },
@@ -173,6 +176,31 @@ export function updateIdentities(
   );
 }
 
+/** Writes the KYC status map of a locked user. */
+export function updateKyc(tx: Transaction, user: User, key: Buffer): void {
+  const { general, usd, eur } = user.kyc;
+  const place = userPlace(user.account_id, user.id, "kyc_comment");
+  const comment = general.moderation_comment;
+  tx.write(
+    `update users set kyc_status = $3, kyc_comment = $4, kyc_usd_status = $5,
+       kyc_usd_swift_status = $6, kyc_eur_status = $7, kyc_eur_swift_status = $8, sequence = $9,
+       updated_at = $10
+     where account_id = $1 and id = $2`,
+    [
+      user.account_id,
+      user.id,
+      general.status,
+      comment === null ? null : seal(key, 1, place, Buffer.from(comment)),
+      usd.status,
+      usd.swift_status,
+      eur.status,
+      eur.swift_status,
+      user.sequence,
+      user.updated_at,
+    ],
+  );
+}
+
 /** Leaves the bare row: later records still refer to it, but nobody can be told from it. */
 export function updateErased(tx: Transaction, key: UserKey, now: Date): void {
   tx.write(
@@ -219,6 +247,7 @@ function toUser(row: UserRow, key: Buffer): User {
     beneficiary_type: row.beneficiary_type,
     identity,
     kyc: toKyc(row, comment),
+    sequence: row.sequence,
     created_at: row.created_at,
     updated_at: row.updated_at,
   };

@@ -22,6 +22,12 @@ export type Operation = {
 
 export type ApiDocument = { raw: Schema; operations: Operation[]; error: Schema };
 
+/** Refusals of the input itself; others depend on what the records have been through. */
+export const INPUT_ERRORS: readonly ErrorCode[] = [
+  ...(["bad_request", "unsupported_media_type", "parameter_unknown", "value_too_long"] as const),
+  ...(["parameter_missing", "record_not_found", "record_invalid", "route_not_found"] as const),
+];
+
 /** The document as the server gives it to everybody. */
 export function readDocument(server: FastifyInstance): ApiDocument {
   const raw: Schema = JSON.parse(JSON.stringify(server.swagger()));

@@ -7,6 +7,8 @@ export type CuttingProxy = {
   url: string;
   /** How many transactions were spoilt so far. */
   cuts(): number;
+  /** How many connections were refused so far. */
+  refusals(): number;
   /** Spoils the next `times` transactions in which a statement matches. */
   spoil(spoilage: Spoilage): void;
   /** From now on connections are refused; those that stand are cut. */
@@ -37,6 +39,7 @@ export async function startCuttingProxy(database_url: string): Promise<CuttingPr
   const target = new URL(database_url);
   const state: State = { spoilage: null, left: 0, cuts: 0, relays: new Set() };
   let is_up = true;
+  let refusals = 0;
   const cutAll = () => {
     for (const relay of state.relays) relay.cut();
   };
@@ -45,8 +48,10 @@ export async function startCuttingProxy(database_url: string): Promise<CuttingPr
     cutAll();
   };
   const server = createServer((client) => {
-    if (!is_up) client.resetAndDestroy();
-    else {
+    if (!is_up) {
+      refusals += 1;
+      client.resetAndDestroy();
+    } else {
       const upstream = connect(Number(target.port), target.hostname);
       state.relays.add(new Relay(client, upstream, state, goDown));
     }
@@ -59,6 +64,7 @@ export async function startCuttingProxy(database_url: string): Promise<CuttingPr
   return {
     url: url.href,
     cuts: () => state.cuts,
+    refusals: () => refusals,
     spoil: (spoilage) => {
       Object.assign(state, { spoilage, left: spoilage.times ?? 1 });
     },

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Operation, Schema } from "./api-document.ts";
+import { exampleBody, type Operation, type Schema } from "./api-document.ts";
 import { junkJson, junkText, mutateBytes, mutateJson, writeJson } from "./fuzz-json.ts";
 
 /** A request as it goes over the wire. */
@@ -15,24 +15,34 @@ export type FuzzRequest = {
 export type FuzzMaterial = {
   operations: readonly Operation[];
   key: string;
-  /** Ids of real records by the name of the path parameter. */
-  ids: Readonly<Record<string, readonly string[]>>;
-  /** Whole bodies that the server accepts, beside the documented examples. */
+  /** Ids of real records that belong together, by the name of the path parameter. */
+  records: readonly Readonly<Record<string, string>>[];
+  /** Whole bodies that the server accepts, by the operation's name, beside the examples. */
   bodies: ReadonlyMap<string, readonly unknown[]>;
 };
 
 /** Requests to all operations: some right, most with a few things wrong, some with everything. */
 export function fuzzRequests(material: FuzzMaterial): fc.Arbitrary<FuzzRequest> {
-  const of_operations = material.operations.map((operation) => requestTo(material, operation));
-  return fc.oneof(...of_operations);
+  const choices = material.operations.flatMap((operation) =>
+    material.records.map((ids) => requestTo(material, operation, ids)),
+  );
+  return fc.oneof(...choices);
 }
 
-function requestTo(material: FuzzMaterial, operation: Operation): fc.Arbitrary<FuzzRequest> {
+type Ids = Readonly<Record<string, string>>;
+
+function requestTo(
+  material: FuzzMaterial,
+  operation: Operation,
+  ids: Ids,
+): fc.Arbitrary<FuzzRequest> {
   const method = rarely(operation.method, fc.constantFrom(...METHODS));
-  const path = pathOf(material, operation);
+  const path = pathOf(material, operation, ids);
   const query = usually(fc.constant(""), queryOf(operation), operation.method === "GET" ? 1 : 8);
   const has_body = operation.method !== "GET";
-  const body = has_body ? bodyOf(material, operation) : rarelyOf(fc.constant(null), junkBody());
+  const body = has_body
+    ? bodyOf(material, operation, ids)
+    : rarelyOf(fc.constant(null), junkBody());
   return fc
     .record({ method, path, query, headers: headersOf(material), body })
     .map(({ method, path, query, headers, body }) => ({
@@ -46,13 +56,14 @@ function requestTo(material: FuzzMaterial, operation: Operation): fc.Arbitrary<F
 
 const METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS"];
 
-function pathOf({ ids }: FuzzMaterial, operation: Operation): fc.Arbitrary<string> {
+function pathOf({ records }: FuzzMaterial, operation: Operation, ids: Ids): fc.Arbitrary<string> {
   const pieces = operation.path.split(/(\{\w+\})/).map((piece) => {
     const name = /^\{(\w+)\}$/.exec(piece)?.[1];
     if (name === undefined) return fc.constant(piece);
-    const known = ids[name];
-    if (!known) throw new Error(`teach test/harness/records.ts to make a ${name}`);
-    return usually(fc.constantFrom(...known), oddId(known), 4);
+    const own = ids[name];
+    if (!own) throw new Error(`teach test/harness/records.ts to make a ${name}`);
+    const others = records.map((other) => other[name]!);
+    return usually(fc.constant(own), fc.oneof(fc.constantFrom(...others), oddId(others)), 8);
   });
   return fc.tuple(...pieces).map((parts) => parts.join(""));
 }
@@ -108,12 +119,16 @@ function pair(name: string, value: string): string {
   return `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(value.toWellFormed())}`;
 }
 
-function bodyOf(material: FuzzMaterial, operation: Operation): fc.Arbitrary<Buffer | null> {
+function bodyOf(
+  { bodies }: FuzzMaterial,
+  operation: Operation,
+  ids: Ids,
+): fc.Arbitrary<Buffer | null> {
   if (!operation.body) {
     const nothing = fc.constantFrom(null, Buffer.from(""), Buffer.from("{}"));
     return usually<Buffer | null>(nothing, junkBody(), 3);
   }
-  const right = [operation.body.example, ...(material.bodies.get(operation.name) ?? [])];
+  const right = [exampleBody(operation, ids), ...(bodies.get(operation.name) ?? [])];
   const base = fc.constantFrom(...right).chain((body) => withOwnEmail(body));
   const mutated = base.chain((body) => mutateJson(body));
   const made_up = fromSchema(operation.body.schema).map(writeJson);

@@ -1,7 +1,8 @@
 import { revokeApiKey } from "../../src/access/revoke-api-key.ts";
 import { findActiveKeys } from "../../src/access/store.ts";
+import type { Core } from "../../src/app.ts";
 import { createExecutor } from "../../src/platform/commands/executor.ts";
-import type { UseCase, Verdict } from "../../src/platform/commands/use-case.ts";
+import type { Idempotency, UseCase, Verdict } from "../../src/platform/commands/use-case.ts";
 import { Refusal } from "../../src/platform/errors.ts";
 import { newId } from "../../src/platform/ids.ts";
 import type { TestServer } from "./server.ts";
@@ -59,10 +60,10 @@ function writeNotes(batches: number[]): UseCase<string, null, Note> {
 type Caller = { account_id: string; api_key_id: string };
 
 /** Where the tests of the executor take place: a table, and a use case that writes to it. */
-export async function openNoteRoom(server: TestServer) {
-  const { database, clock, keyring } = server.core;
+export async function openNoteRoom({ database, clock, keyring }: Core) {
   await database.query(
-    "create table if not exists notes (account_id uuid, id uuid primary key, text text unique)",
+    `create table if not exists notes (account_id uuid, id uuid primary key, text text);
+     create unique index if not exists notes_unique on notes (text) where text like 'unique %'`,
   );
   const batches: number[] = [];
   const executor = createExecutor({
@@ -84,8 +85,8 @@ export async function openNoteRoom(server: TestServer) {
   return {
     batches,
     callerOf,
-    submit: (caller: Caller, input: string) =>
-      run({ ...caller, input, bytes: input.length, idempotency: null }),
+    submit: (caller: Caller, input: string, idempotency: Idempotency | null = null) =>
+      run({ ...caller, input, bytes: input.length, idempotency }),
     list: (like: string) =>
       database.query<{ text: string }>("select text from notes where text like $1", [like]),
   };

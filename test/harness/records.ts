@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Answer, TestServer } from "./server.ts";
 
 /** One record of each kind, all belonging together: the ids that paths and bodies may name. */
-export type RecordIds = { user_id: string; payment_detail_id: string };
+export type RecordIds = Record<(typeof RECORDS)[number], string>;
+
+const RECORDS = ["user_id", "payment_detail_id", "quote_id", "offramp_id"] as const;
 
 /**
  * Makes them through the API. A new kind of record whose id stands in a path is added here; the
@@ -11,14 +13,23 @@ export type RecordIds = { user_id: string; payment_detail_id: string };
 export async function createRecords(server: TestServer, key: string): Promise<RecordIds> {
   const post = (path: string, body: unknown) => server.call("POST", path, body, { key });
   const user_id = idOf(await post("/users", newUser()), "user");
-  const path = `/users/${user_id}/payment_details`;
-  const payment_detail_id = idOf(await post(path, NEW_PAYMENT_DETAIL), "payment_detail");
-  return { user_id, payment_detail_id };
+  const path = `/users/${user_id}`;
+  const detail = await post(`${path}/payment_details`, NEW_PAYMENT_DETAIL);
+  const payment_detail_id = idOf(detail, "payment_detail");
+  const quote_id = idOf(await post(`${path}/quotes`, NEW_QUOTE), "quote");
+  const offramps = await post(`${path}/quotes/${quote_id}/offramps`, {
+    offramps: [{ payment_detail_id, destination_amount: 1000, destination_currency: "eur" }],
+  });
+  const offramp_id = idOf(
+    { ...offramps, body: { offramp: offramps.body.offramps?.[0] } },
+    "offramp",
+  );
+  return { user_id, payment_detail_id, quote_id, offramp_id };
 }
 
 /** Ids that no record has. */
 export function missingRecords(): RecordIds {
-  return { user_id: randomUUID(), payment_detail_id: randomUUID() };
+  return Object.fromEntries(RECORDS.map((name) => [name, randomUUID()])) as RecordIds;
 }
 
 function newUser() {
@@ -32,6 +43,7 @@ function newUser() {
   };
 }
 
+const NEW_QUOTE = { quote: { deposit_token: "usdc", deposit_token_chain: "polygon" } };
 const NEW_PAYMENT_DETAIL = {
   payment_detail: {
     account_name: "Maria Sample",

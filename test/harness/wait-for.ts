@@ -9,11 +9,13 @@ const ASK_MS = 10;
 export async function waitFor<Answer>(
   ask: () => Promise<Answer> | Answer,
   timeout_ms = 10_000,
-): Promise<NonNullable<Answer>> {
+): Promise<Exclude<NonNullable<Answer>, false>> {
   const end_ms = Date.now() + timeout_ms;
   for (;;) {
     const answer = await ask();
-    if (answer !== false && answer !== undefined && answer !== null) return answer;
+    if (answer !== false && answer !== undefined && answer !== null) {
+      return answer as Exclude<NonNullable<Answer>, false>;
+    }
     if (Date.now() > end_ms) throw new Error(`not so within ${timeout_ms} ms: ${ask}`);
     await sleep(ASK_MS);
   }

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eraseUser } from "../../src/users/erase-user.ts";
 import { revokeKey } from "../harness/note-room.ts";
@@ -293,65 +292,4 @@ describe("a revoked key", () => {
       2_000,
     );
   });
-});
-
-describe("two servers that insert and change the same things in opposite orders", () => {
-  it("never wait for each other in a circle", async () => {
-    const one = await startTestServer();
-    const two = await startTestServer({ beside: one });
-    try {
-      const statuses = new Set<number>();
-      for (let round = 0; round < 12; round += 1) {
-        for (const { status } of await playRound(one, two, round)) statuses.add(status);
-      }
-      expect([...statuses].sort()).toEqual([200, 422]);
-    } finally {
-      await two.close();
-      await one.app.close();
-    }
-    expect(await countDeadlocks(one)).toBe(0n);
-    await one.db.drop();
-    await rm(one.data_dir, { recursive: true });
-  });
-
-  async function playRound(one: TestServer, two: TestServer, round: number): Promise<Answer[]> {
-    const numbers = Array.from({ length: 40 }, (_, index) => index);
-    const requests = numbers.flatMap((number) => [
-      {
-        body: person({ email: `keyed${round}x${number}@example.com` }),
-        sending: { idempotency_key: `${round} ${number}` },
-      },
-      { body: person({ email: `bare${round}x${number}@example.com` }), sending: {} },
-    ]);
-    const made = await Promise.all([
-      ...requests.map(({ body, sending }) => create(one, body, sending)),
-      ...requests.toReversed().map(({ body, sending }) => create(two, body, sending)),
-    ]);
-    const ids = idsOf(made.filter((answer) => answer.status === 200));
-    expect(ids).toHaveLength(requests.length);
-    const change = (server: TestServer) => (id: string) =>
-      server.call("PATCH", `/users/${id}`, { user: { city: "Opposite" } });
-    const changed = await Promise.all([
-      ...ids.slice(0, 20).map(change(one)),
-      ...ids.slice(0, 20).toReversed().map(change(two)),
-    ]);
-    return [...made, ...changed];
-  }
-
-  /** Counted by PostgreSQL itself; a connection hands its numbers in when it ends. */
-  async function countDeadlocks(server: TestServer): Promise<bigint> {
-    const { database } = server.db;
-    await waitFor(async () => {
-      const [row] = await database.query<{ others: bigint }>(
-        `select count(*) as others from pg_stat_activity
-         where datname = current_database() and pid <> pg_backend_pid()
-           and backend_type = 'client backend'`,
-      );
-      return row!.others === 0n;
-    });
-    const [row] = await database.query<{ deadlocks: bigint }>(
-      "select deadlocks from pg_stat_database where datname = current_database()",
-    );
-    return row!.deadlocks;
-  }
 });

@@ -18,6 +18,23 @@ export function toBase58(bytes: Buffer): string {
   return text;
 }
 
+const BASE58_LENGTH_MAX = 100;
+
+/** Undefined when a letter is not of the alphabet. */
+export function fromBase58(text: string): Buffer | undefined {
+  if (text.length === 0 || text.length > BASE58_LENGTH_MAX) return undefined;
+  let number = 0n;
+  for (const letter of text) {
+    const digit = ALPHABET.indexOf(letter);
+    if (digit < 0) return undefined;
+    number = number * 58n + BigInt(digit);
+  }
+  const hex = number === 0n ? "" : number.toString(16);
+  const body = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, "hex");
+  const zeros = /^1*/.exec(text)![0].length;
+  return Buffer.concat([Buffer.alloc(zeros), body]);
+}
+
 /** With four bytes of a double hash behind it, so that a typing error is noticed. */
 export function toBase58Check(bytes: Buffer): string {
   return toBase58(Buffer.concat([bytes, sha256(sha256(bytes)).subarray(0, 4)]));

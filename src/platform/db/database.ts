@@ -55,6 +55,7 @@ const types: pg.CustomTypesConfig = {
 export function openDatabase(options: DatabaseOptions): Database {
   const on_error = options.on_error ?? (() => {});
   const lost = new WeakSet<pg.ClientBase>();
+  let closed: Promise<void> | undefined;
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connections_max,
@@ -88,7 +89,10 @@ export function openDatabase(options: DatabaseOptions): Database {
         client.release(true);
       }
     },
-    close: () => pool.end(),
+    close: () => {
+      closed ??= pool.end();
+      return closed;
+    },
   };
 }
 

@@ -18,6 +18,7 @@ const HEAD_BYTES = 1 + STREAM_ID_BYTES;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const FRAME_OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES;
+const QUEUED_BYTES = 1024;
 const FRAMES_MAX = 2 ** 32 - 1;
 
 export const FRAME_BYTES = 64 * 1024;
@@ -131,6 +132,8 @@ function framed(
     }
   };
   return new Transform({
+    // Less than a chunk: one is worked on, and no more are queued on either side.
+    highWaterMark: QUEUED_BYTES,
     transform: (chunk, _encoding, done) => attempt(done, () => takeChunk(chunk)),
     flush: (done) => attempt(done, () => take(room.subarray(0, filled), true)),
   });

@@ -7,8 +7,6 @@ import { BODY } from "./validate.ts";
 export type JsonBody = { value: unknown; bytes: number; problems: Problem[] };
 
 const DEPTH_MAX = 32;
-// As many as validate.ts reports.
-const NUMBER_PROBLEMS_MAX = 100;
 /** Enough to mend a request by; an answer must not grow with what is wrong. */
 const PROBLEMS_MAX = 100;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -78,7 +76,7 @@ function changedNumbers(text: string): Problem[] {
     typeof value === "number" && !isSameNumber(context!.source!, value) ? CHANGED : value;
   const fields: string[] = [];
   const collect = (value: unknown, field: string): void => {
-    if (fields.length >= NUMBER_PROBLEMS_MAX) return;
+    if (fields.length >= PROBLEMS_MAX) return;
     if (value === CHANGED) fields.push(field);
     else if (Array.isArray(value)) {
       value.forEach((item, index) => void collect(item, `${field}[${index}]`));
@@ -90,7 +88,7 @@ function changedNumbers(text: string): Problem[] {
   };
   collect(JSON.parse(text, mark), "");
   const message = `Send at most ${SIGNIFICANT_DIGITS_MAX} significant digits.`;
-  return fields.map((field) => ({ field, code: "record_invalid", message }));
+  return fields.map((field) => ({ field: field || BODY, code: "record_invalid", message }));
 }
 
 function forbiddenCharacters(value: unknown, field: string): Problem[] {

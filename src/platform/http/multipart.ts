@@ -147,11 +147,9 @@ function createScanner(source: AsyncIterable<Buffer>): Scanner {
     held = held.subarray(bytes);
     return dropped;
   };
-  const readOn = async () => {
+  const pull = async () => {
     const next = await iterator.next();
-    if (next.done) return false;
-    held = held.length === 0 ? next.value : Buffer.concat([held, next.value]);
-    return true;
+    return next.done ? null : next.value;
   };
   return {
     async *until(delimiter) {
@@ -166,17 +164,30 @@ function createScanner(source: AsyncIterable<Buffer>): Scanner {
         // The last bytes may be the beginning of the delimiter.
         const certain = held.length - delimiter.length + 1;
         if (certain > 0) yield drop(certain);
-        if (!(await readOn())) return false;
+        const next = await pull();
+        if (!next) return false;
+        // Only the seam of the two is copied where that shows no delimiter: a copy of each chunk
+        // would double what a large file leaves for the garbage collector.
+        const seam = Buffer.concat([held, next.subarray(0, delimiter.length - 1)]);
+        if (next.length < delimiter.length || seam.includes(delimiter)) {
+          held = Buffer.concat([held, next]);
+          continue;
+        }
+        const tail = held;
+        held = next;
+        if (tail.length > 0) yield tail;
       }
     },
     take: async (bytes) => {
-      while (held.length < bytes && (await readOn()));
+      while (held.length < bytes) {
+        const next = await pull();
+        if (!next) break;
+        held = Buffer.concat([held, next]);
+      }
       return drop(bytes);
     },
     async *rest() {
-      do {
-        if (held.length > 0) yield drop(held.length);
-      } while (await readOn());
+      for (let chunk: Buffer | null = drop(held.length); chunk; chunk = await pull()) yield chunk;
     },
     close: async () => {
       await iterator.return?.();

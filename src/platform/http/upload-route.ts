@@ -7,6 +7,7 @@ import { sealedSize } from "../encryption/sealed-stream.ts";
 import { type ErrorCode, Refusal } from "../errors.ts";
 import { isId } from "../ids.ts";
 import type { JsonBody } from "./json-body.ts";
+import { missingPart } from "./multipart.ts";
 import { addRoute, type Caller, notFound, type RouteSpec } from "./route.ts";
 import { readUpload } from "./upload.ts";
 
@@ -85,6 +86,9 @@ export function addUploadRoute<FileType extends string, Prepared extends { seal:
 ): void {
   type Stored = { prepared: Prepared; file: UploadedFile<FileType> };
   app.register(async (scope) => {
+    // A scope that adds schemas makes compilers of its own, unless it is given the server's.
+    scope.setValidatorCompiler(app.validatorCompiler!);
+    scope.setSerializerCompiler(app.serializerCompiler!);
     scope.removeAllContentTypeParsers();
     // The body is left alone here: an error in a parser makes Fastify close the connection, and a
     // client that is still sending would never read why.
@@ -93,7 +97,8 @@ export function addUploadRoute<FileType extends string, Prepared extends { seal:
       (schema as FastifySchema & { consumes: string[] }).consumes = [MEDIA_TYPE];
     });
     scope.addHook("preValidation", async (request) => {
-      if (request.headers["content-type"] === undefined) return;
+      // Other content types were refused before; a request without any has no body.
+      if (request.headers["content-type"] === undefined) throw missingPart(PART);
       const stored: Stored = await storeUpload(request, files, spec);
       const value = { [PART]: stored.file.hash, [STORED]: stored };
       request.body = { value, bytes: COMMAND_BYTES, problems: [] } satisfies JsonBody;

@@ -1,0 +1,150 @@
+import { seal } from "../src/platform/encryption/cipher.ts";
+import { firstIdAt } from "../src/platform/ids.ts";
+import type { Bench } from "./creation-scenarios.ts";
+import { runLoad } from "./load.ts";
+import type { Contender, Scenario } from "./measure.ts";
+import { addPayers, addTargets, creation, type Target } from "./payers.ts";
+
+const FEW = 1_000;
+const MANY = 1_000_000;
+const PAGE = 25;
+const CONNECTIONS = 8;
+const OFFRAMPS_PER_QUOTE = 5_000;
+/** As many rows around a page as must open: those shown, and some to spare. */
+const OPENED = 100;
+
+type Listed = Target & { rows: number; middle_id: string };
+
+/** A page of a user with a thousand offramps against one of a user with a million. */
+export async function listPages(bench: Bench): Promise<Scenario> {
+  const { stage, accounts } = bench;
+  const payers = await addPayers(stage.service.url, accounts.slice(0, 1), 2);
+  const [few, many] = await addTargets(stage.service.url, payers);
+  const lists = [await fill(bench, few!, FEW), await fill(bench, many!, MANY)] as const;
+  await stage.core.database.query("analyze offramps");
+  const at = (list: Listed, is_deep: boolean) => pageReader(bench, list, is_deep);
+  const [first_few, first_many, deep_few, deep_many] = [
+    at(lists[0], false),
+    at(lists[1], false),
+    at(lists[0], true),
+    at(lists[1], true),
+  ];
+  const ratio = (name: string, top: Contender, bottom: Contender) => ({
+    name: `list: ${name} at ${MANY} rows / at ${FEW}`,
+    top: top.name,
+    bottom: bottom.name,
+    bar: { at_most: 1.5 },
+  });
+  return {
+    name: "list",
+    contenders: [first_few, first_many, deep_few, deep_many],
+    ratios: [ratio("first page", first_many, first_few), ratio("middle", deep_many, deep_few)],
+  };
+}
+
+function pageReader({ stage, seconds }: Bench, list: Listed, is_deep: boolean): Contender {
+  const cursor = is_deep ? `&starting_after=${list.middle_id}` : "";
+  const path = `/users/${list.user_id}/offramps?limit=${PAGE}${cursor}`;
+  return {
+    name: `${is_deep ? "middle" : "first page"} of ${list.rows}`,
+    unit: "ms a request",
+    run: async () => {
+      await assertPage(stage.service.url, path, list.api_key);
+      const shot = { method: "GET", path, api_key: list.api_key } as const;
+      const load = await runLoad(stage.service.url, Array(CONNECTIONS).fill(shot), seconds);
+      const latency_ms = { p50: load.p50_ms, p95: load.p95_ms, p99: load.p99_ms };
+      return { value: load.mean_ms, latency_ms };
+    },
+  };
+}
+
+async function assertPage(url: string, path: string, api_key: string): Promise<void> {
+  const headers = { authorization: `Bearer ${api_key}` };
+  const answer = await fetch(`${url}${path}`, { headers });
+  const { offramps, has_more } = (await answer.json()) as {
+    offramps?: { reference: string }[];
+    has_more?: boolean;
+  };
+  const is_whole = offramps?.length === PAGE && has_more && offramps.every((row) => row.reference);
+  if (!is_whole) throw new Error(`${path}: not a whole page`);
+}
+
+/**
+ * Makes the user's offramps by SQL, one a millisecond until now, as copies of one made through the
+ * API. Only the rows that will be shown are sealed with the user's key, the others hold filler of
+ * the same length: a list never reads them.
+ */
+async function fill(bench: Bench, target: Target, rows: number): Promise<Listed> {
+  const { stage } = bench;
+  const { database } = stage.core;
+  await runLoad(stage.service.url, [creation(target, 1)], 0);
+  const first_ms = Date.now() - rows;
+  await database.transaction(async (tx) => {
+    // The rows refer to quotes that are there; checking a million references would take minutes.
+    await tx.query("set local session_replication_role = replica");
+    await tx.query(COPY_QUOTES, [
+      target.account_id,
+      target.quote_id,
+      Math.ceil(rows / OFFRAMPS_PER_QUOTE),
+      OFFRAMPS_PER_QUOTE,
+    ]);
+    await tx.query(COPY_OFFRAMPS, [target.account_id, target.quote_id, rows, first_ms]);
+  });
+  const middle_id = firstIdAt(new Date(first_ms + rows / 2));
+  for (const below_id of [firstIdAt(new Date(first_ms + rows + 1)), middle_id]) {
+    await sealBelow(bench, target, below_id);
+  }
+  return { ...target, rows, middle_id };
+}
+
+async function sealBelow({ stage }: Bench, target: Target, below_id: string): Promise<void> {
+  const { database, keyring } = stage.core;
+  const { account_id, user_id } = target;
+  const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
+  const key = keys.get(account_id, user_id)!;
+  const rows = await database.query<{ id: string }>(
+    `select id from offramps where account_id = $1 and user_id = $2 and id < $3
+     order by id desc limit $4`,
+    [account_id, user_id, below_id, OPENED],
+  );
+  const details = {
+    reference: "Invoice 2026-0042",
+    metadata: { order: "A-1042", team: "payroll" },
+    submitted_url: null,
+  };
+  const sealed = rows.map(({ id }) => {
+    const place = { account_id, table: "offramps", column: "details", record_id: id };
+    return seal(key, 1, place, Buffer.from(JSON.stringify(details)));
+  });
+  await database.query(
+    `update offramps set details = t.details
+     from unnest($2::uuid[], $3::bytea[]) as t (id, details)
+     where offramps.account_id = $1 and offramps.id = t.id`,
+    [account_id, rows.map((row) => row.id), sealed],
+  );
+}
+
+/** Ids as the program makes them: the time in milliseconds, then what keeps them apart. */
+const ID = (ms: string, number: string) =>
+  `(lpad(to_hex(${ms}), 12, '0') || '70008000' || lpad(to_hex(${number}), 12, '0'))::uuid`;
+
+const COPY_QUOTES = `
+  insert into quotes (account_id, id, user_id, deposit_token, deposit_token_chain,
+    deposit_address, price_version_id, expires_at, offramp_count, created_at, updated_at)
+  select account_id, ${ID("extract(epoch from created_at)::bigint", "number::bigint")}, user_id,
+    deposit_token, deposit_token_chain, deposit_address || number, price_version_id, expires_at,
+    $4, created_at, updated_at
+  from quotes, generate_series(0, $3::int - 1) number
+  where account_id = $1 and id = $2`;
+
+const COPY_OFFRAMPS = `
+  insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
+    destination_amount, destination_currency, rails, rate, fee, deposit_token, token_amount,
+    token_fee, details, created_at, updated_at)
+  select o.account_id, ${ID("$4::bigint + number", "number::bigint")}, o.user_id,
+    ${ID("extract(epoch from q.created_at)::bigint", `(number / ${OFFRAMPS_PER_QUOTE})::bigint`)},
+    o.payment_detail_id, o.status, o.destination_amount, o.destination_currency, o.rails, o.rate,
+    o.fee, o.deposit_token, o.token_amount, o.token_fee, o.details, o.created_at, o.updated_at
+  from offramps o join quotes q on q.account_id = o.account_id and q.id = o.quote_id,
+    generate_series(0, $3::int - 1) number
+  where o.account_id = $1 and o.quote_id = $2`;

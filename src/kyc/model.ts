@@ -1,0 +1,29 @@
+import type { Kyc, KycStatus } from "../users/model.ts";
+
+/** Legal moves of a user's verification (contract §4). */
+export const KYC_MOVES: Readonly<Record<KycStatus, readonly KycStatus[]>> = {
+  not_started: ["initiated"],
+  initiated: ["pending_assessment"],
+  pending_assessment: ["prechecks_completed"],
+  prechecks_completed: ["application_queued"],
+  application_queued: ["approved", "awaiting_manual_review", "retry_required", "failed"],
+  awaiting_manual_review: ["approved", "retry_required", "failed"],
+  retry_required: ["initiated", "retry_denied"],
+  retry_denied: [],
+  approved: ["suspended"],
+  suspended: ["approved"],
+  failed: [],
+};
+
+/**
+ * The status map after a move. What is cleared follows the general status: approval grants every
+ * currency and swift, and taking it back takes them back.
+ */
+export function movedKyc(status: KycStatus, moderation_comment: string | null): Kyc {
+  const per_currency = { status, swift_status: status };
+  return {
+    general: { status, moderation_comment },
+    usd: { ...per_currency },
+    eur: { ...per_currency },
+  };
+}

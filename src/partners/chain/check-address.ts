@@ -1,0 +1,53 @@
+import { keccak_256 } from "@noble/hashes/sha3.js";
+import type { Chain } from "../../catalogue/chains.ts";
+import { fromBase58, sha256 } from "./addresses.ts";
+
+/** The address in the form that is kept, or why it cannot be one of this chain. */
+export type CheckedAddress = { address: string } | { reason: string };
+
+const SOLANA_BYTES = 32;
+const TRON_PREFIX = 0x41;
+
+/** Checks what can be checked without asking the chain: coins sent to a typing error are lost. */
+export function checkAddress(chain: Chain, text: string): CheckedAddress {
+  const address = text.trim();
+  if (chain === "solana") return checkSolana(address);
+  if (chain === "tron") return checkTron(address);
+  return checkEvm(address);
+}
+
+function checkEvm(address: string): CheckedAddress {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(address)) {
+    return { reason: "Send 0x and 40 hexadecimal digits." };
+  }
+  const hex = address.slice(2);
+  const lower = hex.toLowerCase();
+  // Only mixed case carries a checksum (EIP-55).
+  if (hex === lower || hex === hex.toUpperCase()) return { address: `0x${lower}` };
+  const hash = Buffer.from(keccak_256(Buffer.from(lower))).toString("hex");
+  const checksummed = [...lower]
+    .map((digit, at) => (Number.parseInt(hash[at]!, 16) >= 8 ? digit.toUpperCase() : digit))
+    .join("");
+  if (hex !== checksummed) {
+    return { reason: "Its capital letters do not match (EIP-55); check it for a typing error." };
+  }
+  return { address: `0x${lower}` };
+}
+
+function checkTron(address: string): CheckedAddress {
+  const bytes = fromBase58(address);
+  const body = bytes?.subarray(0, -4);
+  const is_whole =
+    bytes?.length === 25 &&
+    body?.[0] === TRON_PREFIX &&
+    sha256(sha256(body)).subarray(0, 4).equals(bytes.subarray(-4));
+  if (!is_whole) return { reason: "It is not a tron address; check it for a typing error." };
+  return { address };
+}
+
+function checkSolana(address: string): CheckedAddress {
+  if (fromBase58(address)?.length !== SOLANA_BYTES) {
+    return { reason: "It is not a solana address; check it for a typing error." };
+  }
+  return { address };
+}

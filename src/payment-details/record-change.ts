@@ -1,0 +1,59 @@
+import type { Transaction } from "../platform/db/database.ts";
+import { digestOf } from "../platform/sealing/seal.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { reassessUser } from "../users/reassess-user.ts";
+import { recordEvents } from "../webhooks/record-event.ts";
+import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
+import { renderPaymentDetailEvent } from "./render.ts";
+import { updateStatuses } from "./store.ts";
+
+/** A payment detail after a change of its status, with the status it had before. */
+export type ChangedDetail = {
+  detail: PaymentDetail;
+  from_status: PaymentDetailStatus;
+  /** The user's key. */
+  key: Buffer;
+};
+
+/** The payment detail after a move; its time rises with every change. */
+export function moveDetail(
+  detail: PaymentDetail,
+  status: PaymentDetailStatus,
+  key: Buffer,
+  now: Date,
+): ChangedDetail {
+  const updated_at = new Date(Math.max(now.getTime(), detail.updated_at.getTime() + 1));
+  const moved = { ...detail, status, sequence: detail.sequence + 1, updated_at };
+  return { detail: moved, from_status: detail.status, key };
+}
+
+/** Writes the locked payment details as they are in the end, and an event for every move. */
+export function recordDetailChanges(
+  tx: Transaction,
+  changes: readonly ChangedDetail[],
+  now: Date,
+): void {
+  if (changes.length === 0) return;
+  const last = new Map(changes.map(({ detail }) => [detail.id, detail]));
+  updateStatuses(tx, [...last.values()]);
+  enqueueTasks(
+    tx,
+    [...last.values()].map((detail) => reassessUser(detail, now)),
+  );
+  recordEvents(
+    tx,
+    changes.map(({ detail, from_status, key }) => ({
+      account_id: detail.account_id,
+      name: "payment_detail_update",
+      record_id: detail.id,
+      sequence: detail.sequence,
+      from_status,
+      to_status: detail.status,
+      facts: digestOf(detail.account_id, detail.id, detail.user_id, detail.status, detail.sequence),
+      subject_id: detail.user_id,
+      key,
+      body: renderPaymentDetailEvent(detail),
+    })),
+    now,
+  );
+}

@@ -1,0 +1,267 @@
+import Type from "typebox";
+import { CHAINS, type Chain, isChain, isToken, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
+import { lowerAscii } from "../catalogue/text.ts";
+import { listBalances } from "../ledger/store.ts";
+import { checkAddress } from "../partners/chain/check-address.ts";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { cutPage, listAnswer, listQuery, readPage } from "../platform/http/list.ts";
+import { compileRender } from "../platform/http/render.ts";
+import { type AddRoute, notFound } from "../platform/http/route.ts";
+import { minorToNumber, parseAmount } from "../platform/money.ts";
+import { findUser, type UserKey } from "../users/store.ts";
+import { refundBalances } from "./refund-balances.ts";
+import { listRefundAddresses, listRefunds, openAddress, type Refund } from "./refund-store.ts";
+import { registerRefundAddresses } from "./register-refund-addresses.ts";
+
+export type BalanceDeps = {
+  database: Database;
+  executor: Executor;
+  keyring: Keyring;
+  index_key: Buffer;
+};
+
+const TAG = "Balances";
+const closed = { additionalProperties: false };
+const time = Type.String({ format: "date-time" });
+const id = Type.String({ format: "uuid" });
+
+const BalancesAnswer = Type.Object({
+  balances: Type.Array(
+    Type.Object({ currency: Type.String(), amount: Type.Number() }, { title: "Balance" }),
+  ),
+});
+const RefundAddressRecord = Type.Object(
+  { id, user_id: id, chain: Type.Enum([...CHAINS]), address: Type.String(), created_at: time },
+  { title: "RefundAddress" },
+);
+const RefundRecord = Type.Object(
+  {
+    id,
+    user_id: id,
+    token: Type.Enum([...TOKENS]),
+    chain: Type.Enum([...CHAINS]),
+    amount: Type.Number(),
+    address: Type.String(),
+    status: Type.Enum(["pending", "sending", "sent"]),
+    tx_id: Type.Union([Type.String(), Type.Null()]),
+    created_at: time,
+    updated_at: time,
+  },
+  { title: "Refund" },
+);
+const RefundAddressAnswer = Type.Object({ refund_address: RefundAddressRecord });
+const RefundAnswer = Type.Object({ refund: RefundRecord });
+const RefundAddressesAnswer = listAnswer("refund_addresses", RefundAddressRecord);
+const RefundsAnswer = listAnswer("refunds", RefundRecord);
+const ListQuery = listQuery({});
+
+const writeBalances = compileRender(BalancesAnswer);
+const writeRefundAddress = compileRender(RefundAddressAnswer);
+const writeRefundAddresses = compileRender(RefundAddressesAnswer);
+const writeRefund = compileRender(RefundAnswer);
+const writeRefunds = compileRender(RefundsAnswer);
+
+const RefundAddressBody = Type.Object(
+  { refund_address: Type.Object({ chain: Type.String(), address: Type.String() }, closed) },
+  closed,
+);
+const RefundBody = Type.Object(
+  {
+    refund: Type.Object(
+      {
+        token: Type.String(),
+        chain: Type.String(),
+        amount: Type.Union([Type.Number(), Type.String()]),
+        address: Type.String({ description: "One that the user has registered." }),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
+/** What is owed to a user, and the way it leaves: to an address that was registered before. */
+export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
+  const { database, executor, keyring, index_key } = deps;
+  const submitAddress = executor.register(
+    registerRefundAddresses(keyring, index_key, (entry) =>
+      writeRefundAddress({
+        refund_address: { ...entry, created_at: entry.created_at.toISOString() },
+      }),
+    ),
+  );
+  const submitRefund = executor.register(
+    refundBalances(keyring, index_key, (refund) => writeRefund({ refund: toRecord(refund) })),
+  );
+  const openUser = async (key: UserKey, problems: readonly Problem[]) => {
+    const user = await findUser(database, key);
+    if (!user) throw Refusal.of([...problems, notFound("user_id")]);
+    if (problems.length > 0) throw Refusal.of(problems);
+    const subject = { account_id: key.account_id, subject_id: key.user_id };
+    const keys = await keyring.openSubjects(database, [subject]);
+    return keys.get(key.account_id, key.user_id)!;
+  };
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/balances",
+    operation: "listBalances",
+    summary: "What is owed to a user",
+    description: "Deposits that no quote could use and payouts that were given up, by token.",
+    tag: TAG,
+    answer: BalancesAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      await openUser(key, problems);
+      const rows = await listBalances(database, key);
+      const balances = rows.map(({ currency, balance }) => ({
+        currency,
+        amount: minorToNumber(balance, TOKEN_DIGITS),
+      }));
+      return writeBalances({ balances });
+    },
+  });
+
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/refund_addresses",
+    operation: "createRefundAddress",
+    summary: "Register an address for refunds",
+    tag: TAG,
+    body: RefundAddressBody,
+    body_example: {
+      refund_address: { chain: "polygon", address: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed" },
+    },
+    answer: RefundAddressAnswer,
+    errors: [],
+    handle: ({ params, body, problems, command }) => {
+      const { chain, address, problems: found } = checkDestination(
+        body?.refund_address,
+        "refund_address",
+        problems,
+      );
+      const input = { user_id: params.user_id!, chain, address };
+      return submitAddress(command({ ...input, problems: [...problems, ...found] }));
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/refund_addresses",
+    operation: "listRefundAddresses",
+    summary: "List a user's addresses for refunds",
+    tag: TAG,
+    query: ListQuery,
+    answer: RefundAddressesAnswer,
+    errors: [],
+    handle: async ({ caller, params, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const user = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = await openUser(user, [...problems, ...page_problems]);
+      const { rows, has_more } = cutPage(await listRefundAddresses(database, user, page), page);
+      const refund_addresses = rows.map((row) => ({
+        ...row,
+        address: openAddress("refund_addresses", row, key),
+        created_at: row.created_at.toISOString(),
+      }));
+      return writeRefundAddresses({ refund_addresses, has_more });
+    },
+  });
+
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/refunds",
+    operation: "createRefund",
+    summary: "Return what is owed to a user",
+    description: "To an address that the user has registered; the coins are sent in the background.",
+    tag: TAG,
+    body: RefundBody,
+    body_example: {
+      refund: {
+        token: "usdc",
+        chain: "polygon",
+        amount: 10,
+        address: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+      },
+    },
+    answer: RefundAnswer,
+    errors: [],
+    handle: ({ params, body, problems, command }) => {
+      const destination = checkDestination(body?.refund, "refund", problems);
+      const found = [...problems, ...destination.problems];
+      const token = lowerAscii(String(body?.refund?.token ?? "").trim());
+      const is_new = (field: string) => !found.some((problem) => field.startsWith(problem.field));
+      if (!isToken(token) && is_new("refund.token")) {
+        const message = `Send one of ${TOKENS.join(", ")}.`;
+        found.push({ field: "refund.token", code: "record_invalid", message });
+      }
+      const parsed = parseAmount(body?.refund?.amount, TOKEN_DIGITS);
+      if (!("minor" in parsed) && is_new("refund.amount")) {
+        found.push({ field: "refund.amount", code: "record_invalid", message: parsed.reason });
+      }
+      return submitRefund(
+        command({
+          user_id: params.user_id!,
+          token: isToken(token) ? token : TOKENS[0],
+          chain: destination.chain,
+          amount: "minor" in parsed ? parsed.minor : null,
+          address: destination.address,
+          problems: found,
+        }),
+      );
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/refunds",
+    operation: "listRefunds",
+    summary: "List a user's refunds",
+    tag: TAG,
+    query: ListQuery,
+    answer: RefundsAnswer,
+    errors: [],
+    handle: async ({ caller, params, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const user = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = await openUser(user, [...problems, ...page_problems]);
+      const { rows, has_more } = cutPage(await listRefunds(database, user, page), page);
+      const refunds = rows.map((row) =>
+        toRecord({ ...row, address: openAddress("refunds", row, key) }),
+      );
+      return writeRefunds({ refunds, has_more });
+    },
+  });
+}
+
+function toRecord(refund: Refund) {
+  return {
+    ...refund,
+    amount: minorToNumber(refund.amount, TOKEN_DIGITS),
+    created_at: refund.created_at.toISOString(),
+    updated_at: refund.updated_at.toISOString(),
+  };
+}
+
+function checkDestination(
+  input: { chain?: unknown; address?: unknown } | undefined,
+  object: string,
+  already: readonly Problem[],
+): { chain: Chain; address: string; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const report = (name: string, message: string) => {
+    const field = `${object}.${name}`;
+    if (already.some((problem) => field.startsWith(problem.field))) return;
+    problems.push({ field, code: "record_invalid", message });
+  };
+  const text = lowerAscii(String(input?.chain ?? "").trim());
+  if (!isChain(text)) report("chain", `Send one of ${CHAINS.join(", ")}.`);
+  const chain = isChain(text) ? text : CHAINS[0];
+  const checked = checkAddress(chain, String(input?.address ?? ""));
+  if ("reason" in checked) report("address", checked.reason);
+  return { chain, address: "address" in checked ? checked.address : "", problems };
+}

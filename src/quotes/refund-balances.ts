@@ -1,0 +1,149 @@
+import type { Chain, Token } from "../catalogue/chains.ts";
+import { TOKEN_DIGITS } from "../catalogue/chains.ts";
+import { owedTo } from "../ledger/model.ts";
+import { postEntries } from "../ledger/post.ts";
+import { refundStarted } from "../ledger/postings.ts";
+import { type Balances, findBalances } from "../ledger/store.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { notFound } from "../platform/http/route.ts";
+import { newId } from "../platform/ids.ts";
+import { minorToText } from "../platform/money.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { lockUsers } from "../users/store.ts";
+import {
+  findRegistered,
+  hashAddress,
+  insertRefunds,
+  type Refund,
+  registeredKey,
+} from "./refund-store.ts";
+
+export const SEND_REFUND_TASK = "send-refund";
+
+export type RefundWish = {
+  user_id: string;
+  token: Token;
+  chain: Chain;
+  amount: bigint | null;
+  address: string;
+  problems: readonly Problem[];
+};
+
+type Loaded = {
+  users: Set<string>;
+  keys: SubjectKeys;
+  balances: Balances;
+  registered: ReadonlyMap<string, unknown>;
+  /** What commands of this set have taken from a balance already. */
+  taken: Map<string, bigint>;
+};
+type Started = { refund: Refund; key: Buffer };
+
+/** Returns what is owed to a user to an address that the user has registered. */
+export function refundBalances(
+  keyring: Keyring,
+  index_key: Buffer,
+  render: (refund: Refund) => string,
+): UseCase<RefundWish, Loaded, Started> {
+  const indexOf = ({ input }: Command<RefundWish>) =>
+    hashAddress(index_key, input.chain, input.address);
+  return {
+    name: "refund-balances",
+    rows: () => 4,
+    load: async (tx, commands) => {
+      const users = commands.map(({ account_id, input }) => ({
+        account_id,
+        user_id: input.user_id,
+      }));
+      // What lowers `owed` locks the user first and reads the balance under that lock.
+      const rows = await lockUsers(tx, users);
+      const [keys, balances, registered] = await Promise.all([
+        keyring.openSubjects(
+          tx,
+          users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id })),
+        ),
+        findBalances(tx, commands.map(owedKey)),
+        findRegistered(
+          tx,
+          commands.map((command) => ({
+            account_id: command.account_id,
+            user_id: command.input.user_id,
+            address_index: indexOf(command),
+          })),
+        ),
+      ]);
+      const known = new Set(rows.map((row) => `${row.account_id} ${row.id}`));
+      return { users: known, keys, balances, registered, taken: new Map() };
+    },
+    decide: (loaded, commands, now) =>
+      new Map(
+        commands.map((command) => [command.id, decideOne(loaded, command, indexOf(command), now)]),
+      ),
+    record: (tx, _loaded, accepted, now) => {
+      const refunds = accepted.map(({ output }) => ({ ...output.refund, key: output.key }));
+      insertRefunds(tx, refunds);
+      postEntries(tx, refunds.map(refundStarted), now);
+      enqueueTasks(
+        tx,
+        refunds.map(({ account_id, id }) => ({
+          account_id,
+          id: newId(now),
+          kind: SEND_REFUND_TASK,
+          record_id: id,
+          due_at: now,
+          created_at: now,
+        })),
+      );
+    },
+    render: ({ refund }) => render(refund),
+  };
+}
+
+function decideOne(
+  loaded: Loaded,
+  command: Command<RefundWish>,
+  address_index: Buffer,
+  now: Date,
+): Verdict<Started> {
+  const { account_id, input } = command;
+  const key = loaded.keys.get(account_id, input.user_id);
+  if (!key || !loaded.users.has(`${account_id} ${input.user_id}`)) {
+    return { refusal: Refusal.of([...input.problems, notFound("user_id")]) };
+  }
+  const problems = [...input.problems];
+  const owner = { account_id, user_id: input.user_id };
+  if (input.address && !loaded.registered.has(registeredKey(owner, address_index))) {
+    const message = "Register the address first: POST /users/:user_id/refund_addresses.";
+    problems.push({ field: "refund.address", code: "record_invalid", message });
+  }
+  const balance_name = `${account_id} ${input.user_id} ${input.token}`;
+  const taken = loaded.taken.get(balance_name) ?? 0n;
+  const available = loaded.balances.get(owedKey(command)) - taken;
+  if (input.amount !== null && input.amount > available) {
+    const message = `The user's balance is ${minorToText(available, TOKEN_DIGITS)} ${input.token}.`;
+    problems.push({ field: "refund.amount", code: "record_invalid", message });
+  }
+  if (problems.length > 0 || input.amount === null) return { refusal: Refusal.of(problems) };
+  loaded.taken.set(balance_name, taken + input.amount);
+  const { user_id, token, chain, amount, address } = input;
+  const refund: Refund = {
+    account_id,
+    id: newId(now),
+    user_id,
+    token,
+    chain,
+    amount,
+    address,
+    status: "pending",
+    tx_id: null,
+    created_at: now,
+    updated_at: now,
+  };
+  return { output: { refund, key }, subject: { subject_id: user_id, key } };
+}
+
+function owedKey({ account_id, input }: Command<RefundWish>) {
+  return { account_id, ledger_account: owedTo(input.user_id), currency: input.token };
+}

@@ -1,0 +1,103 @@
+import type { Chain } from "../catalogue/chains.ts";
+import type { AccountMap } from "../platform/account-map.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { notFound } from "../platform/http/route.ts";
+import { newId } from "../platform/ids.ts";
+import type { Kyc } from "../users/model.ts";
+import { findKycs } from "../users/store.ts";
+import {
+  findRegistered,
+  hashAddress,
+  insertRefundAddresses,
+  openAddress,
+  type RefundAddress,
+  registeredKey,
+  type SealedRow,
+} from "./refund-store.ts";
+
+export type NewRefundAddress = {
+  user_id: string;
+  chain: Chain;
+  address: string;
+  problems: readonly Problem[];
+};
+
+type Loaded = {
+  users: AccountMap<Kyc>;
+  keys: SubjectKeys;
+  registered: Map<string, SealedRow<RefundAddress>>;
+};
+type Registered = { entry: RefundAddress; key: Buffer; address_index: Buffer; is_new: boolean };
+
+/** Registers where a user's crypto may be returned to; registering it again changes nothing. */
+export function registerRefundAddresses(
+  keyring: Keyring,
+  index_key: Buffer,
+  render: (entry: RefundAddress) => string,
+): UseCase<NewRefundAddress, Loaded, Registered> {
+  const indexOf = ({ input }: Command<NewRefundAddress>) =>
+    hashAddress(index_key, input.chain, input.address);
+  return {
+    name: "register-refund-addresses",
+    rows: () => 1,
+    load: async (tx, commands) => {
+      const users = commands.map(({ account_id, input }) => ({
+        account_id,
+        user_id: input.user_id,
+      }));
+      const [found, keys, registered] = await Promise.all([
+        findKycs(tx, users),
+        keyring.openSubjects(
+          tx,
+          users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id })),
+        ),
+        findRegistered(
+          tx,
+          commands.map((command) => ({
+            account_id: command.account_id,
+            user_id: command.input.user_id,
+            address_index: indexOf(command),
+          })),
+        ),
+      ]);
+      return { users: found, keys, registered };
+    },
+    decide: (loaded, commands, now) =>
+      new Map(
+        commands.map((command) => [command.id, decideOne(loaded, command, indexOf(command), now)]),
+      ),
+    record: (tx, _loaded, accepted) => {
+      const added = accepted.map(({ output }) => output).filter((output) => output.is_new);
+      if (added.length === 0) return;
+      insertRefundAddresses(
+        tx,
+        added.map(({ entry, key, address_index }) => ({ ...entry, key, address_index })),
+      );
+    },
+    render: ({ entry }) => render(entry),
+  };
+}
+
+function decideOne(
+  { users, keys, registered }: Loaded,
+  { account_id, input }: Command<NewRefundAddress>,
+  address_index: Buffer,
+  now: Date,
+): Verdict<Registered> {
+  const { user_id, chain, address } = input;
+  const key = keys.get(account_id, user_id);
+  const problems = [...input.problems];
+  if (!key || !users.has(account_id, user_id)) problems.push(notFound("user_id"));
+  if (problems.length > 0 || !key) return { refusal: Refusal.of(problems) };
+  const subject = { subject_id: user_id, key };
+  const name = registeredKey({ account_id, user_id }, address_index);
+  const known = registered.get(name);
+  if (known) {
+    const entry = { ...known, address: openAddress("refund_addresses", known, key) };
+    return { output: { entry, key, address_index, is_new: false }, subject };
+  }
+  const entry: RefundAddress = { account_id, id: newId(now), user_id, chain, address, created_at: now };
+  return { output: { entry, key, address_index, is_new: true }, subject };
+}

@@ -1,0 +1,49 @@
+import Type from "typebox";
+import { ADVANCE_MAX_MS } from "../platform/clock.ts";
+
+const closed = { additionalProperties: false };
+
+export const ClockAnswer = Type.Object({
+  clock: Type.Object({ now: Type.String({ format: "date-time" }), idle: Type.Boolean() }),
+});
+
+export const ClockBody = Type.Object(
+  { advance_ms: Type.Integer({ minimum: 0, maximum: ADVANCE_MAX_MS }) },
+  closed,
+);
+
+const wish = Type.Object({ status: Type.String({ description: "The state to reach." }) }, closed);
+
+export const KycBody = Type.Object({ kyc: wish }, closed);
+export const PaymentDetailStatusBody = Type.Object({ payment_detail: wish }, closed);
+export const OfframpStatusBody = Type.Object({ offramp: wish }, closed);
+
+export const CryptoDepositBody = Type.Object(
+  {
+    crypto_deposit: Type.Object(
+      {
+        quote_id: Type.String({ description: "The quote whose address is paid." }),
+        tx_id: Type.Optional(Type.String({ description: "Made up when left out." })),
+        token: Type.Optional(Type.String({ description: "The quote's token when left out." })),
+        amount: Type.Union([Type.Number(), Type.String()], {
+          errorMessage: "Send a number or a plain decimal string.",
+        }),
+        mined_at: Type.Optional(Type.String({ description: "ISO 8601; now when left out." })),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
+export const CryptoDepositAnswer = Type.Object({
+  crypto_deposit: Type.Object({
+    quote_id: Type.String({ format: "uuid" }),
+    tx_id: Type.String(),
+    token: Type.String(),
+    amount: Type.Number(),
+    address: Type.String(),
+    blockchain: Type.String(),
+    mined_at: Type.String({ format: "date-time" }),
+  }),
+});

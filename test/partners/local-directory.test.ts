@@ -1,0 +1,81 @@
+import { mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { FileStore } from "../../src/partners/files/file-store.ts";
+import { keepFile } from "../../src/partners/files/keep-file.ts";
+import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
+import { DatabaseUnavailableError } from "../../src/platform/db/database.ts";
+import { Refusal } from "../../src/platform/errors.ts";
+import { describeFileStore, newKey, streamOf } from "./file-store-conformance.ts";
+
+let data_dir: string;
+let store: FileStore;
+
+beforeEach(async () => {
+  data_dir = await mkdtemp(join(tmpdir(), "sliproad-files-"));
+  store = await openLocalDirectory(data_dir);
+});
+
+afterEach(() => rm(data_dir, { recursive: true }));
+
+describeFileStore(() => store);
+
+test("only the service's own user can read what is kept", async () => {
+  const key = newKey();
+  await store.promote(await put(), key);
+  const files = join(data_dir, "files");
+  const names = await readdir(files, { recursive: true, withFileTypes: true });
+  expect(names.filter((entry) => entry.isFile())).toHaveLength(1);
+  const paths = [files, ...names.map((entry) => join(entry.parentPath, entry.name))];
+  for (const path of paths) expect((await stat(path)).mode & 0o077, path).toBe(0);
+});
+
+test("opening the directory sweeps what was left behind more than an hour ago", async () => {
+  const old = await put();
+  const young = await put();
+  const hour_ago_seconds = Date.now() / 1000 - 3601;
+  await utimes(join(data_dir, "files", "temporary", old), hour_ago_seconds, hour_ago_seconds);
+  await openLocalDirectory(data_dir);
+  expect(await readdir(join(data_dir, "files", "temporary"))).toEqual([young]);
+});
+
+test("keepFile keeps the file of a command that succeeded", async () => {
+  const key = newKey();
+  const answer = { body: "{}", replayed: false };
+  const command = async () => {
+    // A record never points to a file that is not there yet.
+    expect(await store.listVersions(key)).toEqual([key.version]);
+    return answer;
+  };
+  expect(await keepFile(store, await put(), key, command)).toBe(answer);
+  expect(await store.listVersions(key)).toEqual([key.version]);
+});
+
+test("keepFile removes the file again where nothing was recorded", async () => {
+  const fail = (error: Error) => () => Promise.reject(error);
+  const outcomes = [
+    async () => ({ body: "{}", replayed: true }),
+    fail(new Refusal("offramp_not_editable")),
+    fail(new DatabaseUnavailableError("away")),
+  ];
+  for (const command of outcomes) {
+    const key = newKey();
+    await keepFile(store, await put(), key, command).catch(() => {});
+    expect(await store.listVersions(key)).toEqual([]);
+  }
+});
+
+test("keepFile leaves the file where the commit may have happened", async () => {
+  for (const error of [new Refusal("outcome_unknown"), new Error("who knows")]) {
+    const key = newKey();
+    const command = () => Promise.reject(error);
+    await expect(keepFile(store, await put(), key, command)).rejects.toBe(error);
+    expect(await store.listVersions(key)).toEqual([key.version]);
+  }
+});
+
+async function put(): Promise<string> {
+  const content = streamOf([Buffer.from("content")]);
+  return (await store.putTemporary(content, { bytes_max: 100 })).temporary_key;
+}
