@@ -67,13 +67,6 @@ create table bank_answers (
   constraint bank_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 
-create table chain_cursors (
-  chain text not null,
-  cursor text not null,
-  read_at timestamp with time zone not null,
-  constraint chain_cursors_pkey PRIMARY KEY (chain)
-);
-
 create table commands (
   account_id uuid not null,
   id uuid not null,
@@ -124,6 +117,7 @@ create table events (
   sequence integer not null,
   from_status text,
   to_status text not null,
+  facts bytea not null,
   subject_id uuid,
   body bytea not null,
   created_at timestamp with time zone not null,
@@ -210,6 +204,7 @@ create table offramps (
   rails text not null,
   rate numeric not null,
   fee bigint not null,
+  deposit_token text not null,
   token_amount bigint not null,
   token_fee bigint not null,
   details bytea not null,
@@ -219,6 +214,7 @@ create table offramps (
   document_hash bytea,
   document_type text,
   document_version integer not null default 0,
+  funded_at timestamp with time zone,
   attempt integer not null default 0,
   payout_reference jsonb,
   sequence integer not null default 1,
@@ -242,6 +238,13 @@ CREATE INDEX offramps_list ON public.offramps USING btree (account_id, user_id, 
 CREATE INDEX offramps_list_by_status ON public.offramps USING btree (account_id, user_id, status, id);
 CREATE INDEX offramps_quote ON public.offramps USING btree (account_id, quote_id, id);
 
+create table partner_cursors (
+  name text not null,
+  cursor text not null,
+  read_at timestamp with time zone not null,
+  constraint partner_cursors_pkey PRIMARY KEY (name)
+);
+
 create table payment_details (
   account_id uuid not null,
   id uuid not null,
@@ -251,6 +254,7 @@ create table payment_details (
   beneficiary_type text not null,
   status text not null,
   details bytea not null,
+  sequence integer not null default 0,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint payment_details_pkey PRIMARY KEY (account_id, id),
@@ -273,7 +277,7 @@ create table payouts (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint payouts_pkey PRIMARY KEY (account_id, offramp_id, attempt),
-  constraint payouts_status_check CHECK ((status = ANY (ARRAY['recorded'::text, 'sent'::text, 'booked'::text, 'returned'::text, 'rejected'::text]))),
+  constraint payouts_status_check CHECK ((status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text, 'booked'::text, 'returned'::text, 'rejected'::text]))),
   constraint payouts_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
 );
 CREATE UNIQUE INDEX payouts_end_to_end ON public.payouts USING btree (account_id, end_to_end_id);
@@ -292,7 +296,7 @@ create table price_versions (
   id uuid not null,
   content_hash bytea not null,
   source text not null,
-  as_of timestamp with time zone not null,
+  as_of timestamp with time zone,
   rates jsonb not null,
   fees jsonb not null,
   created_at timestamp with time zone not null,
@@ -318,11 +322,13 @@ create table quotes (
   tx_named_at timestamp with time zone,
   received bigint not null default 0,
   funded_at timestamp with time zone,
+  hold text,
   closed_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint quotes_pkey PRIMARY KEY (account_id, id),
   constraint quotes_deposit_token_check CHECK ((deposit_token = ANY (ARRAY['usdc'::text, 'usdt'::text]))),
+  constraint quotes_hold_check CHECK ((hold = 'late_deposit'::text)),
   constraint quotes_offramp_count_check CHECK (((offramp_count >= 0) AND (offramp_count <= 5000))),
   constraint quotes_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
   constraint quotes_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
@@ -339,6 +345,19 @@ create table rate_checks (
   held_at timestamp with time zone,
   constraint rate_checks_pkey PRIMARY KEY (token, currency)
 );
+
+create table refund_addresses (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  chain text not null,
+  address bytea not null,
+  address_index bytea not null,
+  created_at timestamp with time zone not null,
+  constraint refund_addresses_pkey PRIMARY KEY (account_id, id),
+  constraint refund_addresses_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE UNIQUE INDEX refund_addresses_address ON public.refund_addresses USING btree (account_id, user_id, chain, address_index);
 
 create table refunds (
   account_id uuid not null,
@@ -367,7 +386,6 @@ create table sandbox_bank_answers (
   kind text not null,
   amount bigint not null,
   currency text not null,
-  due_at timestamp with time zone not null,
   constraint sandbox_bank_answers_pkey PRIMARY KEY (number),
   constraint sandbox_bank_answers_bank_reference_key UNIQUE (bank_reference)
 );
@@ -378,7 +396,6 @@ create table sandbox_bank_payouts (
   amount bigint not null,
   currency text not null,
   outcome text not null,
-  received_at timestamp with time zone not null,
   constraint sandbox_bank_payouts_pkey PRIMARY KEY (end_to_end_id)
 );
 
@@ -476,6 +493,7 @@ create table users (
   kyc_usd_swift_status text not null,
   kyc_eur_status text not null,
   kyc_eur_swift_status text not null,
+  sequence integer not null default 0,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   erased_at timestamp with time zone,

@@ -7,7 +7,7 @@ import type { Command } from "../src/platform/commands/use-case.ts";
 import { seal } from "../src/platform/encryption/cipher.ts";
 import { newId } from "../src/platform/ids.ts";
 import { digestOf } from "../src/platform/sealing/seal.ts";
-import { bodyPlace } from "../src/webhooks/record-event.ts";
+import { bodyPlace } from "../src/webhooks/record-events.ts";
 
 export const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 const INT8_OID = 20;

@@ -74,6 +74,7 @@ function creator({ stage, seconds }: Bench, program: Program, payers: readonly P
       const shots = targets.map((target) => creation(target, 1));
       const load = await runLoad(program.url, shots, seconds);
       await assertCounted(stage.core.database, targets, load, 1);
+      if (load.requests === 0) throw new Error("the machine is too busy to measure anything");
       const latency_ms = { p50: load.p50_ms, p95: load.p95_ms, p99: load.p99_ms };
       return { value: load.per_second, latency_ms };
     },

@@ -82,13 +82,9 @@ async function fill(bench: Bench, target: Target, rows: number): Promise<Listed>
   await database.transaction(async (tx) => {
     // The rows refer to quotes that are there; checking a million references would take minutes.
     await tx.query("set local session_replication_role = replica");
-    await tx.query(COPY_QUOTES, [
-      target.account_id,
-      target.quote_id,
-      Math.ceil(rows / OFFRAMPS_PER_QUOTE),
-      OFFRAMPS_PER_QUOTE,
-    ]);
-    await tx.query(COPY_OFFRAMPS, [target.account_id, target.quote_id, rows, first_ms]);
+    const from = [target.account_id, target.quote_id, first_ms];
+    await tx.query(COPY_QUOTES, [...from, Math.ceil(rows / OFFRAMPS_PER_QUOTE) - 1]);
+    await tx.query(COPY_OFFRAMPS, [...from, rows - 1]);
   });
   const middle_id = firstIdAt(new Date(first_ms + rows / 2));
   for (const below_id of [firstIdAt(new Date(first_ms + rows + 1)), middle_id]) {
@@ -125,26 +121,25 @@ async function sealBelow({ stage }: Bench, target: Target, below_id: string): Pr
 }
 
 /** Ids as the program makes them: the time in milliseconds, then what keeps them apart. */
-const ID = (ms: string, number: string) =>
+const idOf = (ms: string, number: string) =>
   `(lpad(to_hex(${ms}), 12, '0') || '70008000' || lpad(to_hex(${number}), 12, '0'))::uuid`;
 
 const COPY_QUOTES = `
   insert into quotes (account_id, id, user_id, deposit_token, deposit_token_chain,
     deposit_address, price_version_id, expires_at, offramp_count, created_at, updated_at)
-  select account_id, ${ID("extract(epoch from created_at)::bigint", "number::bigint")}, user_id,
-    deposit_token, deposit_token_chain, deposit_address || number, price_version_id, expires_at,
-    $4, created_at, updated_at
-  from quotes, generate_series(0, $3::int - 1) number
+  select account_id, ${idOf("$3::bigint", "number")}, user_id, deposit_token,
+    deposit_token_chain, deposit_address || number, price_version_id, expires_at,
+    ${OFFRAMPS_PER_QUOTE}, created_at, updated_at
+  from quotes, generate_series(0, $4::bigint) number
   where account_id = $1 and id = $2`;
 
 const COPY_OFFRAMPS = `
   insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
     destination_amount, destination_currency, rails, rate, fee, deposit_token, token_amount,
     token_fee, details, created_at, updated_at)
-  select o.account_id, ${ID("$4::bigint + number", "number::bigint")}, o.user_id,
-    ${ID("extract(epoch from q.created_at)::bigint", `(number / ${OFFRAMPS_PER_QUOTE})::bigint`)},
-    o.payment_detail_id, o.status, o.destination_amount, o.destination_currency, o.rails, o.rate,
-    o.fee, o.deposit_token, o.token_amount, o.token_fee, o.details, o.created_at, o.updated_at
-  from offramps o join quotes q on q.account_id = o.account_id and q.id = o.quote_id,
-    generate_series(0, $3::int - 1) number
-  where o.account_id = $1 and o.quote_id = $2`;
+  select account_id, ${idOf("$3::bigint + number", "number")}, user_id,
+    ${idOf("$3::bigint", `number / ${OFFRAMPS_PER_QUOTE}`)}, payment_detail_id, status,
+    destination_amount, destination_currency, rails, rate, fee, deposit_token, token_amount,
+    token_fee, details, created_at, updated_at
+  from offramps, generate_series(0, $4::bigint) number
+  where account_id = $1 and quote_id = $2`;

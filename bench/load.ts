@@ -83,7 +83,7 @@ function repeat(
     let sent_ms = 0;
     const send = () => {
       // The answer to the last request has come, so its bytes are no longer needed.
-      if (key_at !== null) bytes.latin1Write(nextKey(), key_at);
+      if (key_at !== null) bytes.write(nextKey(), key_at, "latin1");
       sent_ms = performance.now();
       socket.write(bytes);
     };
@@ -144,7 +144,7 @@ function answerReader(onEnd: () => void): (chunk: Buffer) => void {
       if (head.compare(OK, 0, OK.length, 0, OK.length) !== 0) {
         throw new Error(`not answered with 200: ${head.toString("utf8").slice(0, 2000)}`);
       }
-      const length = LENGTH.exec(head.latin1Slice(0, end))?.[1];
+      const length = LENGTH.exec(head.toString("latin1", 0, end))?.[1];
       if (length === undefined) throw new Error("an answer came without a length");
       body_missing = end + HEAD_END.length + Number(length) - head.length;
     }

@@ -7,7 +7,7 @@ import { listPages } from "./list-scenario.ts";
 import { type Bar, figure, type Judged, judge, measure, type ScenarioResult } from "./measure.ts";
 import { addAccount } from "./payers.ts";
 import { findPgbench } from "./pgbench.ts";
-import { assertSameRows } from "./same-rows.ts";
+import { assertSameRows, readLengths } from "./same-rows.ts";
 import { openStage, peakMemory, resetPeakMemory, type Stage } from "./stage.ts";
 import { uploads } from "./uploads.ts";
 
@@ -54,10 +54,11 @@ function readOptions() {
 /** Whether every bar was reached. */
 async function runAll(stage: Stage): Promise<boolean> {
   const { database } = stage.core;
-  const pgbench = await findPgbench(database, stage.database_url);
   const accounts = await Promise.all(
     Array.from({ length: ACCOUNTS }, () => addAccount(stage.core)),
   );
+  const lengths = await readLengths(stage, accounts[0]!);
+  const pgbench = await findPgbench(database, stage.database_url, lengths);
   await assertSameRows(stage, pgbench, accounts[0]!);
   say(`the service, the baseline${pgbench ? " and pgbench" : ""} write the same rows`);
 

@@ -14,7 +14,12 @@ export type Pgbench = {
   runTimes(targets: readonly Target[], transactions: number): Promise<void>;
 };
 
+/** Of what is sealed in a single offramp's rows, in bytes. */
+export type Lengths = { answer: number; details: number; body: number };
+
 const THREADS = 2;
+/** On a slow day. */
+const CONNECTED_PER_SECOND = 64;
 const DEBIAN = "/usr/lib/postgresql";
 const run = promisify(execFile);
 
@@ -22,19 +27,21 @@ const run = promisify(execFile);
 export async function findPgbench(
   database: Database,
   database_url: string,
+  lengths: Lengths,
 ): Promise<Pgbench | null> {
   const binary = await findBinary();
   if (!binary) return null;
+  const url = await addUser(database, database_url);
   const runWith = async (targets: readonly Target[], length: string[]) => {
     await placeTargets(database, targets);
     const directory = await mkdtemp(join(tmpdir(), "sliproad-pgbench-"));
     try {
       const script = join(directory, "create-offramp.sql");
-      await writeFile(script, SCRIPT);
+      await writeFile(script, scriptOf(lengths));
       const clients = String(targets.length);
       const fixed = ["-n", "-M", "prepared", "-j", String(THREADS), "-D", "is_placed=0"];
       const args = [...fixed, "-c", clients, ...length, "-f", script];
-      const { stdout } = await run(binary, [...args, database_url]);
+      const { stdout } = await run(binary, [...args, url]);
       if (!/^number of failed transactions: 0 /m.test(stdout)) throw new Error(stdout);
       return stdout;
     } finally {
@@ -43,7 +50,9 @@ export async function findPgbench(
   };
   return {
     runFor: async (targets, seconds) => {
-      const stdout = await runWith(targets, ["-T", String(Math.max(1, Math.round(seconds)))]);
+      // The time to connect counts in the length, but not in the rate.
+      const length = Math.ceil(seconds) + Math.ceil(targets.length / CONNECTED_PER_SECOND);
+      const stdout = await runWith(targets, ["-T", String(length)]);
       const rate = /^tps = ([\d.]+) \(without initial connection time\)$/m.exec(stdout)?.[1];
       if (rate === undefined) throw new Error(`pgbench told no rate: ${stdout}`);
       return Number(rate);
@@ -71,6 +80,18 @@ async function findBinary(): Promise<string | null> {
   return null;
 }
 
+/** A user whose password is checked quickly: 256 connections would take seconds to sign in. */
+async function addUser(database: Database, database_url: string): Promise<string> {
+  const url = new URL(database_url);
+  url.username = "bench";
+  url.password = crypto.randomUUID();
+  await database.transaction(async (tx) => {
+    await tx.query("set local scram_iterations = 1");
+    await tx.query(`create role bench superuser login password '${url.password}'`);
+  });
+  return url.href;
+}
+
 /** Which quote each of pgbench's clients adds to; read once by each, then kept in variables. */
 async function placeTargets(database: Database, targets: readonly Target[]): Promise<void> {
   await database.query("drop table if exists bench_targets");
@@ -90,14 +111,14 @@ async function placeTargets(database: Database, targets: readonly Target[]): Pro
   );
 }
 
-/** The service's own bytes, repeated: a row of the same length, without the work of making it. */
+/** In the place of ciphertext and hashes: as long, without the work of making them. */
 const bytes = (length: number) => `decode(repeat('5a', ${length}), 'hex')`;
 
 /**
  * The statements of the baseline's transaction. Ids are made by uuidv7(), so that the indexes grow
- * at their end as they do under the service. The lengths are what same-rows.ts compares.
+ * at their end as they do under the service.
  */
-const SCRIPT = `
+const scriptOf = (lengths: Lengths) => `
 \\if :is_placed
 \\else
 select account_id, user_id, api_key_id, quote_id, payment_detail_id from bench_targets
@@ -116,12 +137,12 @@ select account_id, id, user_id, status, details, created_at, updated_at from pay
 insert into commands
   (account_id, id, idempotency_index, request_hash, subject_id, answer, created_at)
   values (:account_id, :command_id, :idempotency_index::bytea, ${bytes(32)}, :user_id,
-    ${bytes(689)}, now());
+    ${bytes(lengths.answer)}, now());
 insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
   destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
   document_status, document_source, deposit_token, created_at, updated_at)
   values (:account_id, :offramp_id, :user_id, :quote_id, :payment_detail_id, 'initiated',
-    12550, 'eur', 'local', 0.86, 51, 146511628, 593024, ${bytes(133)}, null, null, 'usdc',
+    12550, 'eur', 'local', 0.86, 51, 146511628, 593024, ${bytes(lengths.details)}, null, null, 'usdc',
     now(), now());
 update quotes set token_amount = token_amount + 146511628, token_fees = token_fees + 593024,
   offramp_count = offramp_count + 1, updated_at = now()
@@ -129,7 +150,7 @@ update quotes set token_amount = token_amount + 146511628, token_fees = token_fe
 insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
   subject_id, body, created_at)
   values (:account_id, :event_id, 'offramp_update', :offramp_id, 1, null, 'initiated',
-    ${bytes(32)}, :user_id, ${bytes(752)}, now());
+    ${bytes(32)}, :user_id, ${bytes(lengths.body)}, now());
 insert into seal_pending (account_id, log, entry_id, digest, noted_at)
   values (:account_id, 'events', :event_id, ${bytes(32)}, now());
 commit;

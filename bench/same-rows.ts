@@ -1,7 +1,7 @@
 import type { Database } from "../src/platform/db/database.ts";
 import { type LoadResult, runLoad } from "./load.ts";
 import { type Account, addPayers, addTargets, creation, type Target } from "./payers.ts";
-import type { Pgbench } from "./pgbench.ts";
+import type { Lengths, Pgbench } from "./pgbench.ts";
 import type { Stage } from "./stage.ts";
 
 const TARGETS = 4;
@@ -37,6 +37,21 @@ export async function assertSameRows(
   const targets = await newTargets();
   await pgbench.runTimes(targets, 5);
   assertEqual("pgbench", expected, await tracesOf(core.database, targets));
+}
+
+/** How long the sealed values are that the service writes for a single offramp. */
+export async function readLengths({ core, service }: Stage, account: Account): Promise<Lengths> {
+  const targets = await addTargets(service.url, await addPayers(service.url, [account], 1));
+  await runLoad(service.url, [creation(targets[0]!, 1)], 0);
+  const [row] = await core.database.query<Lengths>(
+    `select octet_length(commands.answer) as answer, octet_length(offramps.details) as details,
+       octet_length(events.body) as body
+     from offramps join events on events.record_id = offramps.id
+     join commands on commands.subject_id = offramps.user_id and idempotency_index is not null
+     where offramps.user_id = $1`,
+    [targets[0]!.user_id],
+  );
+  return row!;
 }
 
 /** Every answer that was counted stands for offramps that are there. */

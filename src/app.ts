@@ -38,7 +38,7 @@ import { createWorker, type Worker } from "./platform/tasks/worker.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
 import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
-import { sendRefundTask } from "./quotes/send-refunds.ts";
+import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";

@@ -7,7 +7,7 @@ import { createApiKey } from "./create-api-key.ts";
 import { createMember } from "./create-member.ts";
 import { type Account, isKeyOfMode, type Mode, makeApiKey } from "./model.ts";
 import { hashPassword } from "./passwords.ts";
-import { findOperator } from "./store.ts";
+import { findOperator, lockInstallation } from "./store.ts";
 
 export type FirstStartInput = {
   mode: Mode;
@@ -44,7 +44,7 @@ export async function firstStart(
   const password_hash = await hashPassword(admin_password);
   return database.transaction(async (tx) => {
     // Of several processes that start at once, one makes the account and the others find it.
-    await tx.query("select id from installation for update");
+    await lockInstallation(tx);
     const made_meanwhile = await findOperator(tx);
     if (made_meanwhile) return { operator: made_meanwhile, created: null };
     const name = input.mode === "sandbox" ? "demo" : "operator";

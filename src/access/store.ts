@@ -1,6 +1,11 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Account, ApiKey, Role } from "./model.ts";
 
+/** One process at a time sets up a new installation. */
+export async function lockInstallation(tx: Session): Promise<void> {
+  await tx.query("select id from installation for update");
+}
+
 export function insertAccount(tx: Transaction, account: Account): void {
   tx.write("insert into accounts (id, name, is_operator, created_at) values ($1, $2, $3, $4)", [
     account.id,

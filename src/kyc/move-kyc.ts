@@ -3,10 +3,10 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { KycStatus, User } from "../users/model.ts";
-import { renderKycEvent } from "../users/render.ts";
 import { reassessUser } from "../users/reassess-user.ts";
-import { lockUsers, toUsers, updateKyc, type UserKey } from "../users/store.ts";
-import { type NewEvent, recordEvents } from "../webhooks/record-event.ts";
+import { renderKycEvent } from "../users/render.ts";
+import { lockUsers, toUsers, type UserKey, updateKyc } from "../users/store.ts";
+import { type NewEvent, recordEvents } from "../webhooks/record-events.ts";
 import { movedKyc } from "./model.ts";
 
 /**

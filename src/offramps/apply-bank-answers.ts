@@ -19,7 +19,7 @@ import {
   type Payout,
   updatePayouts,
 } from "./payout-store.ts";
-import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-change.ts";
+import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "./store.ts";
 
@@ -71,7 +71,11 @@ export async function applyAnswers(
   const [rows, payouts, known, subject_keys] = await Promise.all([
     lockOfframps(tx, keys),
     lockPayouts(tx, account_id, ids),
-    findBankAnswers(tx, account_id, answers.map((answer) => answer.bank_reference)),
+    findBankAnswers(
+      tx,
+      account_id,
+      answers.map((answer) => answer.bank_reference),
+    ),
     deps.keyring.openSubjects(tx, subjects),
   ]);
   const progress: Progress = {

@@ -14,7 +14,7 @@ import { lockKycs } from "../users/store.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
 import type { Offramp } from "./model.ts";
 import { insertPayouts, newPayout } from "./payout-store.ts";
-import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-change.ts";
+import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "./store.ts";
 import { SEND_PAYOUT_TASK } from "./task-kinds.ts";
@@ -70,13 +70,12 @@ export function instruction(offramp: Offramp): Partial<Offramp> {
 }
 
 /** The first beat of a payout: the attempt and its id are on record before the bank hears of it. */
-export function recordInstructions(
-  tx: Transaction,
-  offramps: readonly Offramp[],
-  now: Date,
-): void {
+export function recordInstructions(tx: Transaction, offramps: readonly Offramp[], now: Date): void {
   if (offramps.length === 0) return;
-  insertPayouts(tx, offramps.map((offramp) => newPayout(offramp, now)));
+  insertPayouts(
+    tx,
+    offramps.map((offramp) => newPayout(offramp, now)),
+  );
   enqueueTasks(
     tx,
     offramps.map((offramp) => ({

@@ -1,10 +1,10 @@
 import { AccountMap } from "../platform/account-map.ts";
-import type { Transaction } from "../platform/db/database.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { notFound } from "../platform/http/route.ts";
-import { type ChangedOfframp, recordChanges } from "./record-change.ts";
+import { type ChangedOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, lockOfframps, toOfframps } from "./store.ts";
 

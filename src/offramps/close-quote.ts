@@ -4,7 +4,7 @@ import { listQuoteDeposits } from "../quotes/deposit-store.ts";
 import { EXECUTION_GRACE_MS, type Quote, TOP_UP_MS } from "../quotes/model.ts";
 import { lockQuotes, type QuoteKey, updateProgress } from "../quotes/store.ts";
 import { CHUNK } from "./fund-offramps.ts";
-import { changeOfframp, recordChanges } from "./record-change.ts";
+import { changeOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { claimUnfunded, toOfframps } from "./store.ts";
 
@@ -43,6 +43,5 @@ async function closingTime(tx: Transaction, quote: Quote): Promise<Date> {
   if (!quote.executed_at || quote.received === 0n) return unpaid;
   const { account_id, id, deposit_token } = quote;
   const [first] = await listQuoteDeposits(tx, account_id, id, deposit_token);
-  const top_up_until = new Date(first!.mined_at.getTime() + TOP_UP_MS);
-  return top_up_until > unpaid ? top_up_until : unpaid;
+  return new Date(Math.max(unpaid.getTime(), first!.mined_at.getTime() + TOP_UP_MS));
 }

@@ -1,4 +1,5 @@
 import { type Catalogue, railsOf } from "../catalogue/catalogue.ts";
+import { minorDigits } from "../catalogue/currencies.ts";
 import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { satisfiesRail } from "../payment-details/model.ts";
@@ -17,13 +18,12 @@ import {
   type Quote,
   TOKEN_AMOUNT_MAX,
 } from "../quotes/model.ts";
-import type { PriceVersions, Prices } from "../quotes/prices.ts";
+import type { Prices, PriceVersions } from "../quotes/prices.ts";
 import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../quotes/pricing.ts";
 import { lockQuotes, updateTotals } from "../quotes/store.ts";
-import { minorDigits } from "../catalogue/currencies.ts";
 import type { CheckedItem } from "./check-items.ts";
 import type { Offramp } from "./model.ts";
-import { offrampEvents } from "./record-change.ts";
+import { offrampEvents } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { insertOfframps } from "./store.ts";
 import { FETCH_DOCUMENT_TASK } from "./task-kinds.ts";
@@ -71,7 +71,12 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
       );
       insertOfframps(tx, created);
       updateTotals(tx, [...quotes.values()]);
-      offrampEvents(tx, deps.renderer, created.map((entry) => ({ ...entry, from_status: null })), now);
+      offrampEvents(
+        tx,
+        deps.renderer,
+        created.map((entry) => ({ ...entry, from_status: null })),
+        now,
+      );
       enqueueTasks(
         tx,
         created
@@ -312,6 +317,7 @@ function totalProblems(quote: Quote): Problem[] {
 
 /** One field may break a rule that the request's own check has reported already. */
 function withoutRepeats(problems: readonly Problem[]): Problem[] {
-  return [...new Map(problems.toReversed().map((problem) => [problem.field, problem])).values()]
-    .toReversed();
+  return [
+    ...new Map(problems.toReversed().map((problem) => [problem.field, problem])).values(),
+  ].toReversed();
 }

@@ -15,10 +15,10 @@ import { additionProblems, type Quote } from "../quotes/model.ts";
 import { lockQuotes, updateProgress } from "../quotes/store.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs, lockUsers } from "../users/store.ts";
+import { OFFRAMPS_EMBEDDED_MAX, toRates } from "./execute-quotes.ts";
 import { executionProblems, type GatePolicy, type QuotePayment } from "./gates.ts";
 import type { Offramp } from "./model.ts";
 import type { OfframpRenderer, Rates } from "./render.ts";
-import { OFFRAMPS_EMBEDDED_MAX, toRates } from "./execute-quotes.ts";
 import { listQuoteOfframps, listQuotePayments, listQuoteRates, toOfframps } from "./store.ts";
 import { FUND_OFFRAMPS_TASK } from "./task-kinds.ts";
 
@@ -51,7 +51,11 @@ export function fundFromBalance(
     record: (tx, _loaded, accepted, now) => {
       const quotes = accepted.map(({ output }) => output.quote);
       for (const quote of quotes) updateProgress(tx, quote);
-      postEntries(tx, quotes.map((quote) => quoteFunded(quote, quote.token_amount)), now);
+      postEntries(
+        tx,
+        quotes.map((quote) => quoteFunded(quote, quote.token_amount)),
+        now,
+      );
       enqueueTasks(
         tx,
         quotes.map((quote) => ({

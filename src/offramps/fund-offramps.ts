@@ -1,3 +1,4 @@
+import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { postEntries } from "../ledger/post.ts";
 import { offrampFunded } from "../ledger/postings.ts";
 import type { Transaction } from "../platform/db/database.ts";
@@ -5,9 +6,8 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import type { Quote } from "../quotes/model.ts";
-import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-change.ts";
+import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { claimUnfunded, type KeyedOfframp, toOfframps } from "./store.ts";
 import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
@@ -35,7 +35,11 @@ export async function fundOfframps(
   );
   recordChanges(tx, deps.renderer, changes, now);
   if (is_funded) {
-    postEntries(tx, offramps.map(({ offramp }) => offrampFunded(offramp)), now);
+    postEntries(
+      tx,
+      offramps.map(({ offramp }) => offrampFunded(offramp)),
+      now,
+    );
     enqueueTasks(
       tx,
       offramps.map(({ offramp }) => ({
@@ -52,7 +56,8 @@ export async function fundOfframps(
 }
 
 function fundOne(entry: KeyedOfframp, now: Date): ChangedOfframp {
-  const status = entry.offramp.status === "initiated" ? "pending_internal_assessment" : "ongoing_checks";
+  const status =
+    entry.offramp.status === "initiated" ? "pending_internal_assessment" : "ongoing_checks";
   return changeOfframp(entry, { status, status_message: null, funded_at: now }, now);
 }
 

@@ -4,10 +4,11 @@ import { quoteFunded } from "../ledger/postings.ts";
 import { findBalances } from "../ledger/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
+import { least } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { type Deposit, listQuoteDeposits } from "../quotes/deposit-store.ts";
 import { type Quote, TOP_UP_MS, toleranceOf } from "../quotes/model.ts";
-import { type QuoteKey, lockQuotes, updateProgress } from "../quotes/store.ts";
+import { lockQuotes, type QuoteKey, updateProgress } from "../quotes/store.ts";
 import { lockUsers } from "../users/store.ts";
 import { FUND_OFFRAMPS_TASK } from "./task-kinds.ts";
 
@@ -24,9 +25,9 @@ export function decideFunding(quote: Quote, deposits: readonly Deposit[], owed: 
   if (!quote.executed_at || quote.funded_at || quote.closed_at || quote.received === 0n) {
     return { decision: "nothing" };
   }
-  const available = quote.received < owed ? quote.received : owed;
+  const available = least(quote.received, owed);
   if (available < quote.token_amount - toleranceOf(quote)) return { decision: "short" };
-  const used = available < quote.token_amount ? available : quote.token_amount;
+  const used = least(available, quote.token_amount);
   return { decision: "fund", used, hold: isLate(quote, deposits) ? "late_deposit" : null };
 }
 

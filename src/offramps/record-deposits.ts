@@ -1,5 +1,5 @@
-import { depositFinal } from "../ledger/postings.ts";
 import { postEntries } from "../ledger/post.ts";
+import { depositFinal } from "../ledger/postings.ts";
 import type { ChainPort, Transfer } from "../partners/chain/port.ts";
 import type { Database } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";

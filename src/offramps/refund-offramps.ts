@@ -4,7 +4,7 @@ import {
   offrampFailedBeforeInstruction,
 } from "../ledger/postings.ts";
 import type { OfframpRule } from "./change-offramps.ts";
-import { changeOfframp } from "./record-change.ts";
+import { changeOfframp } from "./record-changes.ts";
 
 /**
  * Gives up a payout that waits or bounced: the whole token amount, fee included, is owed to the

@@ -8,8 +8,8 @@ import {
   OfframpAnswer,
   OfframpEvent,
   OfframpListAnswer,
-  OfframpsAnswer,
   type OfframpRecord,
+  OfframpsAnswer,
   QuoteAnswer,
   QuoteListAnswer,
 } from "./schemas.ts";
@@ -94,11 +94,7 @@ export function createOfframpRenderer(publicUrl: () => string) {
         offramps: offramps.map(toRecord),
         ...(offramps.length < quote.offramp_count ? { has_more_offramps: true } : {}),
       }),
-    quotes: (
-      quotes: readonly Quote[],
-      rates_of: (quote: Quote) => Rates,
-      has_more: boolean,
-    ) =>
+    quotes: (quotes: readonly Quote[], rates_of: (quote: Quote) => Rates, has_more: boolean) =>
       writeQuoteList({ quotes: quotes.map((quote) => toQuote(quote, rates_of(quote))), has_more }),
   };
 }

@@ -11,7 +11,7 @@ import { instruction, recordInstructions } from "./assess-offramps.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
 import type { Offramp } from "./model.ts";
-import { changeOfframp } from "./record-change.ts";
+import { changeOfframp } from "./record-changes.ts";
 import { findOfframps } from "./store.ts";
 
 export type NewRoute = { payment_detail_id: string | null };
@@ -37,7 +37,10 @@ export function rerouteOfframps(
         commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id })),
       );
       const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
-      const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+      const subjects = users.map(({ account_id, user_id }) => ({
+        account_id,
+        subject_id: user_id,
+      }));
       const wanted = commands.flatMap(({ account_id, input }) =>
         input.wish.payment_detail_id ? [{ account_id, id: input.wish.payment_detail_id }] : [],
       );

@@ -7,7 +7,7 @@ import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { type AssessDeps, findClosedGate, lockForGates } from "./assess-offramps.ts";
 import type { Offramp } from "./model.ts";
 import { lockCurrentPayouts, lockPayouts, type Payout, updatePayouts } from "./payout-store.ts";
-import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-change.ts";
+import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-changes.ts";
 import { READ_BANK_TASK } from "./task-kinds.ts";
 
 export type SendDeps = AssessDeps & { database: Database; bank: BankPort };
@@ -26,7 +26,11 @@ export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
     const tasks = await set.lock(tx);
     const now = set.now;
     for (const [account_id, sent] of ids) {
-      const payouts = await lockPayouts(tx, account_id, sent.map((one) => one.end_to_end_id));
+      const payouts = await lockPayouts(
+        tx,
+        account_id,
+        sent.map((one) => one.end_to_end_id),
+      );
       const changed = payouts.filter((payout) => payout.status === "submitting");
       updatePayouts(
         tx,
@@ -57,10 +61,12 @@ async function markSubmitting(
   const { offramps, gates } = await lockForGates(tx, deps.keyring, keys);
   const sending = offramps.filter(({ offramp }) => offramp.status === "sending_fiat");
   const payouts = new Map(
-    (await lockCurrentPayouts(tx, sending.map(({ offramp }) => offramp))).map((payout) => [
-      payout.offramp_id,
-      payout,
-    ]),
+    (
+      await lockCurrentPayouts(
+        tx,
+        sending.map(({ offramp }) => offramp),
+      )
+    ).map((payout) => [payout.offramp_id, payout]),
   );
   const submitting: { offramp: Offramp; payout: Payout }[] = [];
   const stopped: ChangedOfframp[] = [];

@@ -4,8 +4,8 @@ import type { SubjectKeys } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
-import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
 import type { Offramp, OfframpStatus } from "./model.ts";
+import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
 
 export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
 

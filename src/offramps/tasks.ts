@@ -4,13 +4,13 @@ import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
 import { CLOSE_QUOTE_TASK } from "../quotes/model.ts";
 import { findQuotes } from "../quotes/store.ts";
+import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
 import { readBank } from "./apply-bank-answers.ts";
 import { assessOfframps } from "./assess-offramps.ts";
 import { closeQuote } from "./close-quote.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
 import { fundQuote } from "./fund-quote.ts";
 import { recordDeposits } from "./record-deposits.ts";
-import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
 import { type SendDeps, sendPayouts } from "./send-payouts.ts";
 import { updateAssessmentsDue } from "./store.ts";
 import {
@@ -67,7 +67,10 @@ function partnerTask(
         const tasks = await set.lock(tx);
         const next = new Date(set.now.getTime() + PARTNERS_ASKED_EVERY_MS);
         set.repeat(tx, tasks.filter(isRecurring), next);
-        set.finish(tx, tasks.filter((task) => !isRecurring(task)));
+        set.finish(
+          tx,
+          tasks.filter((task) => !isRecurring(task)),
+        );
       });
     },
   };
@@ -125,8 +128,15 @@ async function assess(deps: OfframpTaskDeps, set: TaskSet): Promise<void> {
     const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
     const waiting = await assessOfframps(tx, deps, keys, set.now);
     const again_at = new Date(set.now.getTime() + ASSESSED_AGAIN_AFTER_MS);
-    set.postpone(tx, tasks.filter((task) => waiting.has(task.record_id)), again_at);
-    set.finish(tx, tasks.filter((task) => !waiting.has(task.record_id)));
+    set.postpone(
+      tx,
+      tasks.filter((task) => waiting.has(task.record_id)),
+      again_at,
+    );
+    set.finish(
+      tx,
+      tasks.filter((task) => !waiting.has(task.record_id)),
+    );
   });
 }
 

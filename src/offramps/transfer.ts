@@ -13,14 +13,18 @@ const OBJECT = "quote.crypto_transfer";
 
 /** Reads the transfer that a caller names, with its id in the form that its chain writes. */
 export function checkTransfer(input: unknown, already: readonly Problem[]): CheckedTransfer {
-  const given = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
+  const given = (typeof input === "object" && input !== null ? input : {}) as Record<
+    string,
+    unknown
+  >;
   const problems: Problem[] = [];
   const read = (name: string): string => {
     const field = `${OBJECT}.${name}`;
     const is_known = already.some((problem) => field.startsWith(problem.field) && problem.field);
     const value = given[name];
     if (is_known || typeof value !== "string") return "";
-    if (isBlank(value)) problems.push({ field, code: "parameter_missing", message: `Send ${name}.` });
+    if (isBlank(value))
+      problems.push({ field, code: "parameter_missing", message: `Send ${name}.` });
     return value.trim();
   };
   const blockchain = lowerAscii(read("blockchain"));

@@ -1,6 +1,6 @@
 import type { Metadata } from "../catalogue/metadata.ts";
 import type { OfframpRule } from "./change-offramps.ts";
-import { changeOfframp } from "./record-change.ts";
+import { changeOfframp } from "./record-changes.ts";
 
 /** Undefined leaves a field as it is. */
 export type OfframpEdit = { reference?: string | null; metadata?: Metadata };

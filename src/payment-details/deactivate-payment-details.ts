@@ -4,7 +4,7 @@ import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { notFound } from "../platform/http/route.ts";
 import type { PaymentDetail } from "./model.ts";
-import { type ChangedDetail, moveDetail, recordDetailChanges } from "./record-change.ts";
+import { type ChangedDetail, moveDetail, recordDetailChanges } from "./record-detail-changes.ts";
 import { renderPaymentDetail } from "./render.ts";
 import { lockPaymentDetails, toPaymentDetails } from "./store.ts";
 

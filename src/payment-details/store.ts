@@ -74,8 +74,12 @@ export function lockPaymentDetails(
 
 export function insertPaymentDetails(
   tx: Transaction,
-  entries: readonly { detail: PaymentDetail; key: Buffer }[],
+  unsorted: readonly { detail: PaymentDetail; key: Buffer }[],
 ): void {
+  // Each insert locks its user's key: in one order, so that two processes never wait in a circle.
+  const userOf = ({ detail }: { detail: PaymentDetail }) =>
+    `${detail.account_id} ${detail.user_id}`;
+  const entries = [...unsorted].sort((a, b) => (userOf(a) < userOf(b) ? -1 : 1));
   tx.write(
     `insert into payment_details (account_id, id, user_id, currency, rails, beneficiary_type,
        status, details, created_at, updated_at)

@@ -69,7 +69,7 @@ export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 /** One thing that is wrong with a request. `field` is a path such as `offramps[1].rails`. */
 export type Problem = { field: string; code: ErrorCode; message: string };
 
-/** A deliberate refusal: it becomes the error body of contract §2. Anything else thrown is a 500. */
+/** A deliberate refusal: the error body of contract §2. Anything else thrown is a 500. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly problems: readonly Problem[];

@@ -181,3 +181,7 @@ function trimDecimal({ units, scale }: Decimal): Decimal {
   }
   return { units: trimmed, scale: places };
 }
+
+export function least(first: bigint, ...others: bigint[]): bigint {
+  return others.reduce((a, b) => (a < b ? a : b), first);
+}

@@ -85,26 +85,26 @@ const RefundBody = Type.Object(
 
 /** What is owed to a user, and the way it leaves: to an address that was registered before. */
 export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
-  const { database, executor, keyring, index_key } = deps;
-  const submitAddress = executor.register(
-    registerRefundAddresses(keyring, index_key, (entry) =>
-      writeRefundAddress({
-        refund_address: { ...entry, created_at: entry.created_at.toISOString() },
-      }),
-    ),
-  );
-  const submitRefund = executor.register(
-    refundBalances(keyring, index_key, (refund) => writeRefund({ refund: toRecord(refund) })),
-  );
-  const openUser = async (key: UserKey, problems: readonly Problem[]) => {
-    const user = await findUser(database, key);
-    if (!user) throw Refusal.of([...problems, notFound("user_id")]);
-    if (problems.length > 0) throw Refusal.of(problems);
-    const subject = { account_id: key.account_id, subject_id: key.user_id };
-    const keys = await keyring.openSubjects(database, [subject]);
-    return keys.get(key.account_id, key.user_id)!;
-  };
+  addBalanceRoute(addRoute, deps);
+  addAddressRoutes(addRoute, deps);
+  addRefundRoutes(addRoute, deps);
+}
 
+/** The key of a user of this account, or the refusal that there is none. */
+async function openUser(
+  { database, keyring }: BalanceDeps,
+  key: UserKey,
+  problems: readonly Problem[],
+): Promise<Buffer> {
+  const user = await findUser(database, key);
+  if (!user) throw Refusal.of([...problems, notFound("user_id")]);
+  if (problems.length > 0) throw Refusal.of(problems);
+  const subject = { account_id: key.account_id, subject_id: key.user_id };
+  const keys = await keyring.openSubjects(database, [subject]);
+  return keys.get(key.account_id, key.user_id)!;
+}
+
+function addBalanceRoute(addRoute: AddRoute, deps: BalanceDeps): void {
   addRoute({
     method: "GET",
     path: "/users/:user_id/balances",
@@ -116,8 +116,8 @@ export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const key = { account_id: caller.account_id, user_id: params.user_id! };
-      await openUser(key, problems);
-      const rows = await listBalances(database, key);
+      await openUser(deps, key, problems);
+      const rows = await listBalances(deps.database, key);
       const balances = rows.map(({ currency, balance }) => ({
         currency,
         amount: minorToNumber(balance, TOKEN_DIGITS),
@@ -125,7 +125,17 @@ export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
       return writeBalances({ balances });
     },
   });
+}
 
+function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
+  const { database, executor, keyring, index_key } = deps;
+  const submitAddress = executor.register(
+    registerRefundAddresses(keyring, index_key, (entry) =>
+      writeRefundAddress({
+        refund_address: { ...entry, created_at: entry.created_at.toISOString() },
+      }),
+    ),
+  );
   addRoute({
     method: "POST",
     path: "/users/:user_id/refund_addresses",
@@ -139,11 +149,11 @@ export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     answer: RefundAddressAnswer,
     errors: [],
     handle: ({ params, body, problems, command }) => {
-      const { chain, address, problems: found } = checkDestination(
-        body?.refund_address,
-        "refund_address",
-        problems,
-      );
+      const {
+        chain,
+        address,
+        problems: found,
+      } = checkDestination(body?.refund_address, "refund_address", problems);
       const input = { user_id: params.user_id!, chain, address };
       return submitAddress(command({ ...input, problems: [...problems, ...found] }));
     },
@@ -161,7 +171,7 @@ export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     handle: async ({ caller, params, query, problems }) => {
       const { page, problems: page_problems } = readPage(query);
       const user = { account_id: caller.account_id, user_id: params.user_id! };
-      const key = await openUser(user, [...problems, ...page_problems]);
+      const key = await openUser(deps, user, [...problems, ...page_problems]);
       const { rows, has_more } = cutPage(await listRefundAddresses(database, user, page), page);
       const refund_addresses = rows.map((row) => ({
         ...row,
@@ -171,13 +181,20 @@ export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
       return writeRefundAddresses({ refund_addresses, has_more });
     },
   });
+}
 
+function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
+  const { database, executor, keyring, index_key } = deps;
+  const submitRefund = executor.register(
+    refundBalances(keyring, index_key, (refund) => writeRefund({ refund: toRecord(refund) })),
+  );
   addRoute({
     method: "POST",
     path: "/users/:user_id/refunds",
     operation: "createRefund",
     summary: "Return what is owed to a user",
-    description: "To an address that the user has registered; the coins are sent in the background.",
+    description:
+      "To an address that the user has registered; the coins are sent in the background.",
     tag: TAG,
     body: RefundBody,
     body_example: {
@@ -228,7 +245,7 @@ export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     handle: async ({ caller, params, query, problems }) => {
       const { page, problems: page_problems } = readPage(query);
       const user = { account_id: caller.account_id, user_id: params.user_id! };
-      const key = await openUser(user, [...problems, ...page_problems]);
+      const key = await openUser(deps, user, [...problems, ...page_problems]);
       const { rows, has_more } = cutPage(await listRefunds(database, user, page), page);
       const refunds = rows.map((row) =>
         toRecord({ ...row, address: openAddress("refunds", row, key) }),

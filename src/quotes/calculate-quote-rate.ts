@@ -33,8 +33,7 @@ type Asked = {
 
 type Result = { answer: Static<typeof QuoteRateAnswer> } | { problems: Problem[] };
 
-/** The body of POST /users/:user_id/quote/rate, checked and then priced: two steps, as only the
- * second needs prices. */
+/** The body of POST /users/:user_id/quote/rate, checked; and, once there are prices, priced. */
 export function checkQuoteRate(
   catalogue: Catalogue,
   body: unknown,

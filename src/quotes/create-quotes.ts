@@ -1,3 +1,4 @@
+import type { Chain, Token } from "../catalogue/chains.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
@@ -7,7 +8,6 @@ import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs } from "../users/store.ts";
-import type { Chain, Token } from "../catalogue/chains.ts";
 import { CLOSE_QUOTE_TASK, EXECUTION_GRACE_MS, type Quote } from "./model.ts";
 import { insertQuotes } from "./store.ts";
 

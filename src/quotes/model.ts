@@ -1,5 +1,6 @@
 import type { Chain, Token } from "../catalogue/chains.ts";
 import type { Problem } from "../platform/errors.ts";
+import { least } from "../platform/money.ts";
 
 export type Quote = {
   account_id: string;
@@ -55,7 +56,7 @@ export function additionProblems(quote: Quote, now: Date): Problem[] {
 /** How much a deposit may be short: the least of 0.5 %, one token and the quote's fees. */
 export function toleranceOf(quote: Quote): bigint {
   const half_percent = quote.token_amount / 200n;
-  return [half_percent, MILLION, quote.token_fees].reduce((a, b) => (a < b ? a : b));
+  return least(half_percent, MILLION, quote.token_fees);
 }
 
 /** The work that ends an unpaid quote; its handler is the offramps', whose records it changes. */

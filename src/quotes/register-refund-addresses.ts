@@ -98,6 +98,13 @@ function decideOne(
     const entry = { ...known, address: openAddress("refund_addresses", known, key) };
     return { output: { entry, key, address_index, is_new: false }, subject };
   }
-  const entry: RefundAddress = { account_id, id: newId(now), user_id, chain, address, created_at: now };
+  const entry: RefundAddress = {
+    account_id,
+    id: newId(now),
+    user_id,
+    chain,
+    address,
+    created_at: now,
+  };
   return { output: { entry, key, address_index, is_new: true }, subject };
 }

@@ -1,18 +1,18 @@
-import { type BankDeps, applyAnswers } from "../offramps/apply-bank-answers.ts";
+import { postEntries } from "../ledger/post.ts";
+import { payoutInstructed } from "../ledger/postings.ts";
+import { applyAnswers, type BankDeps } from "../offramps/apply-bank-answers.ts";
 import { instruction } from "../offramps/assess-offramps.ts";
 import { fundOfframps } from "../offramps/fund-offramps.ts";
 import { fundQuote } from "../offramps/fund-quote.ts";
 import { OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "../offramps/model.ts";
 import { endToEndId, insertPayouts, newPayout } from "../offramps/payout-store.ts";
-import { changeOfframp, recordChanges } from "../offramps/record-change.ts";
+import { changeOfframp, recordChanges } from "../offramps/record-changes.ts";
 import { recordDeposits } from "../offramps/record-deposits.ts";
 import { refundOfframps } from "../offramps/refund-offramps.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../offramps/store.ts";
-import { postEntries } from "../ledger/post.ts";
-import { payoutInstructed } from "../ledger/postings.ts";
 import type { BankAnswer } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
-import { insertSandboxTransfer } from "../partners/chain/sandbox.ts";
+import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { findQuotes, lockQuotes, updateProgress } from "../quotes/store.ts";
@@ -134,7 +134,7 @@ async function payQuote(deps: WalkDeps, offramp: Offramp): Promise<void> {
       address: quote.deposit_address,
       token: quote.deposit_token,
       amount: missing,
-      mined_at: now < quote.expires_at ? now : quote.expires_at,
+      mined_at: new Date(Math.min(now.getTime(), quote.expires_at.getTime())),
     });
   }
   await recordDeposits(database, chain, now);

@@ -2,6 +2,7 @@ import type { NewEntry } from "../ledger/model.ts";
 import {
   type DepositMoney,
   depositFinal,
+  type PostingKind,
   type QuoteMoney,
   quoteFunded,
   type RefundMoney,
@@ -48,47 +49,43 @@ const checkTotals: Check = async (session, account_id) => {
     : `quote ${row.id} of account ${account_id}: what it received is not the sum of its deposits`;
 };
 
-/** Which keys there may be entries for, by kind: an entry without its record is a fault. */
-const RECORD_KEYS: readonly { kinds: string[]; part: string; keys: string }[] = [
+/** The id in a key, or null where there is none: a cast would stop at a key like `fund:x`. */
+const ID_IN_KEY = `case when split_part(e.key, ':', 2) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+  then split_part(e.key, ':', 2)::uuid end`;
+
+/** How an entry's record is found by its key, which an index serves. */
+const RECORDS: readonly { kinds: readonly PostingKind[]; record: string }[] = [
   {
     kinds: ["deposit_final"],
-    part: "e.key",
-    keys: `select 'deposit:' || chain || ':' || tx_id || ':' || log_index as key from deposits
-      where account_id = $1`,
+    record: `deposits r where r.account_id = $1 and r.chain = split_part(e.key, ':', 2)
+      and r.tx_id = split_part(e.key, ':', 3) and r.log_index::text = split_part(e.key, ':', 4)`,
   },
   {
     kinds: ["quote_funded"],
-    part: "e.key",
-    keys: `select 'fund:' || id as key from quotes
-      where account_id = $1 and funded_at is not null`,
+    record: `quotes r where r.account_id = $1 and r.id = ${ID_IN_KEY} and r.funded_at is not null`,
   },
   {
     kinds: [
       ...["offramp_funded", "payout_instructed", "payout_booked", "payout_returned"],
       ...["offramp_failed_before_instruction", "offramp_failed_after_instruction"],
-    ],
-    part: "split_part(e.key, ':', 2)",
-    keys: "select id::text as key from offramps where account_id = $1",
+    ] as PostingKind[],
+    record: `offramps r where r.account_id = $1 and r.id = ${ID_IN_KEY}`,
   },
   {
     kinds: ["refund_started"],
-    part: "e.key",
-    keys: "select 'refund:' || id as key from refunds where account_id = $1",
+    record: `refunds r where r.account_id = $1 and r.id = ${ID_IN_KEY}`,
   },
   {
     kinds: ["refund_sent"],
-    part: "e.key",
-    keys: `select 'refund_sent:' || id as key from refunds
-      where account_id = $1 and status = 'sent'`,
+    record: `refunds r where r.account_id = $1 and r.id = ${ID_IN_KEY} and r.status = 'sent'`,
   },
 ];
 
 const checkOrphans: Check = async (session, account_id) => {
-  for (const { kinds, part, keys } of RECORD_KEYS) {
+  for (const { kinds, record } of RECORDS) {
     const [row] = await session.query<{ id: string; key: string }>(
       `select e.id, e.key from ledger_entries e
-       where e.account_id = $1 and e.kind = any($2::text[])
-         and not exists (select from (${keys}) r where r.key = ${part})
+       where e.account_id = $1 and e.kind = any($2::text[]) and not exists (select from ${record})
        order by e.id limit 1`,
       [account_id, kinds],
     );

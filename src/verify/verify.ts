@@ -4,7 +4,7 @@ import { listAccounts } from "../access/store.ts";
 import { LEDGER_LOG } from "../ledger/sealed.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import { type SealedLog, verifyChain } from "../platform/sealing/verify-chain.ts";
-import { EVENT_LOG } from "../webhooks/record-event.ts";
+import { EVENT_LOG } from "../webhooks/record-events.ts";
 import { type Check, verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyQuotes } from "./verify-quotes.ts";

@@ -32,8 +32,14 @@ function toSourceFile(path: string, bytes: Buffer): SourceFile {
   return { path, text, lines: text.split("\n") };
 }
 
+const parsed = new WeakMap<SourceFile, SyntaxNode>();
+
 export function syntaxOf(file: SourceFile): SyntaxNode {
-  return parseAst(file.text, { lang: "ts" }) as unknown as SyntaxNode;
+  const known = parsed.get(file);
+  if (known) return known;
+  const syntax = parseAst(file.text, { lang: "ts" }) as unknown as SyntaxNode;
+  parsed.set(file, syntax);
+  return syntax;
 }
 
 /** Every node, outer ones first. */

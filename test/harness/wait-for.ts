@@ -8,7 +8,7 @@ const ASK_MS = 10;
  */
 export async function waitFor<Answer>(
   ask: () => Promise<Answer> | Answer,
-  timeout_ms = 10_000,
+  timeout_ms = 20_000,
 ): Promise<Exclude<NonNullable<Answer>, false>> {
   const end_ms = Date.now() + timeout_ms;
   for (;;) {

@@ -9,7 +9,7 @@ import { newId } from "../../src/platform/ids.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { findFault } from "../../src/verify/verify.ts";
 import type { Check } from "../../src/verify/verify-ledger.ts";
-import { recordEvents } from "../../src/webhooks/record-event.ts";
+import { recordEvents } from "../../src/webhooks/record-events.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 
 export type Quote = postings.QuoteMoney & { token_fees: bigint };

@@ -289,7 +289,7 @@ describe("a revoked key", () => {
     expect(await countUsers()).toBe(before);
     await waitFor(
       async () => (await second.call("GET", "/users", undefined, { key })).status === 401,
-      2_000,
+      5_000,
     );
   });
 });

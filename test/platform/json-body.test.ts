@@ -32,6 +32,8 @@ describe("numbers that a double cannot hold", () => {
     '{"a":"\\"9007199254740993","b":true,"c":false,"d":null}',
     '{"9007199254740993":1}',
     '{"a":0.000000000000000000}',
+    '{"a":1e-99,"b":-123456789012345e+99}',
+    '{"a":"\\\\","b":"9007199254740993"}',
   ])("%s is taken", (text) => {
     expect(parse(text)).toMatchObject({ value: JSON.parse(text), problems: [] });
   });
@@ -51,6 +53,21 @@ describe("numbers that a double cannot hold", () => {
   it("reports a hundred at most", () => {
     const text = `[${Array.from({ length: 1_000 }, () => "9007199254740993").join(",")}]`;
     expect(parse(text).problems).toHaveLength(100);
+  });
+
+  it("a duplicate key's earlier value counts too, as part of the body", () => {
+    expect(parse('{"a":9007199254740993,"a":1}').problems).toEqual([changed("body")]);
+  });
+
+  it("in a body of more than a megabyte the field goes unnamed", () => {
+    const text = `{"a":9007199254740993,"b":"${"x".repeat(1024 * 1024)}"}`;
+    expect(parse(text).problems).toEqual([changed("body")]);
+  });
+
+  it("takes a body full of long numbers for what it is", () => {
+    const numbers = (count: number) => `[${Array(count).fill("1731628800000000").join(",")}]`;
+    expect(parse(numbers(10_000)).problems).toEqual([]);
+    expect(parse(numbers(10_001)).problems).toEqual([changed("body")]);
   });
 
   it("is reported beside forbidden characters", () => {

@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../../src/platform/db/database.ts";
 import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
-import { finishWithEffects, openTaskRoom, type TaskRoom } from "../harness/task-room.ts";
+import {
+  finishWithEffects,
+  openTaskRoom,
+  type TaskRoom,
+  writeEffects,
+} from "../harness/task-room.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import type { FromProcess } from "../harness/worker-process.ts";
 
@@ -54,15 +59,23 @@ test("a worker frozen in mid-task is replaced, and does no harm when it wakes", 
   await room.enqueue("crash", 3);
   const { child, messages } = startProcess();
   await waitFor(() => messages.length > 0);
-  startReplacement();
+  // The tasks stay in the table, so that it is the lease alone that keeps the first worker off.
+  const handle = (set: TaskSet) =>
+    room.database.transaction(async (tx) => {
+      const tasks = await set.lock(tx);
+      writeEffects(tx, tasks, "replacement");
+      set.postpone(tx, tasks, new Date(set.now.getTime() + 24 * 60 * 60 * 1000));
+    });
+  room.startWorker([{ kind: "crash", set_max: 10, handle }], { lease_ms: LEASE_MS });
   child.kill("SIGSTOP");
-  await waitFor(async () => (await room.countTasks()) === 0);
+  await waitFor(async () => (await room.listEffects()).length === 3);
   child.send("go on");
   child.kill("SIGCONT");
   await waitFor(() => messages.length > 1);
   expect(messages).toEqual([{ started: 3 }, { ended: 0 }]);
   const effects = await room.listEffects();
   expect(effects.map((effect) => effect.by)).toEqual(Array(3).fill("replacement"));
+  expect(await room.countTasks()).toBe(3);
 });
 
 test("a worker frozen inside its transaction is replaced, and its writes are refused", async () => {
@@ -143,7 +156,7 @@ test("workers go on when the server ends their connections in mid-run", async ()
     );
   }
   await waitFor(async () => (await room.countTasks()) === 0);
-  expect(await worker.runUntilIdle(1_000)).toBe(true);
+  expect(await worker.runUntilIdle(10_000)).toBe(true);
   const effects = await room.listEffects();
   expect(effects.length).toBe(count);
   expect(new Set(effects.map((effect) => effect.task_id)).size).toBe(count);

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import Type from "typebox";
-import type { FileStore } from "../../src/partners/files/file-store.ts";
 import { judgeFile } from "../../src/partners/files/judge-file.ts";
 import { keepFile } from "../../src/partners/files/keep-file.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
@@ -72,8 +71,8 @@ export async function startUploadServer(data_dir: string) {
       },
     },
   );
-  const peak = watchMemory();
-  server.get("/memory", async () => peak());
+  const memory = watchMemory();
+  server.get("/memory", async () => memory());
   const url = await server.listen({ host: "127.0.0.1", port: 0 });
   const readKept = async (record_id: string, version: string) => {
     const sealed = await store.openRead({ account_id: ACCOUNT_ID, record_id, version });
@@ -83,21 +82,15 @@ export async function startUploadServer(data_dir: string) {
 }
 
 export type UploadServer = Awaited<ReturnType<typeof startUploadServer>>;
-export type { FileStore };
 
-/** The most memory in use since it was last asked, sampled. */
+/** What is really in use (where the garbage collector may be called), and the most it ever took. */
 function watchMemory() {
-  let peak = { rss: 0, array_buffers: 0 };
-  const sample = () => {
-    const { rss, arrayBuffers } = process.memoryUsage();
-    const array_buffers = Math.max(peak.array_buffers, arrayBuffers);
-    peak = { rss: Math.max(peak.rss, rss), array_buffers };
-  };
-  setInterval(sample, 5).unref();
+  let peak_rss = 0;
+  setInterval(() => {
+    peak_rss = Math.max(peak_rss, process.memoryUsage.rss());
+  }, 5).unref();
   return () => {
-    sample();
-    const last = peak;
-    peak = { rss: 0, array_buffers: 0 };
-    return last;
+    globalThis.gc?.();
+    return { peak_rss, live_buffers: process.memoryUsage().arrayBuffers };
   };
 }

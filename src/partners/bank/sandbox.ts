@@ -1,6 +1,7 @@
 import type { Session } from "../../platform/db/database.ts";
-import type { BankAnswer, BankPort, Instruction } from "./port.ts";
+import type { BankAnswer, BankPort } from "./port.ts";
 import { traceNumber, uetrOf } from "./proofs.ts";
+import { insertSandboxPayout, listSandboxAnswers } from "./sandbox-store.ts";
 
 export const SANDBOX_OUTCOMES = ["fiat_sent", "bounced", "failed", "stuck"] as const;
 export type SandboxOutcome = (typeof SANDBOX_OUTCOMES)[number];
@@ -17,14 +18,14 @@ const SCRIPTS: Record<SandboxOutcome, readonly BankAnswer["kind"][]> = {
 export function createSandboxBank(session: Session): BankPort {
   return {
     submit: async (instructions) => {
-      for (const instruction of instructions) await submitOne(session, instruction);
+      for (const instruction of instructions) {
+        const wanted = SANDBOX_OUTCOMES.find((known) => known === instruction.sandbox_outcome);
+        const outcome = wanted ?? "fiat_sent";
+        await insertSandboxPayout(session, instruction, outcome, SCRIPTS[outcome]);
+      }
     },
     listAnswers: async (cursor, limit) => {
-      const rows = await session.query<BankAnswer & { number: bigint; rail: string }>(
-        `select number, account_id, end_to_end_id, bank_reference, kind, amount, currency
-         from sandbox_bank_answers where number > $1 order by number limit $2`,
-        [cursor ?? "0", limit],
-      );
+      const rows = await listSandboxAnswers(session, cursor, limit);
       const last = rows.at(-1);
       const answers = rows.map(({ number: _, ...answer }) => ({
         ...answer,
@@ -34,41 +35,4 @@ export function createSandboxBank(session: Session): BankPort {
       return { answers, cursor: last ? String(last.number) : cursor };
     },
   };
-}
-
-async function submitOne(session: Session, instruction: Instruction): Promise<void> {
-  const { end_to_end_id, account_id, amount, currency } = instruction;
-  const outcome = SANDBOX_OUTCOMES.find((known) => known === instruction.sandbox_outcome);
-  const kinds = SCRIPTS[outcome ?? "fiat_sent"];
-  // One statement: the bank that has the instruction also has its answers, or neither.
-  await session.query(
-    `with received as (
-       insert into sandbox_bank_payouts (end_to_end_id, account_id, amount, currency, outcome)
-       values ($1, $2, $3, $4, $5) on conflict do nothing returning end_to_end_id)
-     insert into sandbox_bank_answers
-       (end_to_end_id, account_id, bank_reference, kind, amount, currency)
-     select $1, $2, $1 || '-' || kind, kind, $3, $4
-     from received, unnest($6::text[]) with ordinality as script (kind, place) order by place`,
-    [end_to_end_id, account_id, amount, currency, outcome ?? "fiat_sent", kinds],
-  );
-}
-
-/** Lets the sandbox's bank say something it was not asked for, e.g. return a payment weeks later. */
-export async function insertSandboxAnswer(
-  session: Session,
-  answer: Pick<BankAnswer, "end_to_end_id" | "account_id" | "bank_reference" | "kind" | "amount" | "currency">,
-): Promise<void> {
-  await session.query(
-    `insert into sandbox_bank_answers
-       (end_to_end_id, account_id, bank_reference, kind, amount, currency)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-    [
-      answer.end_to_end_id,
-      answer.account_id,
-      answer.bank_reference,
-      answer.kind,
-      answer.amount,
-      answer.currency,
-    ],
-  );
 }

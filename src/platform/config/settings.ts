@@ -123,8 +123,8 @@ export const SETTINGS = {
   ),
   rates_url: optional(
     text("SLIPROAD_RATES_URL", null, ""),
-    "Address of daily reference rates in JSON, `{ base, date, rates }` with base EUR or USD, read " +
-      "every 15 minutes. Live mode needs this or a file; sandbox has a table of its own.",
+    "Address of daily reference rates in JSON, `{ base, date, rates }` with base EUR or USD, " +
+      "read every 15 minutes. Live mode needs this or a file; sandbox has a table of its own.",
   ),
   rates_max_age_minutes: integer(
     "SLIPROAD_RATES_MAX_AGE_MINUTES",

@@ -49,7 +49,8 @@ export async function openInstallation(
   if (!known) {
     throw new StartupError(
       "The encryption key is not the one this database was made with; set " +
-        "SLIPROAD_ENCRYPTION_KEY (or, during a rotation, SLIPROAD_ENCRYPTION_KEY_PREVIOUS) to that key.",
+        "SLIPROAD_ENCRYPTION_KEY (or, during a rotation, SLIPROAD_ENCRYPTION_KEY_PREVIOUS) " +
+        "to that key.",
     );
   }
   return { index_key: open(known.bytes, INDEX_KEY_PLACE, row!.index_key) };

@@ -9,11 +9,15 @@ export type JsonBody = { value: unknown; bytes: number; problems: Problem[] };
 const DEPTH_MAX = 32;
 /** Enough to mend a request by; an answer must not grow with what is wrong. */
 const PROBLEMS_MAX = 100;
+/** More numbers than this of more than 15 digits are no honest request: they cost too much. */
+const LONG_NUMBERS_MAX = 10_000;
+/** Finding the fields takes ten times as long as parsing; in a longer body they go unnamed. */
+const NAMED_FIELDS_CHARACTERS_MAX = 1024 * 1024;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 export function parseJsonBody(buffer: Buffer): JsonBody {
   if (!isUtf8(buffer)) throw new Refusal("bad_request", "Send the body in UTF-8.");
-  const { depth, has_long_number } = scan(buffer);
+  const { depth, has_changed_number } = scan(buffer);
   if (depth > DEPTH_MAX) {
     throw new Refusal("bad_request", `Send JSON nested at most ${DEPTH_MAX} levels deep.`);
   }
@@ -29,39 +33,66 @@ export function parseJsonBody(buffer: Buffer): JsonBody {
   }
   // In valid UTF-8, NUL and lone surrogates can only come from an escape.
   const problems = text.includes("\\u") ? forbiddenCharacters(value, "") : [];
-  if (has_long_number) problems.push(...changedNumbers(text));
+  if (has_changed_number) problems.push(...changedNumbers(text));
   return { value, bytes: buffer.length, problems: problems.slice(0, PROBLEMS_MAX) };
 }
 
 /**
- * How deep arrays and objects nest, so that no later walk can exhaust the stack; and whether a
- * number is so long, or has an exponent, that a double might not hold it.
+ * How deep arrays and objects nest, so that no later walk can exhaust the stack; and whether some
+ * number is one that a double does not hold. Few numbers are looked at twice: up to 15 digits
+ * without a large exponent, a double holds them all.
  */
-function scan(buffer: Buffer): { depth: number; has_long_number: boolean } {
+function scan(buffer: Buffer): { depth: number; has_changed_number: boolean } {
   let depth = 0;
   let deepest = 0;
-  let in_string = false;
-  let number_bytes = 0;
-  let has_long_number = false;
+  let long_numbers = 0;
+  let has_changed_number = false;
   for (let at = 0; at < buffer.length; at += 1) {
     const byte = buffer[at]!;
-    if (in_string) {
-      if (byte === 0x5c) at += 1;
-      else if (byte === 0x22) in_string = false;
-    } else if (byte >= 0x2d && byte <= 0x39) {
-      // Digits, minus and point.
-      number_bytes += 1;
-      if (number_bytes > SIGNIFICANT_DIGITS_MAX) has_long_number = true;
-    } else {
-      // An e within a number; the one of `true` and `false` follows a letter.
-      if (number_bytes > 0 && (byte | 0x20) === 0x65) has_long_number = true;
-      number_bytes = 0;
-      if (byte === 0x22) in_string = true;
-      else if (byte === 0x7b || byte === 0x5b) deepest = Math.max(deepest, ++depth);
-      else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    if (byte === 0x22) at = endOfString(buffer, at);
+    else if (byte === 0x7b || byte === 0x5b) deepest = Math.max(deepest, ++depth);
+    else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    else if (byte >= 0x30 && byte <= 0x39) {
+      const end = endOfNumber(buffer, at);
+      if (end - at > SIGNIFICANT_DIGITS_MAX || hasLargeExponent(buffer, at, end)) {
+        long_numbers += 1;
+        has_changed_number ||=
+          long_numbers > LONG_NUMBERS_MAX || isChanged(buffer.toString("latin1", at, end));
+      }
+      at = end - 1;
     }
   }
-  return { depth: deepest, has_long_number };
+  return { depth: deepest, has_changed_number };
+}
+
+function endOfString(buffer: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < buffer.length && buffer[at] !== 0x22) at += buffer[at] === 0x5c ? 2 : 1;
+  return at;
+}
+
+/** Digits, point, signs and e. */
+function endOfNumber(buffer: Buffer, start: number): number {
+  let at = start + 1;
+  for (; at < buffer.length; at += 1) {
+    const byte = buffer[at]!;
+    const is_part = (byte >= 0x2d && byte <= 0x39) || byte === 0x2b || (byte | 0x20) === 0x65;
+    if (!is_part) break;
+  }
+  return at;
+}
+
+/** An exponent of three digits or more, with or without its sign. */
+function hasLargeExponent(buffer: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    if ((buffer[at]! | 0x20) === 0x65) return end - at > 3;
+  }
+  return false;
+}
+
+/** The minus, which is not part of the text, changes nothing. */
+function isChanged(number_text: string): boolean {
+  return !isSameNumber(number_text, Number(number_text));
 }
 
 /** Stands for a number that JSON.parse would silently have changed. */
@@ -74,6 +105,9 @@ const CHANGED = Symbol("changed number");
 function changedNumbers(text: string): Problem[] {
   const mark = (_key: string, value: unknown, context?: { source?: string }) =>
     typeof value === "number" && !isSameNumber(context!.source!, value) ? CHANGED : value;
+  const message = `Send at most ${SIGNIFICANT_DIGITS_MAX} significant digits.`;
+  const problemAt = (field: string): Problem => ({ field, code: "record_invalid", message });
+  if (text.length > NAMED_FIELDS_CHARACTERS_MAX) return [problemAt(BODY)];
   const fields: string[] = [];
   const collect = (value: unknown, field: string): void => {
     if (fields.length >= PROBLEMS_MAX) return;
@@ -87,8 +121,8 @@ function changedNumbers(text: string): Problem[] {
     }
   };
   collect(JSON.parse(text, mark), "");
-  const message = `Send at most ${SIGNIFICANT_DIGITS_MAX} significant digits.`;
-  return fields.map((field) => ({ field: field || BODY, code: "record_invalid", message }));
+  // None where the scan only gave up counting.
+  return (fields.length > 0 ? fields : [BODY]).map((field) => problemAt(field || BODY));
 }
 
 function forbiddenCharacters(value: unknown, field: string): Problem[] {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Type, { type Static, type TObject } from "typebox";
 import type { Answer } from "../commands/executor.ts";
+import type { Idempotency } from "../commands/use-case.ts";
 import { keyedHash } from "../encryption/cipher.ts";
 import { type Problem, Refusal } from "../errors.ts";
 import { isId } from "../ids.ts";
@@ -39,9 +40,11 @@ export function addRoute<Query extends TObject, Body extends TObject>(
     handler: async (request, reply) => {
       const params = readParams(request);
       const body = request.body as JsonBody | undefined;
+      const idempotency = spec.method === "GET" ? null : readIdempotency(request, index_key, body);
       const problems = [
         ...checkQuery(request.query),
         ...(checkBody ? checkJson(checkBody, body) : refuseBody(body)),
+        ...(idempotency && "code" in idempotency ? [idempotency] : []),
       ];
       const answer = await spec.handle({
         caller: request.caller!,
@@ -53,7 +56,7 @@ export function addRoute<Query extends TObject, Body extends TObject>(
           ...callerIds(request.caller!),
           input,
           bytes: body?.bytes ?? 0,
-          idempotency: readIdempotency(request, index_key, body),
+          idempotency: idempotency && "index" in idempotency ? idempotency : null,
         }),
       });
       return send(reply, answer);
@@ -89,12 +92,16 @@ function callerIds({ account_id, api_key_id }: Caller) {
   return { account_id, api_key_id };
 }
 
-function readIdempotency(request: FastifyRequest, index_key: Buffer, body: JsonBody | undefined) {
+function readIdempotency(
+  request: FastifyRequest,
+  index_key: Buffer,
+  body: JsonBody | undefined,
+): Idempotency | Problem | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return null;
   if (typeof key !== "string" || !IDEMPOTENCY_KEY.test(key)) {
     const message = "Send 1 to 255 printable ASCII characters.";
-    throw Refusal.of([{ field: "Idempotency-Key", code: "record_invalid", message }]);
+    return { field: "Idempotency-Key", code: "record_invalid", message };
   }
   const path = request.url.split("?")[0]!;
   const content = canonicalJson(body?.value ?? null);

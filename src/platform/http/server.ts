@@ -6,7 +6,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
-import { DatabaseUnavailableError } from "../db/database.ts";
+import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
@@ -228,6 +228,7 @@ function topMessage(refusal: Refusal, errors: readonly Problem[]): string {
 
 function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
+  if (error instanceof CommitUnknownError) return new Refusal("outcome_unknown");
   if (error instanceof DatabaseUnavailableError) {
     return new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
   }

@@ -1,8 +1,9 @@
-import type { Session, Transaction } from "../platform/db/database.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import { type Place, seal } from "../platform/encryption/cipher.ts";
 import { newId } from "../platform/ids.ts";
 import { digestOf, noteUnsealed } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
+import { type EventRow, findEventCount, insertEvents, listEventRows } from "./store.ts";
 
 /** A change of a record, already rendered for those who will be told of it. */
 export type NewEvent = {
@@ -22,30 +23,17 @@ export type NewEvent = {
   body: string;
 };
 
-type EventRow = Omit<NewEvent, "key" | "body"> & { id: string };
-
 /** Writes the events in the transaction of the change itself, and notes them to be sealed. */
 export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: Date): void {
   if (events.length === 0) return;
   const rows = events.map((event) => ({ ...event, id: newId(now) }));
-  tx.write(
-    `insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
-       subject_id, body, created_at)
-     select *, $11 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::int[],
-       $6::text[], $7::text[], $8::bytea[], $9::uuid[], $10::bytea[])`,
-    [
-      rows.map((row) => row.account_id),
-      rows.map((row) => row.id),
-      rows.map((row) => row.name),
-      rows.map((row) => row.record_id),
-      rows.map((row) => row.sequence),
-      rows.map((row) => row.from_status),
-      rows.map((row) => row.to_status),
-      rows.map((row) => row.facts),
-      rows.map((row) => row.subject_id),
-      rows.map((row) => seal(row.key, 1, bodyPlace(row.account_id, row.id), Buffer.from(row.body))),
-      now,
-    ],
+  insertEvents(
+    tx,
+    rows.map((row) => ({
+      ...row,
+      body: seal(row.key, 1, bodyPlace(row.account_id, row.id), Buffer.from(row.body)),
+    })),
+    now,
   );
   noteUnsealed(
     tx,
@@ -58,20 +46,10 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
 export const EVENT_LOG: SealedLog = {
   log: "events",
   read_digests: async (session, account_id, entry_ids) => {
-    const rows = await session.query<EventRow>(
-      `select account_id, id, name, record_id, sequence, from_status, to_status, facts, subject_id
-       from events where account_id = $1 and id = any($2::uuid[])`,
-      [account_id, entry_ids],
-    );
+    const rows = await listEventRows(session, account_id, entry_ids);
     return new Map(rows.map((row) => [row.id, digestEvent(row)]));
   },
-  count_entries: async (session: Session, account_id: string) => {
-    const [row] = await session.query<{ count: bigint }>(
-      "select count(*) from events where account_id = $1",
-      [account_id],
-    );
-    return row!.count;
-  },
+  count_entries: findEventCount,
 };
 
 export function bodyPlace(account_id: string, event_id: string): Place {

@@ -1,5 +1,5 @@
 import type { Transaction } from "../platform/db/database.ts";
-import { recordEvents } from "../webhooks/record-event.ts";
+import { recordEvents } from "../webhooks/record-events.ts";
 import { digestFacts, OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "./model.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, updateOfframps } from "./store.ts";

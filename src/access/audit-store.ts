@@ -1,0 +1,41 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import type { Actor } from "./model.ts";
+
+export type AuditRow = {
+  account_id: string;
+  id: string;
+  at: Date;
+  actor: Actor;
+  action: string;
+  record: string;
+  reason: string;
+  detail: string;
+};
+
+export function insertAuditEntry(tx: Transaction, row: AuditRow): void {
+  tx.write(
+    `insert into audit_entries (account_id, id, at, actor, action, record, reason, detail)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [row.account_id, row.id, row.at, row.actor, row.action, row.record, row.reason, row.detail],
+  );
+}
+
+export function listAuditRows(
+  session: Session,
+  account_id: string,
+  ids: readonly string[],
+): Promise<AuditRow[]> {
+  return session.query<AuditRow>(
+    `select account_id, id, at, actor, action, record, reason, detail from audit_entries
+     where account_id = $1 and id = any($2::uuid[])`,
+    [account_id, ids],
+  );
+}
+
+export async function findAuditEntryCount(session: Session, account_id: string): Promise<bigint> {
+  const [row] = await session.query<{ count: bigint }>(
+    "select count(*) from audit_entries where account_id = $1",
+    [account_id],
+  );
+  return row!.count;
+}

@@ -1,0 +1,61 @@
+import type { Session } from "../../platform/db/database.ts";
+import type { Transfer } from "./port.ts";
+
+/** Lets a transfer happen on the sandbox's chain. */
+export async function insertSandboxTransfer(
+  session: Session,
+  transfer: Omit<Transfer, "log_index">,
+): Promise<void> {
+  // One transaction may pay several of our addresses: each transfer has its own log index.
+  await session.query(
+    `insert into sandbox_transfers (chain, tx_id, log_index, address, token, amount, mined_at)
+     select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6
+     from sandbox_transfers where chain = $1 and tx_id = $2`,
+    [
+      transfer.chain,
+      transfer.tx_id,
+      transfer.address,
+      transfer.token,
+      transfer.amount,
+      transfer.mined_at,
+    ],
+  );
+}
+
+export function listSandboxTransfers(
+  session: Session,
+  chain: string,
+  cursor: string | null,
+  limit: number,
+): Promise<(Transfer & { number: bigint })[]> {
+  return session.query(
+    `select number, chain, tx_id, log_index, address, token, amount, mined_at
+     from sandbox_transfers where chain = $1 and number > $2 order by number limit $3`,
+    [chain, cursor ?? "0", limit],
+  );
+}
+
+/** Whether anything was ever sent to this address, or under this transaction. */
+export async function findSandboxTransfer(
+  session: Session,
+  chain: string,
+  by: { address?: string; tx_id?: string },
+): Promise<boolean> {
+  const rows = await session.query(
+    `select 1 from sandbox_transfers
+     where chain = $1 and (address = $2 or tx_id = $3) limit 1`,
+    [chain, by.address ?? null, by.tx_id ?? null],
+  );
+  return rows.length > 0;
+}
+
+export async function insertSandboxSend(
+  session: Session,
+  key: string,
+  tx_id: string,
+): Promise<void> {
+  await session.query(
+    "insert into sandbox_sends (key, tx_id) values ($1, $2) on conflict do nothing",
+    [key, tx_id],
+  );
+}
