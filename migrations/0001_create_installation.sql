@@ -162,9 +162,12 @@ create table tasks (
   last_error text,
   created_at timestamptz not null,
   primary key (account_id, id)
-);
-create index tasks_due on tasks (kind, due_at, id);
-create index tasks_record on tasks (account_id, kind, record_id);
+) with (fillfactor = 50);
+-- A drained queue looks empty to the planner. No other index may begin with account_id, or hold
+-- the id behind due_at: a burst would then be looked up through it, row by row.
+create index tasks_due on tasks (kind, due_at);
+create index tasks_failed on tasks (kind, due_at) where attempts > 0;
+create index tasks_record on tasks (record_id, kind);
 
 -- Real time: one row per process that works on tasks.
 create table worker_beats (

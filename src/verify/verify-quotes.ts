@@ -50,7 +50,8 @@ const checkTotals: Check = async (session, account_id) => {
 };
 
 /** The id in a key, or null where there is none: a cast would stop at a key like `fund:x`. */
-const ID_IN_KEY = `case when split_part(e.key, ':', 2) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+const ID_IN_KEY = `case
+  when split_part(e.key, ':', 2) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
   then split_part(e.key, ':', 2)::uuid end`;
 
 /** How an entry's record is found by its key, which an index serves. */

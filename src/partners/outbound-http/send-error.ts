@@ -34,5 +34,7 @@ export function toSendError(error: unknown, is_connected: boolean): SendError {
     : new SendError("connect", `No connection could be made (${code || message}).`);
 }
 
-const TLS_CODE =
-  /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERROR_IN_CERT|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE))/;
+const TLS_CODE = new RegExp(
+  "^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERROR_IN_CERT|" +
+    "HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE))",
+);

@@ -3,7 +3,7 @@ import Type, { type Static, type TObject } from "typebox";
 import type { Answer } from "../commands/executor.ts";
 import type { Idempotency } from "../commands/use-case.ts";
 import { keyedHash } from "../encryption/cipher.ts";
-import { type Problem, Refusal } from "../errors.ts";
+import type { Problem } from "../errors.ts";
 import { isId } from "../ids.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
