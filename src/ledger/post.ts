@@ -29,6 +29,7 @@ export function postEntries(tx: Transaction, entries: readonly NewEntry[], now: 
   const changes = balanceChanges(rows);
   if (changes.length > 0) {
     store.insertBalances(tx, changes);
+    store.lockBalances(tx, changes);
     store.updateBalances(tx, changes);
   }
   const log_entries = rows.map((row) => ({
@@ -73,6 +74,7 @@ function balanceChanges(entries: readonly Entry[]): store.BalanceChange[] {
   }
   return [...changes.entries()]
     .filter(([, { change }]) => change !== 0n)
+    .sort(([a], [b]) => compare(a, b))
     .map(([, change]) => change);
 }
 

@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { Static, TObject, TSchema } from "typebox";
 import type { Answer, CommandRequest } from "../commands/executor.ts";
 import type { ErrorCode, Problem } from "../errors.ts";
@@ -20,8 +21,14 @@ export type RouteSpec<Query extends TObject, Body extends TObject> = {
   /** The codes this route may answer beside those that every route may. */
   errors: readonly ErrorCode[];
   body_bytes_max?: number;
-  handle: (request: ApiRequest<Static<Query>, Static<Body>>) => Promise<Answer | string>;
+  /** True when the answer is a file instead of JSON. */
+  is_file?: boolean;
+  handle: (request: ApiRequest<Static<Query>, Static<Body>>) => Promise<RouteAnswer>;
 };
+
+/** A rendered body, the outcome of a command, or a file to be downloaded. */
+export type RouteAnswer = string | Answer | FileAnswer;
+export type FileAnswer = { file: Readable; media_type: string; file_name: string };
 
 export type ApiRequest<Query, Body> = {
   caller: Caller;

@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Type, { type Static, type TObject } from "typebox";
-import type { Answer } from "../commands/executor.ts";
 import type { Idempotency } from "../commands/use-case.ts";
 import { keyedHash } from "../encryption/cipher.ts";
 import type { Problem } from "../errors.ts";
 import { isId } from "../ids.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
-import type { Caller, RouteSpec } from "./route-spec.ts";
+import type { Caller, FileAnswer, RouteAnswer, RouteSpec } from "./route-spec.ts";
 import { type Check, compileCheck } from "./validate.ts";
 
 export type { Caller, RouteSpec };
@@ -111,9 +110,21 @@ function readIdempotency(
   };
 }
 
-function send(reply: FastifyReply, answer: Answer | string): FastifyReply {
+function send(reply: FastifyReply, answer: RouteAnswer): FastifyReply {
+  if (typeof answer === "object" && "file" in answer) return sendFile(reply, answer);
   reply.type("application/json; charset=utf-8");
   if (typeof answer === "string") return reply.send(answer);
   if (answer.replayed) reply.header("Idempotent-Replayed", "true");
   return reply.send(answer.body);
+}
+
+/** Somebody else's file: a browser must neither guess its type nor run anything in it. */
+function sendFile(reply: FastifyReply, { file, media_type, file_name }: FileAnswer): FastifyReply {
+  return reply
+    .type(media_type)
+    .header("Content-Disposition", `attachment; filename="${file_name}"`)
+    .header("X-Content-Type-Options", "nosniff")
+    .header("Content-Security-Policy", "sandbox; default-src 'none'")
+    .header("Cache-Control", "private, no-store")
+    .send(file);
 }
