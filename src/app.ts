@@ -6,6 +6,7 @@ import { addAccessPages } from "./access/routes.ts";
 import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
+import { addDocumentRoutes } from "./offramps/document-routes.ts";
 import { addQuoteRoutes } from "./offramps/quote-routes.ts";
 import { createOfframpRenderer } from "./offramps/render.ts";
 import { addOfframpRoutes } from "./offramps/routes.ts";
@@ -13,6 +14,10 @@ import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
 import { createSandboxBank } from "./partners/bank/sandbox.ts";
 import { createSandboxChain } from "./partners/chain/sandbox.ts";
+import { judgeFile } from "./partners/files/judge-file.ts";
+import { openLocalDirectory } from "./partners/files/local-directory.ts";
+import { isLoopbackHost } from "./partners/outbound-http/address-policy.ts";
+import { createGuardedSender } from "./partners/outbound-http/guarded-sender.ts";
 import { openRateSource } from "./partners/rates/open-rate-source.ts";
 import { addPaymentDetailRoutes } from "./payment-details/routes.ts";
 import { type Clock, openClock, type SandboxClock, systemTime } from "./platform/clock.ts";
@@ -28,6 +33,7 @@ import { addDocs, addOpenApi } from "./platform/http/docs.ts";
 import { addHealthRoutes } from "./platform/http/health.ts";
 import { type AddRoute, addRoute } from "./platform/http/route.ts";
 import { createServer } from "./platform/http/server.ts";
+import { addUploadRoute } from "./platform/http/upload-route.ts";
 import { ensureDataDir } from "./platform/instance.ts";
 import { signingKey } from "./platform/sealing/seal.ts";
 import { signingSeed } from "./platform/sealing/signing-seed.ts";
@@ -120,6 +126,9 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
     policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
     quote_life_ms: config.quote_life_minutes * 60_000,
     allow_http: config.mode === "sandbox",
+    is_sandbox: config.mode === "sandbox",
+    files: await openLocalDirectory(config.data_dir),
+    sender: openSender(config),
   };
   const worker = createWorker({
     database,
@@ -152,6 +161,11 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
   addBalanceRoutes(add, deps);
   addQuoteRoutes(add, deps);
   addOfframpRoutes(add, deps);
+  addDocumentRoutes(
+    add,
+    (spec) => addUploadRoute(server, index_key, { ...ramp.files, judge: judgeFile }, spec),
+    deps,
+  );
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
   await addAccessPages(server, { ...deps, public_url: publicUrl, mode: config.mode });
   await addDocs(server);
@@ -163,6 +177,7 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
   const close = async () => {
     await server.close();
     await worker.stop();
+    ramp.sender.close();
     await database.close();
   };
   return { server, worker, close };
@@ -177,6 +192,11 @@ function openPartners(config: Config, database: Database) {
     );
   }
   return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
+}
+
+function openSender(config: Config) {
+  const allow_loopback = config.mode === "sandbox" && isLoopbackHost(config.host);
+  return createGuardedSender({ allow_list: config.outbound_allow, allow_loopback });
 }
 
 function readFees(config: Config): FeeSchedule {

@@ -8,8 +8,13 @@ export type Mode = "sandbox" | "live";
 const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };
 const KEY_RANDOM_BYTES = 32;
 
-/** Who acted: a person, the command line, or the program itself on its first start. */
-export type Actor = `member:${string}` | `api_key:${string}` | "command line" | "first start";
+/** Who acted: a person, a program with a key, the command line, or this program itself. */
+export type Actor =
+  | `member:${string}`
+  | `api_key:${string}`
+  | "command line"
+  | "first start"
+  | "worker";
 
 export type ApiKey = {
   account_id: string;

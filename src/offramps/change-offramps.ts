@@ -29,6 +29,8 @@ export type OfframpRule<Wish, Extra> = {
     now: Date,
   ) => ChangedOfframp | Problem[];
   record: (tx: Transaction, changes: readonly ChangedOfframp[], extra: Extra, now: Date) => void;
+  /** The answer, where it is not the offramp itself. */
+  render?: (change: ChangedOfframp) => string;
 };
 
 type Loaded<Extra> = { offramps: AccountMap<KeyedOfframp>; extra: Extra };
@@ -57,7 +59,7 @@ export function changeOfframps<Wish, Extra>(
       recordChanges(tx, renderer, changes, now);
       rule.record(tx, changes, extra, now);
     },
-    render: ({ offramp }) => renderer.offramp(offramp),
+    render: rule.render ?? (({ offramp }) => renderer.offramp(offramp)),
   };
 }
 

@@ -69,11 +69,11 @@ export function lockPayouts(
 /** Locks the present attempt of each offramp. */
 export function lockCurrentPayouts(tx: Session, offramps: readonly Offramp[]): Promise<Payout[]> {
   return tx.query<Payout>(
-    `select * from payouts
-     where (account_id, offramp_id, attempt)
-         in (select * from unnest($1::uuid[], $2::uuid[], $3::int[]))
-       and account_id = any($1::uuid[])
-     order by account_id, offramp_id, attempt for no key update`,
+    `select payouts.* from payouts
+     join (select distinct * from unnest($1::uuid[], $2::uuid[], $3::int[]))
+       as wanted (account_id, offramp_id, attempt)
+       using (account_id, offramp_id, attempt)
+     order by account_id, offramp_id, attempt for no key update of payouts`,
     [
       offramps.map((offramp) => offramp.account_id),
       offramps.map((offramp) => offramp.id),

@@ -93,10 +93,10 @@ export function lockOfframps(
   keys: readonly { account_id: string; id: string }[],
 ): Promise<OfframpRow[]> {
   return tx.query<OfframpRow>(
-    `select * from offramps
-     where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))
-       and account_id = any($1::uuid[])
-     order by account_id, id for no key update`,
+    `select offramps.* from offramps
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     order by account_id, id for no key update of offramps`,
     [keys.map((key) => key.account_id), keys.map((key) => key.id)],
   );
 }

@@ -7,3 +7,4 @@ export const FUND_OFFRAMPS_TASK = "fund-offramps";
 export const ASSESS_OFFRAMP_TASK = "assess-offramp";
 export const SEND_PAYOUT_TASK = "send-payout";
 export const READ_BANK_TASK = "read-bank";
+export const SWEEP_DOCUMENTS_TASK = "sweep-documents";

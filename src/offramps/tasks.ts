@@ -8,22 +8,26 @@ import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
 import { readBank } from "./apply-bank-answers.ts";
 import { assessOfframps } from "./assess-offramps.ts";
 import { closeQuote } from "./close-quote.ts";
+import { type FetchDeps, fetchDocuments } from "./fetch-documents.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
 import { fundQuote } from "./fund-quote.ts";
 import { recordDeposits } from "./record-deposits.ts";
 import { type SendDeps, sendPayouts } from "./send-payouts.ts";
 import { updateAssessmentsDue } from "./store.ts";
+import { sweepDocuments } from "./sweep-documents.ts";
 import {
   ANNOUNCE_TRANSFER_TASK,
   ASSESS_OFFRAMP_TASK,
+  FETCH_DOCUMENT_TASK,
   FUND_OFFRAMPS_TASK,
   FUND_QUOTE_TASK,
   READ_BANK_TASK,
   SEND_PAYOUT_TASK,
+  SWEEP_DOCUMENTS_TASK,
   WATCH_CHAINS_TASK,
 } from "./task-kinds.ts";
 
-export type OfframpTaskDeps = SendDeps & { chain: ChainPort };
+export type OfframpTaskDeps = SendDeps & FetchDeps & { chain: ChainPort };
 
 const PARTNERS_ASKED_EVERY_MS = 1_000;
 /** Whatever opens a gate also calls for a new assessment; this is for what nobody announces. */
@@ -46,6 +50,8 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     quoteTask(deps, CLOSE_QUOTE_TASK, (tx, quote, now) => closeQuote(tx, deps, quote, now)),
     { kind: ASSESS_OFFRAMP_TASK, set_max: CHUNK, handle: (set) => assess(deps, set) },
     { kind: REASSESS_USER_TASK, set_max: CHUNK, handle: (set) => reassess(deps, set) },
+    { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set) },
+    { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
     { kind: SEND_PAYOUT_TASK, set_max: CHUNK, handle: (set) => sendPayouts(deps, set) },
   ];
 }

@@ -65,9 +65,9 @@ export function lockPaymentDetails(
 ): Promise<PaymentDetailRow[]> {
   return tx.query<PaymentDetailRow>(
     `select ${COLUMNS} from payment_details
-     where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))
-       and account_id = any($1::uuid[])
-     order by account_id, id for no key update`,
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     order by account_id, id for no key update of payment_details`,
     [keys.map((key) => key.account_id), keys.map((key) => key.id)],
   );
 }

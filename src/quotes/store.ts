@@ -28,10 +28,10 @@ export function listQuotes(session: Session, key: UserKey, page: Page): Promise<
 /** Locks the quotes of a set in key order; absent ones are left out. */
 export function lockQuotes(tx: Session, keys: readonly QuoteKey[]): Promise<Quote[]> {
   return tx.query<Quote>(
-    `select * from quotes
-     where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))
-       and account_id = any($1::uuid[])
-     order by account_id, id for no key update`,
+    `select quotes.* from quotes
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     order by account_id, id for no key update of quotes`,
     [keys.map((key) => key.account_id), keys.map((key) => key.id)],
   );
 }

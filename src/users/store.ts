@@ -62,9 +62,10 @@ export function listUsers(
 export function lockUsers(tx: Session, keys: readonly UserKey[]): Promise<UserRow[]> {
   return tx.query<UserRow>(
     `select ${COLUMNS} from users
-     where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))
-       and account_id = any($1::uuid[]) and erased_at is null
-     order by account_id, id for no key update`,
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     where erased_at is null
+     order by account_id, id for no key update of users`,
     [keys.map((key) => key.account_id), keys.map((key) => key.user_id)],
   );
 }

@@ -5,7 +5,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" } });
+  server = await startTestServer();
 });
 afterAll(() => server.close());
 
@@ -65,11 +65,30 @@ describe("offramps", () => {
     const executed = await execute(server, user_id, quote_id);
     expect(executed.status, executed.text).toBe(200);
     expect(executed.body.quote.executed).toBe(true);
-    const path = `/users/${user_id}/offramps/${made.body.offramps[0].id}`;
+    const { id } = made.body.offramps[0];
+    const path = `/users/${user_id}/offramps/${id}`;
+    const waiting = await waitFor(async () => {
+      const answer = await server.call("GET", path);
+      return answer.body.offramp.status === "ongoing_checks" && answer;
+    });
+    expect(waiting.body.offramp.status_message).toMatch(/document is needed/);
+    const form = new FormData();
+    const file = new Blob(["%PDF-1.4 an invented invoice"], { type: "application/pdf" });
+    form.set("file", file, "invoice.pdf");
+    const uploaded = await fetch(`${server.url}/offramps/${id}/supporting-documents`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${server.key}` },
+      body: form,
+    });
+    expect(uploaded.status, await uploaded.clone().text()).toBe(200);
     const shown = await waitFor(async () => {
       const answer = await server.call("GET", path);
       return answer.body.offramp.status === "fiat_sent" && answer;
     });
+    const url = shown.body.offramp.supporting_document.submitted_url;
+    const served = await fetch(url, { headers: { authorization: `Bearer ${server.key}` } });
+    expect(await served.text()).toBe("%PDF-1.4 an invented invoice");
+    expect(served.headers.get("content-disposition")).toMatch(/^attachment/);
     expect(shown.body.offramp.payout_reference.end_to_end_id).toMatch(/^[0-9a-f]{32}001$/);
   });
 });

@@ -140,6 +140,18 @@ export const SETTINGS = {
     "When a user must have passed KYC: at a quote's execution, already when a payment detail is " +
       "created, or never.",
   ),
+  outbound_allow: {
+    name: "SLIPROAD_OUTBOUND_ALLOW",
+    default_text: "",
+    meaning:
+      "Hosts, addresses or networks (with an optional port), separated by commas, that requests " +
+      "to webhook and document addresses may reach although they are private.",
+    read: (value: string) =>
+      value
+        .split(",")
+        .map((part) => part.trim())
+        .filter(Boolean),
+  },
   documents: choice(
     "SLIPROAD_DOCUMENTS",
     ["always", "threshold", "never", "review"],

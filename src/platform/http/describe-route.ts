@@ -3,6 +3,8 @@ import Type, { type TObject, type TSchema } from "typebox";
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import type { RouteSpec } from "./route-spec.ts";
 
+const FILE = { type: "string", format: "binary" };
+
 /** Codes that any API route may answer. */
 const EVERYWHERE: readonly ErrorCode[] = [
   "version_unknown",
@@ -54,7 +56,9 @@ export function describeRoute(
   const id = Type.String({ format: "uuid" });
   const params = Type.Object(Object.fromEntries(names.map((name) => [name, id])));
   const response: Record<string, unknown> = {
-    200: { description: "Success", ...reference(app, spec.answer) },
+    200: spec.is_file
+      ? { description: "The file", content: { "application/octet-stream": { schema: FILE } } }
+      : { description: "Success", ...reference(app, spec.answer) },
   };
   for (const [status, codes] of groupByStatus(errorsOf(spec, names.length > 0))) {
     const list = codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}`).join("\n\n");

@@ -20,6 +20,7 @@ export type Block = {
 };
 
 const ENTRIES_PER_BLOCK_MAX = 1_000;
+const BLOCKS_AT_ONCE_MAX = 100;
 const NO_BLOCK = Buffer.alloc(32);
 // PKCS #8 head of an Ed25519 private key; the 32 bytes of the key follow.
 const ED25519_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
@@ -65,8 +66,13 @@ export async function sealAll(database: Database, key: KeyObject, now: Date): Pr
   );
   const heads: Block[] = [];
   for (const { account_id, log } of chains) {
-    const head = await sealChain(database, key, account_id, log, now);
-    if (head) heads.push(head);
+    // Blocks are bounded, so a busy chain takes several; without an end it would take all day.
+    for (let blocks = 0; blocks < BLOCKS_AT_ONCE_MAX; blocks += 1) {
+      const head = await sealChain(database, key, account_id, log, now);
+      if (!head) break;
+      heads.push(head);
+      if (head.entry_ids.length < ENTRIES_PER_BLOCK_MAX) break;
+    }
   }
   return heads;
 }

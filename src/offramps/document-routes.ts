@@ -1,0 +1,169 @@
+import Type from "typebox";
+import { isBlank, isLongerThan } from "../catalogue/text.ts";
+import type { FileStore } from "../partners/files/file-store.ts";
+import { type FileType, MEDIA_TYPES } from "../partners/files/judge-file.ts";
+import { keepFile } from "../partners/files/keep-file.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { openStream, sealStream } from "../platform/encryption/sealed-stream.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
+import { compileRender } from "../platform/http/render.ts";
+import { type AddRoute, type Caller, notFound } from "../platform/http/route.ts";
+import type { AddUploadRoute } from "../platform/http/upload-route.ts";
+import { newId } from "../platform/ids.ts";
+import { attachDocuments } from "./attach-documents.ts";
+import { changeOfframps } from "./change-offramps.ts";
+import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { type Review, reviewDocuments } from "./review-documents.ts";
+import { OfframpAnswer } from "./schemas.ts";
+import { findOfframps } from "./store.ts";
+
+export type DocumentDeps = {
+  database: Database;
+  executor: Executor;
+  keyring: Keyring;
+  clock: Clock;
+  renderer: OfframpRenderer;
+  files: FileStore;
+};
+
+const TAG = "Supporting documents";
+const PATH = "/offramps/:offramp_id/supporting-documents";
+const COMMENT_LENGTH_MAX = 500;
+
+const UploadAnswer = Type.Object({ message: Type.String() });
+const writeUpload = compileRender(UploadAnswer);
+const ReviewBody = Type.Object(
+  {
+    supporting_document: Type.Object(
+      {
+        status: Type.String({ description: "approved or rejected." }),
+        comment: Type.Optional(
+          Type.Union([Type.String(), Type.Null()], { description: "Shown where it is rejected." }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export function addDocumentRoutes(
+  addRoute: AddRoute,
+  addUploadRoute: AddUploadRoute<FileType>,
+  deps: DocumentDeps,
+): void {
+  addUpload(addUploadRoute, deps);
+  addDownload(addRoute, deps);
+  addReview(addRoute, deps);
+}
+
+function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps): void {
+  const { executor, keyring, renderer, clock, files } = deps;
+  const rule = attachDocuments((message) => writeUpload({ message }));
+  const submit = executor.register(changeOfframps(keyring, renderer, rule));
+  addUploadRoute({
+    path: PATH,
+    operation: "uploadSupportingDocument",
+    summary: "Upload an offramp's supporting document",
+    description: "One PDF, JPG or PNG of at most 5 MB; a later one takes the place of the earlier.",
+    tag: TAG,
+    answer: UploadAnswer,
+    errors: ["offramp_not_editable"],
+    bytes_max: DOCUMENT_BYTES_MAX,
+    prepare: async (caller, params) => {
+      const { row, key } = await open(deps, caller, params.offramp_id!);
+      return { row, seal: () => sealStream(key, documentPlace(row)) };
+    },
+    handle: ({ params, prepared, file, command }) => {
+      const version = newId(clock.now());
+      const wish = { version, hash: Buffer.from(file.hash, "hex"), type: file.type };
+      const input = { user_id: null, quote_id: null, offramp_id: params.offramp_id!, wish };
+      const key = documentKey(prepared.row, version);
+      return keepFile(files, file.temporary_key, key, () =>
+        submit(command({ ...input, problems: [] })),
+      );
+    },
+  });
+}
+
+function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
+  addRoute({
+    method: "GET",
+    path: PATH,
+    operation: "downloadSupportingDocument",
+    summary: "Download an offramp's supporting document",
+    tag: TAG,
+    answer: Type.String(),
+    is_file: true,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const { row, key } = await open(deps, caller, params.offramp_id!, problems);
+      if (problems.length > 0) throw Refusal.of(problems);
+      if (row.document_file === null) throw Refusal.of([notFound("offramp_id")]);
+      const sealed = await deps.files.openRead(documentKey(row, row.document_file));
+      const file = sealed.pipe(openStream(key, documentPlace(row)));
+      sealed.on("error", (error) => file.destroy(error));
+      const type = row.document_type as FileType;
+      return { file, media_type: MEDIA_TYPES[type], file_name: `${row.id}.${type}` };
+    },
+  });
+}
+
+function addReview(addRoute: AddRoute, { executor, keyring, renderer }: DocumentDeps): void {
+  const submit = executor.register(changeOfframps(keyring, renderer, reviewDocuments));
+  addRoute({
+    method: "PATCH",
+    path: PATH,
+    operation: "reviewSupportingDocument",
+    summary: "Approve or reject an offramp's supporting document",
+    tag: TAG,
+    body: ReviewBody,
+    body_example: { supporting_document: { status: "approved" } },
+    answer: OfframpAnswer,
+    errors: ["value_too_long", "invalid_transition"],
+    handle: ({ params, body, problems, command }) => {
+      const { wish, problems: found } = checkReview(body?.supporting_document, problems);
+      const input = { user_id: null, quote_id: null, offramp_id: params.offramp_id!, wish };
+      return submit(command({ ...input, problems: [...problems, ...found] }));
+    },
+  });
+}
+
+/** The offramp and the key of its user, or the refusal that there is none. */
+async function open(
+  { database, keyring }: DocumentDeps,
+  { account_id }: Caller,
+  id: string,
+  problems: readonly Problem[] = [],
+) {
+  const [row] = await findOfframps(database, [{ account_id, id }]);
+  const subjects = row ? [{ account_id, subject_id: row.user_id }] : [];
+  const keys = await keyring.openSubjects(database, subjects);
+  const key = row && keys.get(account_id, row.user_id);
+  if (!row || !key) throw Refusal.of([...problems, notFound("offramp_id")]);
+  return { row, key };
+}
+
+function checkReview(
+  input: { status?: unknown; comment?: unknown } | undefined,
+  already: readonly Problem[],
+): { wish: Review; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const report = (name: string, code: Problem["code"], message: string) => {
+    const field = `supporting_document.${name}`;
+    if (already.some((problem) => field.startsWith(problem.field))) return;
+    problems.push({ field, code, message });
+  };
+  const status = input?.status === "approved" || input?.status === "rejected" ? input.status : null;
+  if (status === null) report("status", "record_invalid", "Send approved or rejected.");
+  const comment = isBlank(input?.comment) ? null : String(input?.comment).trim();
+  if (comment !== null && isLongerThan(comment, COMMENT_LENGTH_MAX)) {
+    const message = `Shorten it to at most ${COMMENT_LENGTH_MAX} characters.`;
+    report("comment", "value_too_long", message);
+  }
+  return { wish: { status, comment }, problems };
+}
