@@ -478,8 +478,9 @@ create table tasks (
   constraint tasks_pkey PRIMARY KEY (account_id, id),
   constraint tasks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-CREATE INDEX tasks_due ON public.tasks USING btree (kind, due_at, id);
-CREATE INDEX tasks_record ON public.tasks USING btree (account_id, kind, record_id);
+CREATE INDEX tasks_due ON public.tasks USING btree (kind, due_at);
+CREATE INDEX tasks_failed ON public.tasks USING btree (kind, due_at) WHERE (attempts > 0);
+CREATE INDEX tasks_record ON public.tasks USING btree (record_id, kind);
 
 create table users (
   account_id uuid not null,

@@ -12,7 +12,9 @@ import { createOfframpRenderer } from "./offramps/render.ts";
 import { addOfframpRoutes } from "./offramps/routes.ts";
 import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
+import type { BankPort } from "./partners/bank/port.ts";
 import { createSandboxBank } from "./partners/bank/sandbox.ts";
+import type { ChainPort } from "./partners/chain/port.ts";
 import { createSandboxChain } from "./partners/chain/sandbox.ts";
 import { judgeFile } from "./partners/files/judge-file.ts";
 import { openLocalDirectory } from "./partners/files/local-directory.ts";
@@ -97,8 +99,14 @@ export async function openCore(config: Config, database_url: string): Promise<Co
   }
 }
 
+export type Partners = { chain: ChainPort; bank: BankPort };
+
 /** Puts the program together. `publicUrl` is known once the server listens. */
-export async function createApp(core: Core, publicUrl: () => string): Promise<App> {
+export async function createApp(
+  core: Core,
+  publicUrl: () => string,
+  partners: Partners = openPartners(core.config, core.database),
+): Promise<App> {
   const { config, database, clock, keyring, index_key } = core;
   const server = createServer({
     ...config,
@@ -117,7 +125,6 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
     },
     clock.now(),
   );
-  const partners = openPartners(config, database);
   const ramp = {
     ...core,
     ...partners,
@@ -184,7 +191,7 @@ export async function createApp(core: Core, publicUrl: () => string): Promise<Ap
 }
 
 /** Live mode has no partners yet: it must not start with the sandbox's. */
-function openPartners(config: Config, database: Database) {
+function openPartners(config: Config, database: Database): Partners {
   if (config.mode === "live") {
     throw new StartupError(
       "Live mode needs a bank and a chain, and this version has adapters for neither; " +

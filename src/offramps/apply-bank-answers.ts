@@ -107,7 +107,7 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutc
   const payout = progress.payouts.get(answer.end_to_end_id);
   const entry = payout && progress.offramps.get(payout.offramp_id);
   if (!payout || !entry) {
-    if (answer.kind === "returned") progress.entries.push(suspenseReceived(answer));
+    if (answer.kind === "returned") progress.entries.push(...suspended(answer));
     return "no_such_payment";
   }
   const is_current = entry.offramp.attempt === payout.attempt;
@@ -122,6 +122,7 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutc
 
   if (answer.kind === "booked") {
     if (!is_current || !is_open) return "out_of_order";
+    if (!isAsInstructed(answer, entry.offramp)) return "conflict";
     settle({ status: "booked" });
     progress.entries.push(payoutBooked(entry.offramp, payout.attempt));
     move({ status: "fiat_sent", status_message: null, payout_reference: proofOf(answer) });
@@ -156,9 +157,10 @@ function applyReturn(
   const { offramp } = entry;
   const is_ours = is_current && (payout.status === "booked" || is_open);
   if (!is_ours || answer.currency !== offramp.destination_currency) {
-    entries.push(suspenseReceived(answer));
+    entries.push(...suspended(answer));
     return "suspense";
   }
+  if (answer.amount < 0n) return "conflict";
   // A return without a booking tells of both.
   if (is_open) entries.push(payoutBooked(offramp, payout.attempt));
   entries.push(payoutReturned(offramp, payout.attempt, answer.amount));
@@ -167,6 +169,17 @@ function applyReturn(
     "The bank returned the payment; send it to another payment detail, or refund it.";
   move({ status: "bounced", status_message });
   return "applied";
+}
+
+/** Money that belongs to no payment; an answer about no money at all is only kept. */
+function suspended(answer: BankAnswer): NewEntry[] {
+  return answer.amount > 0n ? [suspenseReceived(answer)] : [];
+}
+
+function isAsInstructed(answer: BankAnswer, offramp: Offramp): boolean {
+  return (
+    answer.amount === offramp.destination_amount && answer.currency === offramp.destination_currency
+  );
 }
 
 function proofOf(answer: BankAnswer) {

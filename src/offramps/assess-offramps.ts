@@ -113,6 +113,10 @@ export async function lockForGates(
   ]);
   const detail_statuses = new AccountMap<PaymentDetailStatus>();
   for (const row of detail_rows) detail_statuses.set(row.account_id, row.id, row.status);
+  // Re-routed between the look and the lock: not judged by a payment detail that is not locked.
+  if (rows.some((row) => !detail_statuses.has(row.account_id, row.payment_detail_id))) {
+    throw new Error("an offramp was re-routed meanwhile; it is assessed again");
+  }
   const holds = new AccountMap<Quote["hold"]>();
   for (const quote of quote_rows) holds.set(quote.account_id, quote.id, quote.hold);
   return { offramps: toOfframps(rows, subject_keys), gates: { kycs, detail_statuses, holds } };

@@ -6,7 +6,8 @@ import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { isBeforePayout, type Offramp } from "./model.ts";
-import { changeOfframp } from "./record-changes.ts";
+import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
+import { withoutRejection } from "./review-documents.ts";
 import { updateAssessmentsDue } from "./store.ts";
 import { SWEEP_DOCUMENTS_TASK } from "./task-kinds.ts";
 
@@ -15,24 +16,29 @@ export type NewDocument = { version: string; hash: Buffer; type: FileType };
 /** Longer than any upload may take: a version that young may belong to one under way. */
 export const SWEPT_AFTER_MS = 5 * 60 * 1000;
 
+/** Whose upload made which change: one offramp may get several in a set. */
+type Uploaders = Map<ChangedOfframp, Actor>;
+
 /** An uploaded file takes the place of whatever document the offramp had. */
 export function attachDocuments(
   writeMessage: (message: string) => string,
-): OfframpRule<NewDocument, Map<string, string>> {
+): OfframpRule<NewDocument, Uploaders> {
   return {
     name: "attach-documents",
-    load: async (_tx, commands) =>
-      new Map(commands.map(({ api_key_id, input }) => [input.offramp_id, api_key_id])),
-    decide: (entry, { input }, _extra, now) => {
+    load: async () => new Map(),
+    decide: (entry, { api_key_id, input }, uploaders, now) => {
       if (!isBeforePayout(entry.offramp.status)) {
         const message = "The payout is under way; its document can no longer be changed.";
         return [{ field: "offramp_id", code: "offramp_not_editable", message }];
       }
-      return changeOfframp(entry, documentChange(entry.offramp, "upload", input.wish), now);
+      const wanted = documentChange(entry.offramp, "upload", input.wish);
+      const change = changeOfframp(entry, wanted, now);
+      uploaders.set(change, `api_key:${api_key_id}`);
+      return change;
     },
-    record: (tx, changes, callers, now) => {
-      for (const { offramp } of changes) {
-        recordDocument(tx, offramp, `api_key:${callers.get(offramp.id)}`, now);
+    record: (tx, changes, uploaders, now) => {
+      for (const change of changes) {
+        recordDocument(tx, change.offramp, uploaders.get(change)!, now);
       }
     },
     render: () => writeMessage("The supporting document was uploaded successfully."),
@@ -45,16 +51,14 @@ export function documentChange(
   document_source: "url" | "upload",
   { version, hash, type }: NewDocument,
 ): Partial<Offramp> {
-  const was_rejected = offramp.document_status === "rejected";
   return {
+    ...withoutRejection(offramp),
     document_status: "not_checked",
     document_source,
     document_file: version,
     document_hash: hash,
     document_type: type,
     document_version: offramp.document_version + 1,
-    // The message told of the document that is gone.
-    ...(was_rejected ? { status_message: null } : {}),
   };
 }
 

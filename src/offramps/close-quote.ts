@@ -21,7 +21,16 @@ export async function closeQuote(
   const [quote] = await lockQuotes(tx, [key]);
   if (!quote || quote.funded_at) return null;
   const due_at = await closingTime(tx, quote);
-  if (now < due_at) return due_at;
+  return now < due_at ? due_at : endQuote(tx, deps, quote, now);
+}
+
+/** Ends a quote that is locked and not funded, whatever the time; null when all is done. */
+export async function endQuote(
+  tx: Transaction,
+  deps: { keyring: Keyring; renderer: OfframpRenderer },
+  quote: Quote,
+  now: Date,
+): Promise<Date | null> {
   if (!quote.closed_at) updateProgress(tx, { ...quote, closed_at: now, updated_at: now });
   const { account_id, user_id } = quote;
   const rows = await claimUnfunded(tx, quote, "any", CHUNK);
@@ -34,7 +43,7 @@ export async function closeQuote(
     changeOfframp(entry, { status: "failed", status_message }, now),
   );
   recordChanges(tx, deps.renderer, changes, now);
-  return rows.length === CHUNK ? now : null;
+  return changes.length > 0 ? now : null;
 }
 
 /** An hour after the expiry, or a day after the first part of a payment for an executed quote. */

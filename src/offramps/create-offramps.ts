@@ -69,7 +69,7 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
           return [input.quote_id, loaded.quotes.get(account_id, input.quote_id)!];
         }),
       );
-      insertOfframps(tx, created);
+      insertOfframps(tx, created, now);
       updateTotals(tx, [...quotes.values()]);
       offrampEvents(
         tx,

@@ -1,3 +1,4 @@
+import { pipeline } from "node:stream";
 import Type from "typebox";
 import { isBlank, isLongerThan } from "../catalogue/text.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
@@ -105,8 +106,8 @@ function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
       if (problems.length > 0) throw Refusal.of(problems);
       if (row.document_file === null) throw Refusal.of([notFound("offramp_id")]);
       const sealed = await deps.files.openRead(documentKey(row, row.document_file));
-      const file = sealed.pipe(openStream(key, documentPlace(row)));
-      sealed.on("error", (error) => file.destroy(error));
+      // Either end takes the other with it: a client that goes away must not leave a file open.
+      const file = pipeline(sealed, openStream(key, documentPlace(row)), () => {});
       const type = row.document_type as FileType;
       return { file, media_type: MEDIA_TYPES[type], file_name: `${row.id}.${type}` };
     },

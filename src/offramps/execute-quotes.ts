@@ -34,8 +34,8 @@ type Loaded = {
   kycs: AccountMap<Kyc>;
   keys: SubjectKeys;
   of_quote: Map<string, QuoteContent>;
-  /** Quotes that name the transfer already, by command id. */
-  same_transfer: Map<string, string[]>;
+  /** Quotes that name the transfer already, or were paid by it, by command id. */
+  same_transfer: Map<string, { id: string; is_paid: boolean }[]>;
 };
 
 type QuoteContent = { payments: QuotePayment[]; offramps: Offramp[]; rates: Rates };
@@ -112,9 +112,7 @@ async function load(
     kycs,
     keys,
     of_quote: new Map(contents),
-    same_transfer: new Map(
-      commands.map((command, at) => [command.id, named[at]!.map((quote) => quote.id)]),
-    ),
+    same_transfer: new Map(commands.map((command, at) => [command.id, named[at]!])),
   };
 }
 
@@ -141,13 +139,12 @@ function decideOne(
   if (is_repeated && quote.deposit_token_chain === input.blockchain) {
     return { output: { quote, content, is_new: false }, subject };
   }
-  const others = loaded.same_transfer.get(command.id)!.filter((id) => id !== quote.id);
   const problems = [
     ...input.problems,
     ...chainProblems(quote, input),
     ...stateProblems(quote, input, now),
     ...executionProblems(policy, kyc, content.payments),
-    ...(others.length > 0 ? [transferTaken()] : []),
+    ...(isTaken(quote, loaded.same_transfer.get(command.id)!) ? [transferTaken()] : []),
   ];
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
   const executed: Quote = {
@@ -189,6 +186,12 @@ function mayRename(quote: Quote, { earlier }: Execution, now: Date): boolean {
   const waited_ms = now.getTime() - (quote.tx_named_at ?? now).getTime();
   if (earlier.status === "failed") return true;
   return earlier.status === "unknown" && waited_ms >= TRANSFER_NOT_FOUND_MS;
+}
+
+/** Named for another quote, or arrived at another quote's address and not at this one's. */
+function isTaken(quote: Quote, same: readonly { id: string; is_paid: boolean }[]): boolean {
+  const is_own = same.some(({ id, is_paid }) => id === quote.id && is_paid);
+  return same.some(({ id, is_paid }) => id !== quote.id && !(is_paid && is_own));
 }
 
 function transferTaken(): Problem {

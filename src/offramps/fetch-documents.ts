@@ -4,12 +4,13 @@ import { pipeline } from "node:stream/promises";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { type FileType, judgeFile } from "../partners/files/judge-file.ts";
 import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
-import type { Database } from "../platform/db/database.ts";
+import type { FailureKind } from "../partners/outbound-http/send-error.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { sealedSize, sealStream } from "../platform/encryption/sealed-stream.ts";
 import { newId } from "../platform/ids.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import type { Task } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
 import { documentChange, type NewDocument, recordDocument } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
 import { isBeforePayout, type Offramp } from "./model.ts";
@@ -29,9 +30,31 @@ export type FetchDeps = {
   is_sandbox: boolean;
 };
 
-/** When to try again, counted from the first time; after the last the document is rejected. */
-const TRIES_AFTER_MS = [3 * 60 * 1000, 10 * 60 * 1000];
+/** When to try again after the first and the second failure; the third rejects the document. */
+const RETRIES_AFTER_MS = [3 * 60 * 1000, 7 * 60 * 1000];
 const FETCH_TIMEOUT_MS = 30_000;
+/** Enough for every signature that is looked for. */
+const HEAD_BYTES = 8;
+
+/** Ends of the sentence that tells a person why the document was not taken. */
+const FAILURES: Record<FailureKind, string> = {
+  refused_address: "its address is not a public one, or has a port other than 80 and 443.",
+  dns: "the host of its address could not be found.",
+  connect: "its address could not be reached.",
+  timeout: "its address did not answer in time.",
+  too_large: "it is larger than 5 MB.",
+  redirect: "its address leads on to another one; name the address of the file itself.",
+  tls: "its address has no valid certificate.",
+  protocol: "its address gave no proper answer.",
+};
+/** What will not change within minutes. */
+const FINAL_FAILURES: ReadonlySet<FailureKind> = new Set([
+  "refused_address",
+  "too_large",
+  "redirect",
+]);
+const IS_PAGE = "its address shows a web page; name the address of the file itself.";
+const WRONG_TYPE = "it is not a PDF, JPG or PNG file.";
 
 type Fetched = { document: NewDocument } | { failure: string; is_final: boolean };
 
@@ -39,7 +62,10 @@ class WrongDocumentError extends Error {}
 
 /** Fetches the documents that were named by their address, each on its own. */
 export async function fetchDocuments(deps: FetchDeps, set: TaskSet): Promise<void> {
-  await Promise.all(set.tasks.map((task) => fetchOne(deps, set, task)));
+  const ends = await Promise.allSettled(set.tasks.map((task) => fetchOne(deps, set, task)));
+  // Only when all have ended: what goes on after a throw would have lost its tasks.
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed) throw failed.reason;
 }
 
 async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void> {
@@ -47,29 +73,19 @@ async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void
   const entry = await read(deps, key);
   const fetched =
     entry && isWanted(entry.offramp) ? await fetchDocument(deps, entry, set.now) : null;
-  await deps.database.transaction(async (tx) => {
+  const is_used = await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
-    if (tasks.length === 0) return;
+    if (tasks.length === 0) return false;
     const rows = await lockOfframps(tx, [key]);
     const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
     const [current] = toOfframps(rows, await deps.keyring.openSubjects(tx, subjects));
-    const is_same = current?.offramp.document_version === entry?.offramp.document_version;
-    if (!fetched || !current || !is_same || !isWanted(current.offramp)) {
-      return set.finish(tx, tasks);
-    }
-    if ("document" in fetched) {
-      const change = documentChange(current.offramp, "url", fetched.document);
-      const changed = changeOfframp(current, change, set.now);
-      recordChanges(tx, deps.renderer, [changed], set.now);
-      recordDocument(tx, changed.offramp, "worker", set.now);
-      return set.finish(tx, tasks);
-    }
-    const again_at = fetched.is_final ? undefined : nextTry(task, set.now);
-    if (again_at) return set.postpone(tx, tasks, again_at);
-    const reason = `The supporting document could not be used: ${fetched.failure}`;
-    recordChanges(tx, deps.renderer, [rejectDocument(current, reason, set.now)], set.now);
     set.finish(tx, tasks);
+    if (!fetched || !current || !isWanted(current.offramp)) return false;
+    recordFetched(tx, deps, current, fetched, task, set.now);
+    return true;
   });
+  if (is_used || !fetched || !("document" in fetched)) return;
+  await deps.files.delete(documentKey(key, fetched.document.version));
 }
 
 /** An upload that came meanwhile, or a payout under way, makes the fetch pointless. */
@@ -78,10 +94,36 @@ function isWanted(offramp: Offramp): boolean {
   return is_missing && isBeforePayout(offramp.status) && offramp.document_status !== "rejected";
 }
 
-function nextTry(task: Task, now: Date): Date | undefined {
-  const begun_ms = task.created_at.getTime();
-  const next = TRIES_AFTER_MS.find((after_ms) => begun_ms + after_ms > now.getTime());
-  return next === undefined ? undefined : new Date(begun_ms + next);
+function recordFetched(
+  tx: Transaction,
+  { renderer }: FetchDeps,
+  entry: KeyedOfframp,
+  fetched: Fetched,
+  task: Task,
+  now: Date,
+): void {
+  if ("document" in fetched) {
+    const change = documentChange(entry.offramp, "url", fetched.document);
+    const changed = changeOfframp(entry, change, now);
+    recordChanges(tx, renderer, [changed], now);
+    recordDocument(tx, changed.offramp, "worker", now);
+    return;
+  }
+  const after_ms = fetched.is_final ? undefined : retryAfterMs(task);
+  if (after_ms === undefined) {
+    const reason = `The supporting document could not be used: ${fetched.failure}`;
+    recordChanges(tx, renderer, [rejectDocument(entry, reason, now)], now);
+    return;
+  }
+  const { account_id, kind, record_id } = task;
+  const due_at = new Date(now.getTime() + after_ms);
+  enqueueTasks(tx, [{ account_id, id: newId(now), kind, record_id, due_at, created_at: now }]);
+}
+
+/** A task's own delay tells which try it was, however late the worker came to it. */
+function retryAfterMs({ due_at, created_at }: Task): number | undefined {
+  const delay_ms = due_at.getTime() - created_at.getTime();
+  return RETRIES_AFTER_MS.find((after_ms) => after_ms > delay_ms);
 }
 
 async function read(
@@ -101,6 +143,7 @@ async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): P
     return { document: await store(deps, entry, Readable.from([SAMPLE_PDF]), now) };
   }
   let document: NewDocument | undefined;
+  let is_page = false;
   try {
     const answer = await deps.sender.send({
       method: "GET",
@@ -108,19 +151,19 @@ async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): P
       headers: { accept: "application/pdf, image/jpeg, image/png" },
       max_answer_bytes: DOCUMENT_BYTES_MAX,
       whole_timeout_ms: FETCH_TIMEOUT_MS,
-      on_body: async (body) => {
+      on_body: async (body, { headers }) => {
+        is_page = /html/i.test(headers["content-type"] ?? "");
         document = await store(deps, entry, body, now);
       },
     });
     if (document) return { document };
     if ("failure" in answer) {
-      const is_final = ["refused_address", "too_large", "redirect"].includes(answer.failure);
-      return { failure: answer.message, is_final };
+      return { failure: FAILURES[answer.failure], is_final: FINAL_FAILURES.has(answer.failure) };
     }
     return { failure: `its address answered with status ${answer.status}.`, is_final: false };
   } catch (error) {
     if (!(error instanceof WrongDocumentError)) throw error;
-    return { failure: error.message, is_final: true };
+    return { failure: is_page ? IS_PAGE : WRONG_TYPE, is_final: true };
   }
 }
 
@@ -133,21 +176,20 @@ async function store(
 ): Promise<NewDocument> {
   const hash = createHash("sha256");
   let type: FileType | null = null;
+  const judge = (head: Buffer) => {
+    type = judgeFile(head);
+    if (type === null) throw new WrongDocumentError("it is of another type");
+    return head;
+  };
   async function* judged(content: AsyncIterable<Buffer>) {
     let head = Buffer.alloc(0);
     for await (const chunk of content) {
       hash.update(chunk);
-      if (type !== null) {
-        yield chunk;
-        continue;
-      }
-      head = Buffer.concat([head, chunk]);
-      if (head.length < 8) continue;
-      type = judgeFile(head);
-      if (type === null) throw new WrongDocumentError("it is not a PDF, JPG or PNG file.");
-      yield head;
+      if (type === null) head = Buffer.concat([head, chunk]);
+      if (type !== null) yield chunk;
+      else if (head.length >= HEAD_BYTES) yield judge(head);
     }
-    if (type === null) throw new WrongDocumentError("it is not a PDF, JPG or PNG file.");
+    if (type === null) yield judge(head);
   }
   const limits = { bytes_max: sealedSize(DOCUMENT_BYTES_MAX) };
   const sealing = sealStream(key, documentPlace(offramp));

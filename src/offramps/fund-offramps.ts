@@ -7,6 +7,7 @@ import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { Quote } from "../quotes/model.ts";
+import { withoutAbandoned } from "./fund-quote.ts";
 import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { claimUnfunded, type KeyedOfframp, toOfframps } from "./store.ts";
@@ -30,8 +31,9 @@ export async function fundOfframps(
   const rows = await claimUnfunded(tx, quote, is_funded ? "any" : "initiated", CHUNK);
   const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
   const offramps = toOfframps(rows, keys);
+  const status_message = is_funded ? null : await describeShortage(tx, quote);
   const changes = offramps.flatMap((entry) =>
-    is_funded ? [fundOne(entry, now)] : holdShort(entry, quote, now),
+    is_funded ? [fundOne(entry, now)] : holdShort(entry, status_message, now),
   );
   recordChanges(tx, deps.renderer, changes, now);
   if (is_funded) {
@@ -52,7 +54,8 @@ export async function fundOfframps(
       })),
     );
   }
-  return rows.length === CHUNK;
+  // Not "a full chunk": rows that somebody else changed while we waited for them are left out.
+  return offramps.length > 0;
 }
 
 function fundOne(entry: KeyedOfframp, now: Date): ChangedOfframp {
@@ -61,11 +64,21 @@ function fundOne(entry: KeyedOfframp, now: Date): ChangedOfframp {
   return changeOfframp(entry, { status, status_message: null, funded_at: now }, now);
 }
 
-function holdShort(entry: KeyedOfframp, quote: Quote, now: Date): ChangedOfframp[] {
-  const missing = minorToText(quote.token_amount - quote.received, TOKEN_DIGITS);
-  const status_message =
-    `The deposit is short by ${missing} ${quote.deposit_token}; send the rest to the same address ` +
-    "within 24 hours.";
+function holdShort(
+  entry: KeyedOfframp,
+  status_message: string | null,
+  now: Date,
+): ChangedOfframp[] {
   const seen = changeOfframp(entry, { status: "pending_internal_assessment" }, now);
   return [seen, changeOfframp(seen, { status: "ongoing_checks", status_message }, now)];
+}
+
+async function describeShortage(tx: Transaction, quote: Quote): Promise<string> {
+  const { token_amount } = await withoutAbandoned(tx, quote);
+  const missing = token_amount - quote.received;
+  if (missing <= 0n) return "The deposit was used otherwise; send it again to the same address.";
+  return (
+    `The deposit is short by ${minorToText(missing, TOKEN_DIGITS)} ${quote.deposit_token}; send ` +
+    "the rest to the same address within 24 hours."
+  );
 }

@@ -2,7 +2,7 @@ import { owedTo } from "../ledger/model.ts";
 import { postEntries } from "../ledger/post.ts";
 import { quoteFunded } from "../ledger/postings.ts";
 import { findBalances } from "../ledger/store.ts";
-import type { Transaction } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import { least } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
@@ -10,6 +10,7 @@ import { type Deposit, listQuoteDeposits } from "../quotes/deposit-store.ts";
 import { type Quote, TOP_UP_MS, toleranceOf } from "../quotes/model.ts";
 import { lockQuotes, type QuoteKey, updateProgress } from "../quotes/store.ts";
 import { lockUsers } from "../users/store.ts";
+import { findAbandoned } from "./store.ts";
 import { FUND_OFFRAMPS_TASK } from "./task-kinds.ts";
 
 export type Funding =
@@ -25,6 +26,7 @@ export function decideFunding(quote: Quote, deposits: readonly Deposit[], owed: 
   if (!quote.executed_at || quote.funded_at || quote.closed_at || quote.received === 0n) {
     return { decision: "nothing" };
   }
+  if (quote.token_amount === 0n) return { decision: "nothing" };
   const available = least(quote.received, owed);
   if (available < quote.token_amount - toleranceOf(quote)) return { decision: "short" };
   const used = least(available, quote.token_amount);
@@ -44,6 +46,19 @@ function isLate(quote: Quote, deposits: readonly Deposit[]): boolean {
   return sum < quote.token_amount - toleranceOf(quote);
 }
 
+/**
+ * The quote with the sums that are still to be paid for. What was given up while the deposit was
+ * short is left out; giving up locks the quote too, so under its lock this does not change.
+ */
+export async function withoutAbandoned(session: Session, quote: Quote): Promise<Quote> {
+  const abandoned = await findAbandoned(session, quote);
+  return {
+    ...quote,
+    token_amount: quote.token_amount - abandoned.token_amount,
+    token_fees: quote.token_fees - abandoned.token_fees,
+  };
+}
+
 /** Sets aside what is owed to the user for this quote; its offramps follow in chunks. */
 export async function fundQuote(
   tx: Transaction,
@@ -53,8 +68,9 @@ export async function fundQuote(
   const { account_id, id, user_id } = key;
   // What lowers `owed` locks the user first.
   await lockUsers(tx, [{ account_id, user_id }]);
-  const [quote] = await lockQuotes(tx, [{ account_id, id }]);
-  if (!quote) return;
+  const [locked] = await lockQuotes(tx, [{ account_id, id }]);
+  if (!locked) return;
+  const quote = await withoutAbandoned(tx, locked);
   const owed_key = { account_id, ledger_account: owedTo(user_id), currency: quote.deposit_token };
   const [deposits, balances] = await Promise.all([
     listQuoteDeposits(tx, account_id, id, quote.deposit_token),

@@ -44,9 +44,9 @@ function detailGate(status: PaymentDetailStatus | undefined): string | null {
 }
 
 function documentGate(policy: DocumentPolicy, offramp: Offramp): string | null {
-  const { document_status, document_file } = offramp;
+  const { document_status, document_file, details } = offramp;
   if (document_status === "rejected") {
-    return offramp.status_message ?? "The supporting document was rejected; send another one.";
+    return details.document_comment ?? "The supporting document was rejected; send another one.";
   }
   const { destination_currency, rails, destination_amount } = offramp;
   const is_needed =

@@ -33,6 +33,8 @@ export type OfframpDetails = {
   reference: string | null;
   metadata: Metadata;
   submitted_url: string | null;
+  /** Why the document was rejected; whoever reviewed it may have named people. */
+  document_comment?: string | null;
 };
 
 export type PayoutReference = {
@@ -93,6 +95,7 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.quote_id,
     offramp.payment_detail_id,
     offramp.status,
+    offramp.status_message,
     offramp.destination_amount,
     offramp.destination_currency,
     offramp.rails,
@@ -105,10 +108,13 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.document_source,
     offramp.document_file,
     offramp.document_hash?.toString("base64") ?? null,
+    offramp.document_type,
     offramp.document_version,
     offramp.funded_at?.toISOString() ?? null,
     offramp.attempt,
     offramp.payout_reference && JSON.stringify(Object.values(offramp.payout_reference).sort()),
     offramp.sequence,
+    offramp.created_at.toISOString(),
+    offramp.updated_at.toISOString(),
   );
 }

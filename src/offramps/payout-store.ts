@@ -117,7 +117,13 @@ export async function findBankAnswers(
   return new Set(rows.map((row) => row.bank_reference));
 }
 
-export type AnswerOutcome = "applied" | "suspense" | "no_such_payment" | "out_of_order";
+/** `conflict`: the bank speaks of another amount or currency than was asked for; nothing moves. */
+export type AnswerOutcome =
+  | "applied"
+  | "suspense"
+  | "no_such_payment"
+  | "out_of_order"
+  | "conflict";
 
 export function insertBankAnswers(
   tx: Transaction,

@@ -44,7 +44,8 @@ async function creditTransfers(
   const by_account = Map.groupBy(
     transfers.flatMap((transfer) => {
       const owner = owners.get(`${transfer.chain} ${transfer.address}`);
-      return owner ? [{ transfer, owner }] : [];
+      // Chains carry transfers of nothing, to be seen in lists; there is nothing to credit.
+      return owner && transfer.amount > 0n ? [{ transfer, owner }] : [];
     }),
     ({ owner }) => owner.account_id,
   );

@@ -4,20 +4,9 @@ import { compileRender } from "../platform/http/render.ts";
 import { minorToNumber } from "../platform/money.ts";
 import type { Quote } from "../quotes/model.ts";
 import type { Offramp } from "./model.ts";
-import {
-  OfframpAnswer,
-  OfframpEvent,
-  OfframpListAnswer,
-  type OfframpRecord,
-  OfframpsAnswer,
-  QuoteAnswer,
-  QuoteListAnswer,
-} from "./schemas.ts";
+import { OfframpRecord, QuoteAnswer, QuoteListAnswer } from "./schemas.ts";
 
-const writeOfframp = compileRender(OfframpAnswer);
-const writeOfframps = compileRender(OfframpsAnswer);
-const writeOfframpList = compileRender(OfframpListAnswer);
-const writeEvent = compileRender(OfframpEvent);
+const writeRecord = compileRender(OfframpRecord);
 const writeQuote = compileRender(QuoteAnswer);
 const writeQuoteList = compileRender(QuoteListAnswer);
 
@@ -69,17 +58,25 @@ export function createOfframpRenderer(publicUrl: () => string) {
     updated_at: quote.updated_at.toISOString(),
   });
 
+  // A creation writes each record twice, into the answer and into its event.
+  const written = new WeakMap<Offramp, string>();
+  const write = (offramp: Offramp): string => {
+    const known = written.get(offramp);
+    if (known !== undefined) return known;
+    const text = writeRecord(toRecord(offramp));
+    written.set(offramp, text);
+    return text;
+  };
+  const writeAll = (offramps: readonly Offramp[]) => `[${offramps.map(write).join(",")}]`;
+
   return {
-    offramp: (offramp: Offramp) => writeOfframp({ offramp: toRecord(offramp) }),
-    created: (offramps: readonly Offramp[]) => writeOfframps({ offramps: offramps.map(toRecord) }),
+    offramp: (offramp: Offramp) => `{"offramp":${write(offramp)}}`,
+    created: (offramps: readonly Offramp[]) => `{"offramps":${writeAll(offramps)}}`,
     list: (offramps: readonly Offramp[], has_more: boolean) =>
-      writeOfframpList({ offramps: offramps.map(toRecord), has_more }),
+      `{"offramps":${writeAll(offramps)},"has_more":${has_more}}`,
     event: (offramp: Offramp) =>
-      writeEvent({
-        event: "offramp_update",
-        timestamp: offramp.updated_at.getTime(),
-        payload: { offramp: toRecord(offramp) },
-      }),
+      `{"event":"offramp_update","timestamp":${offramp.updated_at.getTime()},` +
+      `"payload":{"offramp":${write(offramp)}}}`,
     quote: (quote: Quote, offramps: readonly Offramp[], rates: Rates) =>
       writeQuote({
         quote: toQuote(quote, rates),

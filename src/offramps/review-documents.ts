@@ -1,26 +1,20 @@
 import { recordAudit } from "../access/audit.ts";
+import type { Actor } from "../access/model.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { isBeforePayout, type Offramp } from "./model.ts";
 import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
-import type { KeyedOfframp } from "./store.ts";
-import { updateAssessmentsDue } from "./store.ts";
+import { type KeyedOfframp, updateAssessmentsDue } from "./store.ts";
 
 export type Review = { status: "approved" | "rejected" | null; comment: string | null };
 
-type Extra = { reviews: Map<string, { by: string; comment: string | null }> };
+/** Who made which change, and why: one offramp may be reviewed several times in a set. */
+type Reviews = Map<ChangedOfframp, { actor: Actor; comment: string | null }>;
 
 /** A person's judgement on a document; it names the hash of the file that was looked at. */
-export const reviewDocuments: OfframpRule<Review, Extra> = {
+export const reviewDocuments: OfframpRule<Review, Reviews> = {
   name: "review-documents",
-  load: async (_tx, commands) => ({
-    reviews: new Map(
-      commands.map(({ api_key_id, input }) => [
-        input.offramp_id,
-        { by: api_key_id, comment: input.wish.comment },
-      ]),
-    ),
-  }),
-  decide: (entry, { input }, _extra, now) => {
+  load: async () => new Map(),
+  decide: (entry, { api_key_id, input }, reviews, now) => {
     const { offramp } = entry;
     const refuse = (message: string) => [
       { field: "offramp_id", code: "invalid_transition" as const, message },
@@ -29,22 +23,26 @@ export const reviewDocuments: OfframpRule<Review, Extra> = {
     if (offramp.document_file === null) return refuse("There is no document to review yet.");
     const { status, comment } = input.wish;
     if (status === null) return [];
-    if (status === "rejected") return rejectDocument(entry, comment ?? REJECTED, now);
-    return changeOfframp(entry, { document_status: "approved", status_message: null }, now);
+    const change =
+      status === "rejected"
+        ? rejectDocument(entry, comment ?? REJECTED, now)
+        : changeOfframp(entry, { ...withoutRejection(offramp), document_status: status }, now);
+    reviews.set(change, { actor: `api_key:${api_key_id}`, comment });
+    return change;
   },
-  record: (tx, changes, { reviews }, now) => {
-    for (const { offramp } of changes) {
-      const { account_id, id } = offramp;
-      const review = reviews.get(id)!;
+  record: (tx, changes, reviews, now) => {
+    for (const change of changes) {
+      const { account_id, id, document_status, document_hash } = change.offramp;
+      const { actor, comment } = reviews.get(change)!;
       recordAudit(
         tx,
         {
           account_id,
-          actor: `api_key:${review.by}`,
-          action: `document.${offramp.document_status}`,
+          actor,
+          action: `document.${document_status}`,
           record: `offramp:${id}`,
-          reason: review.comment ?? "",
-          detail: { hash: offramp.document_hash?.toString("hex") ?? null },
+          reason: comment ?? "",
+          detail: { hash: document_hash?.toString("hex") ?? null },
         },
         now,
       );
@@ -57,7 +55,22 @@ const REJECTED = "The supporting document was rejected; send another one.";
 
 /** An offramp that waits to be paid goes on waiting, with the reason; one not paid for stays. */
 export function rejectDocument(entry: KeyedOfframp, reason: string, now: Date): ChangedOfframp {
-  const change: Partial<Offramp> = { document_status: "rejected", status_message: reason };
-  if (entry.offramp.status === "pending_internal_assessment") change.status = "ongoing_checks";
+  const { status, funded_at, details } = entry.offramp;
+  const change: Partial<Offramp> = {
+    document_status: "rejected",
+    details: { ...details, document_comment: reason },
+  };
+  // While the deposit is short the message says how much to send; the reason comes after that.
+  const is_short = status === "ongoing_checks" && funded_at === null;
+  if (!is_short) change.status_message = reason;
+  if (status === "pending_internal_assessment") change.status = "ongoing_checks";
   return changeOfframp(entry, change, now);
+}
+
+/** Takes back what the rejection of a document said, and nothing that was said of other things. */
+export function withoutRejection({ status_message, details }: Offramp): Partial<Offramp> {
+  const { document_comment, ...rest } = details;
+  if (!document_comment) return {};
+  const is_told = status_message === document_comment;
+  return { details: rest, ...(is_told ? { status_message: null } : {}) };
 }

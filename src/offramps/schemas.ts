@@ -95,12 +95,6 @@ export const OfframpListQuery = listQuery({
   quote_id: Type.Optional(Type.String({ description: "Only offramps of this quote." })),
 });
 
-export const OfframpEvent = Type.Object({
-  event: Type.String(),
-  timestamp: Type.Integer(),
-  payload: Type.Object({ offramp: OfframpRecord }),
-});
-
 export const QuoteAnswer = Type.Object({
   quote: QuoteRecord,
   deposit_address: DepositAddress,

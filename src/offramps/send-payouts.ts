@@ -12,6 +12,8 @@ import { READ_BANK_TASK } from "./task-kinds.ts";
 
 export type SendDeps = AssessDeps & { database: Database; bank: BankPort };
 
+const HELD_LOOKED_AT_AGAIN_AFTER_MS = 60 * 60 * 1000;
+
 /**
  * Hands recorded payouts to the bank. Three transactions-and-calls in a row: mark what is about to
  * be submitted, call, mark what was sent. A crash after the first leaves `submitting`: the bank
@@ -19,7 +21,7 @@ export type SendDeps = AssessDeps & { database: Database; bank: BankPort };
  */
 export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
   const { database, bank } = deps;
-  const instructions = await database.transaction((tx) => markSubmitting(tx, deps, set));
+  const { instructions, held } = await database.transaction((tx) => markSubmitting(tx, deps, set));
   if (instructions.length > 0) await bank.submit(instructions);
   const ids = Map.groupBy(instructions, (instruction) => instruction.account_id);
   await database.transaction(async (tx) => {
@@ -47,15 +49,20 @@ export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
         },
       ]);
     }
-    set.finish(tx, tasks);
+    const isHeld = (task: { record_id: string }) => held.has(task.record_id);
+    const again_at = new Date(now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS);
+    set.postpone(tx, tasks.filter(isHeld), again_at);
+    set.finish(
+      tx,
+      tasks.filter((task) => !isHeld(task)),
+    );
   });
 }
 
-async function markSubmitting(
-  tx: Transaction,
-  deps: SendDeps,
-  set: TaskSet,
-): Promise<Instruction[]> {
+/** What goes to the bank now, and the ids of the offramps that wait for a gate to open. */
+type Marked = { instructions: Instruction[]; held: Set<string> };
+
+async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Promise<Marked> {
   const tasks = await set.lock(tx);
   const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
   const { offramps, gates } = await lockForGates(tx, deps.keyring, keys);
@@ -69,26 +76,32 @@ async function markSubmitting(
     ).map((payout) => [payout.offramp_id, payout]),
   );
   const submitting: { offramp: Offramp; payout: Payout }[] = [];
-  const stopped: ChangedOfframp[] = [];
+  const changes: ChangedOfframp[] = [];
+  const held = new Set<string>();
   const changed: Payout[] = [];
   for (const entry of sending) {
     const payout = payouts.get(entry.offramp.id);
     if (!payout || !["recorded", "submitting"].includes(payout.status)) continue;
-    const closed =
-      payout.status === "recorded" ? findClosedGate(deps.policy, entry.offramp, gates) : null;
+    const closed = findClosedGate(deps.policy, entry.offramp, gates);
     if (closed === null) {
       submitting.push({ offramp: entry.offramp, payout });
       changed.push({ ...payout, status: "submitting", updated_at: set.now });
-    } else {
+    } else if (payout.status === "recorded") {
       // Nothing has left yet, so nothing leaves: a gate closed after the attempt was recorded.
       changed.push({ ...payout, status: "rejected", updated_at: set.now });
       const change = { status: "bounced", status_message: closed } as const;
-      stopped.push(changeOfframp(entry, change, set.now));
+      changes.push(changeOfframp(entry, change, set.now));
+    } else {
+      // The bank may have it or not: it is neither told again nor called back. Its answer, or the
+      // gate's opening, takes it on.
+      held.add(entry.offramp.id);
+      const is_news = entry.offramp.status_message !== closed;
+      if (is_news) changes.push(changeOfframp(entry, { status_message: closed }, set.now));
     }
   }
   updatePayouts(tx, changed);
-  recordChanges(tx, deps.renderer, stopped, set.now);
-  return toInstructions(tx, deps, submitting);
+  recordChanges(tx, deps.renderer, changes, set.now);
+  return { instructions: await toInstructions(tx, deps, submitting), held };
 }
 
 async function toInstructions(

@@ -5,7 +5,7 @@ import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
 import type { Offramp, OfframpStatus } from "./model.ts";
-import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
+import { ASSESS_OFFRAMP_TASK, SEND_PAYOUT_TASK } from "./task-kinds.ts";
 
 export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
 
@@ -101,20 +101,17 @@ export function lockOfframps(
   );
 }
 
-export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]): void {
+/** All made at the same time, `now`. */
+export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[], now: Date): void {
   const of = <Value>(read: (offramp: Offramp) => Value) =>
     entries.map(({ offramp }) => read(offramp));
   tx.write(
     `insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
        destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
        document_status, document_source, deposit_token, created_at, updated_at)
-     select *, created_at from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
+     select *, $18, $18 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
        $6::text[], $7::bigint[], $8::text[], $9::text[], $10::numeric[], $11::bigint[],
-       $12::bigint[], $13::bigint[], $14::bytea[], $15::text[], $16::text[], $17::text[],
-       $18::timestamptz[])
-       as t (account_id, id, user_id, quote_id, payment_detail_id, status, destination_amount,
-         destination_currency, rails, rate, fee, token_amount, token_fee, details, document_status,
-         document_source, deposit_token, created_at)`,
+       $12::bigint[], $13::bigint[], $14::bytea[], $15::text[], $16::text[], $17::text[])`,
     [
       of((offramp) => offramp.account_id),
       of((offramp) => offramp.id),
@@ -133,7 +130,7 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
       of((offramp) => offramp.document_status),
       of((offramp) => offramp.document_source),
       of((offramp) => offramp.deposit_token),
-      of((offramp) => offramp.created_at),
+      now,
     ],
   );
 }
@@ -229,7 +226,22 @@ export function claimUnfunded(
   );
 }
 
-/** Makes the assessments of a user's (or one) waiting offramp due. */
+/** What was given up before the deposit sufficed: the quote need not pay for it any more. */
+export async function findAbandoned(
+  session: Session,
+  quote: { account_id: string; id: string },
+): Promise<{ token_amount: bigint; token_fees: bigint }> {
+  const [row] = await session.query<{ token_amount: bigint; token_fees: bigint }>(
+    `select coalesce(sum(token_amount), 0)::bigint as token_amount,
+       coalesce(sum(token_fee), 0)::bigint as token_fees
+     from offramps
+     where account_id = $1 and quote_id = $2 and status = 'failed' and funded_at is null`,
+    [quote.account_id, quote.id],
+  );
+  return row!;
+}
+
+/** Makes due what waits for the gates of a user's offramps (or of one). */
 export function updateAssessmentsDue(
   tx: Transaction,
   which: { account_id: string; user_id?: string; offramp_id?: string },
@@ -237,10 +249,10 @@ export function updateAssessmentsDue(
 ): void {
   tx.write(
     `update tasks set due_at = $4
-     where account_id = $1 and kind = '${ASSESS_OFFRAMP_TASK}' and due_at > $4
-       and record_id in (select id from offramps
+     where account_id = $1 and kind in ('${ASSESS_OFFRAMP_TASK}', '${SEND_PAYOUT_TASK}')
+       and due_at > $4 and record_id in (select id from offramps
          where account_id = $1 and ($2::uuid is null or user_id = $2)
-           and ($3::uuid is null or id = $3) and status = 'ongoing_checks')`,
+           and ($3::uuid is null or id = $3) and status in ('ongoing_checks', 'sending_fiat'))`,
     [which.account_id, which.user_id ?? null, which.offramp_id ?? null, now],
   );
 }

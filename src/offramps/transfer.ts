@@ -8,8 +8,16 @@ export type CheckedTransfer = {
   problems: Problem[];
 };
 
-const TX_ID = /^[\x21-\x7e]{1,200}$/;
+// No colon: it parts the keys of the ledger.
+const TX_ID = /^[0-9A-Za-z_.+/=-]{1,200}$/;
 const OBJECT = "quote.crypto_transfer";
+
+export const TX_ID_MESSAGE =
+  "Send the hash of the transaction: at most 200 letters and digits, without spaces.";
+
+export function isTxId(text: string): boolean {
+  return TX_ID.test(text);
+}
 
 /** Reads the transfer that a caller names, with its id in the form that its chain writes. */
 export function checkTransfer(input: unknown, already: readonly Problem[]): CheckedTransfer {
@@ -30,9 +38,8 @@ export function checkTransfer(input: unknown, already: readonly Problem[]): Chec
   const blockchain = lowerAscii(read("blockchain"));
   const network = read("network").slice(0, 100);
   const text = read("tx_id");
-  if (text !== "" && !TX_ID.test(text)) {
-    const message = "Send the hash of the transaction, at most 200 characters without spaces.";
-    problems.push({ field: `${OBJECT}.tx_id`, code: "record_invalid", message });
+  if (text !== "" && !isTxId(text)) {
+    problems.push({ field: `${OBJECT}.tx_id`, code: "record_invalid", message: TX_ID_MESSAGE });
   }
   return { tx_id: normaliseTxId(blockchain, text), blockchain, network, problems };
 }

@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { smallRandomBytes } from "./random-bytes.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -7,7 +7,6 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const COUNTER_MAX = 0xfff;
 let last_ms = 0;
 let counter = 0;
-const random = Buffer.alloc(8);
 
 /** A UUIDv7 of the given business time; within one process ids of one millisecond ascend. */
 export function newId(now: Date): string {
@@ -21,7 +20,7 @@ export function newId(now: Date): string {
     last_ms += 1;
     counter = 0;
   }
-  randomFillSync(random);
+  const random = smallRandomBytes(8);
   const time = last_ms.toString(16).padStart(12, "0");
   const tail = random.toString("hex");
   const variant = ((random[0]! & 0x3f) | 0x80).toString(16);

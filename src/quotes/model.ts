@@ -46,7 +46,7 @@ export function additionProblems(quote: Quote, now: Date): Problem[] {
     const message = "The quote was executed; create a new quote for further offramps.";
     return [{ field: "quote_id", code: "quote_already_executed", message }];
   }
-  if (now >= quote.expires_at) {
+  if (now >= quote.expires_at || quote.closed_at) {
     const message = "The quote has expired; create a new quote.";
     return [{ field: "quote_id", code: "quote_expired", message }];
   }

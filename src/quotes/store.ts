@@ -117,15 +117,18 @@ export function updateProgress(tx: Transaction, quote: Quote): void {
   );
 }
 
-/** The quotes of the account that name this transfer. */
+/** The quotes of the account that name this transfer, and those to whose address it went. */
 export function listQuotesByTransfer(
   session: Session,
   account_id: string,
   chain: string,
   tx_id: string,
-): Promise<{ id: string }[]> {
+): Promise<{ id: string; is_paid: boolean }[]> {
   return session.query(
-    "select id from quotes where account_id = $1 and deposit_token_chain = $2 and tx_id = $3",
+    `select id, false as is_paid from quotes
+     where account_id = $1 and deposit_token_chain = $2 and tx_id = $3
+     union select quote_id, true from deposits
+     where account_id = $1 and chain = $2 and tx_id = $3`,
     [account_id, chain, tx_id],
   );
 }

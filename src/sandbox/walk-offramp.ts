@@ -2,19 +2,27 @@ import { postEntries } from "../ledger/post.ts";
 import { payoutInstructed } from "../ledger/postings.ts";
 import { applyAnswers, type BankDeps } from "../offramps/apply-bank-answers.ts";
 import { instruction } from "../offramps/assess-offramps.ts";
+import { endQuote } from "../offramps/close-quote.ts";
 import { fundOfframps } from "../offramps/fund-offramps.ts";
-import { fundQuote } from "../offramps/fund-quote.ts";
+import { fundQuote, withoutAbandoned } from "../offramps/fund-quote.ts";
 import { OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "../offramps/model.ts";
-import { endToEndId, insertPayouts, newPayout } from "../offramps/payout-store.ts";
+import {
+  endToEndId,
+  insertPayouts,
+  lockCurrentPayouts,
+  newPayout,
+  updatePayouts,
+} from "../offramps/payout-store.ts";
 import { changeOfframp, recordChanges } from "../offramps/record-changes.ts";
 import { recordDeposits } from "../offramps/record-deposits.ts";
-import { refundOfframps } from "../offramps/refund-offramps.ts";
+import { giveUp, lockQuotesOf } from "../offramps/refund-offramps.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../offramps/store.ts";
 import type { BankAnswer } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import type { Quote } from "../quotes/model.ts";
 import { findQuotes, lockQuotes, updateProgress } from "../quotes/store.ts";
 import { findPath } from "./find-path.ts";
 
@@ -58,16 +66,47 @@ async function takeStep(deps: WalkDeps, seen: Offramp, to: OfframpStatus): Promi
   if (seen.status === "initiated" && to === "pending_internal_assessment") {
     return payQuote(deps, seen);
   }
-  const now = deps.clock.now();
-  await deps.database.transaction(async (tx) => {
-    const answer = bankAnswer(seen, to);
-    if (answer) return applyAnswers(tx, deps, seen.account_id, [answer], now);
+  if (seen.status === "initiated" && to === "failed") return abandonQuote(deps, seen);
+  const { database, clock } = deps;
+  const answer = bankAnswer(seen, to);
+  if (answer) {
+    await database.transaction((tx) => markSent(tx, seen, clock.now()));
+    return database.transaction((tx) =>
+      applyAnswers(tx, deps, seen.account_id, [answer], clock.now()),
+    );
+  }
+  await database.transaction(async (tx) => {
+    const quotes = await lockQuotesOf(tx, [seen]);
     const rows = await lockOfframps(tx, [seen]);
     const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
     const [entry] = toOfframps(rows, await deps.keyring.openSubjects(tx, subjects));
     if (entry?.offramp.status !== seen.status) return;
-    moveByHand(tx, deps, entry, to, now);
+    const quote = quotes.get(seen.account_id, seen.quote_id)!;
+    moveByHand(tx, deps, entry, quote, to, clock.now());
   });
+}
+
+/** As if the bank had its instruction, so that an answer of the bank can follow. */
+async function markSent(tx: Transaction, seen: Offramp, now: Date): Promise<void> {
+  await lockOfframps(tx, [seen]);
+  const payouts = await lockCurrentPayouts(tx, [seen]);
+  const waiting = payouts.filter(({ status }) => ["recorded", "submitting"].includes(status));
+  updatePayouts(
+    tx,
+    waiting.map((payout) => ({ ...payout, status: "sent", updated_at: now })),
+  );
+}
+
+/** An offramp fails unpaid only with its whole quote, as if nobody had paid in time. */
+async function abandonQuote(deps: WalkDeps, { account_id, quote_id }: Offramp): Promise<void> {
+  const now = deps.clock.now();
+  for (let has_more = true; has_more; ) {
+    has_more = await deps.database.transaction(async (tx) => {
+      const [quote] = await lockQuotes(tx, [{ account_id, id: quote_id }]);
+      if (!quote || quote.funded_at) return false;
+      return (await endQuote(tx, deps, quote, now)) !== null;
+    });
+  }
 }
 
 /** Steps that a bank would cause are caused by an answer of the bank. */
@@ -96,6 +135,7 @@ function moveByHand(
   tx: Transaction,
   deps: WalkDeps,
   entry: KeyedOfframp,
+  quote: Quote,
   to: OfframpStatus,
   now: Date,
 ): void {
@@ -107,9 +147,14 @@ function moveByHand(
     if (change.offramp.attempt === 1) postEntries(tx, [payoutInstructed(change.offramp)], now);
     return;
   }
+  if (to === "failed") {
+    const { change, entries } = giveUp(entry, quote, MESSAGE, now);
+    recordChanges(tx, deps.renderer, [change], now);
+    postEntries(tx, entries, now);
+    return;
+  }
   const change = changeOfframp(entry, { status: to, status_message: MESSAGE }, now);
   recordChanges(tx, deps.renderer, [change], now);
-  if (to === "failed") refundOfframps.record(tx, [change], null, now);
 }
 
 /** Lets the sandbox's chain pay the whole quote, and all its offramps follow. */
@@ -125,12 +170,13 @@ async function payQuote(deps: WalkDeps, offramp: Offramp): Promise<void> {
     updateProgress(tx, { ...quote, ...named, executed_at: now, updated_at: now });
   });
   const [quote] = await findQuotes(database, [key]);
-  if (!quote?.tx_id) throw new Error("a quote was executed without a transfer");
-  const missing = quote.token_amount - quote.received;
-  if (missing > 0n) {
+  if (!quote) return;
+  const { token_amount } = await withoutAbandoned(database, quote);
+  const missing = token_amount - quote.received;
+  if (missing > 0n && !quote.funded_at) {
     await insertSandboxTransfer(database, {
       chain: quote.deposit_token_chain,
-      tx_id: quote.tx_id,
+      tx_id: quote.tx_id ?? `sandbox-${quote.id}`,
       address: quote.deposit_address,
       token: quote.deposit_token,
       amount: missing,

@@ -89,10 +89,6 @@ function checkFunding(offramp: Offramp, keys: ReadonlySet<string>): string | nul
   }
   if (is_funded && !offramp.is_quote_funded) return "it has money, but its quote has none";
   if (!is_funded && keys.size > 0) return "it has ledger entries, but was never funded";
-  // Otherwise its tokens would lie in deposit_clearing for ever.
-  if (!is_funded && offramp.is_quote_funded && offramp.status === "failed") {
-    return "it failed without getting its part of the funded quote";
-  }
   return null;
 }
 

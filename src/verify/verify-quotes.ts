@@ -106,7 +106,10 @@ const checkDeposits: Check = (session, account_id) =>
     (rows) => compareEntries(session, account_id, rows.map(depositFinal)),
   );
 
-/** What a quote took of the user's money is known from its entry alone; the rest must fit it. */
+/**
+ * What a quote took of the user's money is known from its entry alone; the rest must fit it. It
+ * does not pay for offramps that were given up before.
+ */
 const checkFunding: Check = (session, account_id) =>
   eachPage<QuoteMoney & { used: string }>(
     (above) => listFundedQuotes(session, account_id, above),
@@ -123,7 +126,10 @@ const checkFunding: Check = (session, account_id) =>
 
 function listFundedQuotes(session: Session, account_id: string, above: string) {
   return session.query<QuoteMoney & { used: string }>(
-    `select q.account_id, q.id, q.user_id, q.deposit_token, q.token_amount,
+    `select q.account_id, q.id, q.user_id, q.deposit_token, q.token_amount
+         - (select coalesce(sum(o.token_amount), 0)::bigint from offramps o
+           where o.account_id = $1 and o.quote_id = q.id and o.status = 'failed'
+             and o.funded_at is null) as token_amount,
        (select coalesce(sum(l.amount), 0)::text from ledger_entries e
          join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
          where e.account_id = $1 and e.key = 'fund:' || q.id
@@ -158,6 +164,7 @@ const checkDepositClearing: Check = async (session, account_id) => {
      full join (select q.deposit_token as token, sum(o.token_amount) as awaited
        from quotes q join offramps o on o.account_id = q.account_id and o.quote_id = q.id
        where q.account_id = $1 and q.funded_at is not null and o.funded_at is null
+         and o.status <> 'failed'
        group by q.deposit_token) o using (token)
      where coalesce(l.held, 0) <> coalesce(o.awaited, 0) order by token limit 1`,
     [account_id],

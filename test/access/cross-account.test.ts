@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exampleBody, fillPath, type Operation, readDocument } from "../harness/api-document.ts";
+import { callExample, fillPath, type Operation, readDocument } from "../harness/api-document.ts";
 import { createRecords, missingRecords, type RecordIds } from "../harness/records.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
 
@@ -72,8 +72,7 @@ function idIn(ids: RecordIds, name: string): string {
 
 /** With a valid body: only the ids of the path can be at fault. */
 function send(operation: Operation, ids: RecordIds): Promise<Answer> {
-  const body = exampleBody(operation, caller.own);
-  return server.call(operation.method, fillPath(operation, ids), body, { key: caller.key });
+  return callExample(server, caller.key, operation, ids, caller.own);
 }
 
 async function readAll(key: string, ids: RecordIds): Promise<string[]> {

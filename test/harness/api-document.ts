@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { ERROR_CODES, type ErrorCode } from "../../src/platform/errors.ts";
+import type { Answer, TestServer } from "./server.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a JSON schema has as many shapes as the standard.
 export type Schema = Record<string, any>;
@@ -14,8 +15,10 @@ export type Operation = {
   path_parameters: string[];
   query_parameters: { name: string; schema: Schema }[];
   body: { schema: Schema; example: unknown } | null;
-  /** Of the answer 200; strict: nothing that it does not name may be in it. */
-  answer: Schema;
+  /** Takes a file instead, as multipart. */
+  is_upload: boolean;
+  /** Of the answer 200; strict: nothing that it does not name may be in it. Null for a file. */
+  answer: Schema | null;
   /** Every code that the document says this operation may answer. */
   error_codes: Set<ErrorCode>;
 };
@@ -58,9 +61,31 @@ export function exampleBody(
   return JSON.parse(text, (name, value) => (Object.hasOwn(ids, name) ? ids[name] : value));
 }
 
+export const UPLOAD_TYPE = "multipart/form-data; boundary=sliproad";
+export const UPLOAD = Buffer.from(
+  '--sliproad\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n' +
+    "Content-Type: application/pdf\r\n\r\n%PDF-1.4 an invented invoice\r\n--sliproad--\r\n",
+);
+
+/** A whole right request: the example, or a small file where the operation takes one. */
+export function callExample(
+  server: TestServer,
+  key: string,
+  operation: Operation,
+  path_ids: Readonly<Record<string, string>>,
+  body_ids: Readonly<Record<string, string>> = path_ids,
+): Promise<Answer> {
+  const path = fillPath(operation, path_ids);
+  const body = exampleBody(operation, body_ids);
+  const file = { raw: UPLOAD, headers: { "content-type": UPLOAD_TYPE } };
+  const options = { key, ...(operation.is_upload ? file : {}) };
+  return server.call(operation.method, path, body, options);
+}
+
 function toOperation(raw: Schema, path: string, method: string, entry: Schema): Operation {
   const parameters: Schema[] = entry.parameters ?? [];
   const content = entry.requestBody?.content["application/json"];
+  const answer = entry.responses["200"].content["application/json"];
   const described = Object.values<Schema>(entry.responses).map((answer) => answer.description);
   const codes = described.join("\n").matchAll(/^`(\w+)`:/gm);
   const known = new Set([...codes].map((match) => match[1]!));
@@ -74,7 +99,8 @@ function toOperation(raw: Schema, path: string, method: string, entry: Schema): 
       .filter((parameter) => parameter.in === "query")
       .map(({ name, schema }) => ({ name, schema })),
     body: content ? { schema: resolve(raw, content.schema), example: content.example } : null,
-    answer: strict(raw, entry.responses["200"].content["application/json"].schema),
+    is_upload: entry.requestBody?.content["multipart/form-data"] !== undefined,
+    answer: answer ? strict(raw, answer.schema) : null,
     error_codes: new Set(ERROR_CODES.filter((code) => known.has(code))),
   };
 }

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { exampleBody, type Operation, type Schema } from "./api-document.ts";
+import { exampleBody, type Operation, type Schema, UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import { junkJson, junkText, mutateBytes, mutateJson, writeJson } from "./fuzz-json.ts";
 
 /** A request as it goes over the wire. */
@@ -39,6 +39,7 @@ function requestTo(
   const method = rarely(operation.method, fc.constantFrom(...METHODS));
   const path = pathOf(material, operation, ids);
   const query = usually(fc.constant(""), queryOf(operation), operation.method === "GET" ? 1 : 8);
+  const media_type = operation.is_upload ? UPLOAD_TYPE : "application/json";
   const has_body = operation.method !== "GET";
   const body = has_body
     ? bodyOf(material, operation, ids)
@@ -49,7 +50,7 @@ function requestTo(
       operation,
       method,
       path: query === "" ? path : `${path}?${query}`,
-      headers: body === null ? headers : { "content-type": "application/json", ...headers },
+      headers: body === null ? headers : { "content-type": media_type, ...headers },
       body: method === "HEAD" ? null : body,
     }));
 }
@@ -124,6 +125,13 @@ function bodyOf(
   operation: Operation,
   ids: Ids,
 ): fc.Arbitrary<Buffer | null> {
+  if (operation.is_upload) {
+    return usually<Buffer | null>(
+      fc.constant(UPLOAD),
+      fc.oneof(mutateBytes(UPLOAD), junkBody()),
+      1,
+    );
+  }
   if (!operation.body) {
     const nothing = fc.constantFrom(null, Buffer.from(""), Buffer.from("{}"));
     return usually<Buffer | null>(nothing, junkBody(), 3);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import type { Answer, TestServer } from "./server.ts";
 
 /** One record of each kind, all belonging together: the ids that paths and bodies may name. */
@@ -24,6 +25,11 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
     { ...offramps, body: { offramp: offramps.body.offramps?.[0] } },
     "offramp",
   );
+  await server.call("POST", `/offramps/${offramp_id}/supporting-documents`, undefined, {
+    key,
+    raw: UPLOAD,
+    headers: { "content-type": UPLOAD_TYPE },
+  });
   return { user_id, payment_detail_id, quote_id, offramp_id };
 }
 

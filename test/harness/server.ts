@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createAccount } from "../../src/access/create-account.ts";
 import { createApiKey } from "../../src/access/create-api-key.ts";
 import { makeApiKey } from "../../src/access/model.ts";
-import { type App, type Core, createApp, openCore } from "../../src/app.ts";
+import { type App, type Core, createApp, openCore, type Partners } from "../../src/app.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 
@@ -44,6 +44,8 @@ export type ServerSettings = {
   environment?: Record<string, string>;
   /** Share a database and data directory with another server, as a second process would. */
   beside?: TestServer;
+  /** Other partners than the sandbox's. */
+  partners?: (core: Core) => Partners;
 };
 
 export async function startTestServer(settings: ServerSettings = {}): Promise<TestServer> {
@@ -59,7 +61,7 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
   });
   const core = await openCore(config, db.url);
   let url = "http://127.0.0.1";
-  const app = await createApp(core, () => config.public_url ?? url);
+  const app = await createApp(core, () => config.public_url ?? url, settings.partners?.(core));
   url = await app.server.listen({ host: "127.0.0.1", port: 0 });
   app.worker.start();
   const key = core.first_start.created?.api_key ?? settings.beside!.key;

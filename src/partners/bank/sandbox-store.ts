@@ -2,23 +2,42 @@ import type { Session } from "../../platform/db/database.ts";
 import type { BankAnswer, Instruction } from "./port.ts";
 
 type Answer = Omit<BankAnswer, "trace_number" | "uetr">;
+type Script = { instruction: Instruction; outcome: string; kinds: readonly BankAnswer["kind"][] };
 
-/** One statement: the bank that has the instruction also has its answers, or neither. */
-export async function insertSandboxPayout(
+/**
+ * Answers are read by their number: one that is committed after a higher one was read would never
+ * be seen. So whoever writes waits for the one before, and numbers come in the order of commits.
+ */
+const TURN = "(select pg_advisory_xact_lock(hashtextextended('sandbox bank answers', 0))) as turn";
+
+/** One statement: the bank that has an instruction also has its answers, or neither. */
+export async function insertSandboxPayouts(
   session: Session,
-  { end_to_end_id, account_id, amount, currency }: Instruction,
-  outcome: string,
-  kinds: readonly BankAnswer["kind"][],
+  scripts: readonly Script[],
 ): Promise<void> {
+  const answers = scripts.flatMap(({ instruction, kinds }) =>
+    kinds.map((kind) => ({ id: instruction.end_to_end_id, kind })),
+  );
   await session.query(
     `with received as (
        insert into sandbox_bank_payouts (end_to_end_id, account_id, amount, currency, outcome)
-       values ($1, $2, $3, $4, $5) on conflict do nothing returning end_to_end_id)
+       select script.* from ${TURN}, unnest($1::text[], $2::uuid[], $3::bigint[], $4::text[],
+         $5::text[]) as script
+       on conflict do nothing returning *)
      insert into sandbox_bank_answers
        (end_to_end_id, account_id, bank_reference, kind, amount, currency)
-     select $1, $2, $1 || '-' || kind, kind, $3, $4
-     from received, unnest($6::text[]) with ordinality as script (kind, place) order by place`,
-    [end_to_end_id, account_id, amount, currency, outcome, kinds],
+     select end_to_end_id, account_id, end_to_end_id || '-' || kind, kind, amount, currency
+     from unnest($6::text[], $7::text[]) with ordinality as answer (end_to_end_id, kind, place)
+     join received using (end_to_end_id) order by place`,
+    [
+      scripts.map(({ instruction }) => instruction.end_to_end_id),
+      scripts.map(({ instruction }) => instruction.account_id),
+      scripts.map(({ instruction }) => instruction.amount),
+      scripts.map(({ instruction }) => instruction.currency),
+      scripts.map(({ outcome }) => outcome),
+      answers.map(({ id }) => id),
+      answers.map(({ kind }) => kind),
+    ],
   );
 }
 
@@ -31,22 +50,5 @@ export function listSandboxAnswers(
     `select number, account_id, end_to_end_id, bank_reference, kind, amount, currency
      from sandbox_bank_answers where number > $1 order by number limit $2`,
     [cursor ?? "0", limit],
-  );
-}
-
-/** Lets the sandbox's bank say something unasked, e.g. return a payment weeks later. */
-export async function insertSandboxAnswer(session: Session, answer: Answer): Promise<void> {
-  await session.query(
-    `insert into sandbox_bank_answers
-       (end_to_end_id, account_id, bank_reference, kind, amount, currency)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-    [
-      answer.end_to_end_id,
-      answer.account_id,
-      answer.bank_reference,
-      answer.kind,
-      answer.amount,
-      answer.currency,
-    ],
   );
 }

@@ -1,7 +1,7 @@
 import type { Session } from "../../platform/db/database.ts";
 import type { BankAnswer, BankPort } from "./port.ts";
 import { traceNumber, uetrOf } from "./proofs.ts";
-import { insertSandboxPayout, listSandboxAnswers } from "./sandbox-store.ts";
+import { insertSandboxPayouts, listSandboxAnswers } from "./sandbox-store.ts";
 
 export const SANDBOX_OUTCOMES = ["fiat_sent", "bounced", "failed", "stuck"] as const;
 export type SandboxOutcome = (typeof SANDBOX_OUTCOMES)[number];
@@ -18,11 +18,12 @@ const SCRIPTS: Record<SandboxOutcome, readonly BankAnswer["kind"][]> = {
 export function createSandboxBank(session: Session): BankPort {
   return {
     submit: async (instructions) => {
-      for (const instruction of instructions) {
+      const scripts = instructions.map((instruction) => {
         const wanted = SANDBOX_OUTCOMES.find((known) => known === instruction.sandbox_outcome);
         const outcome = wanted ?? "fiat_sent";
-        await insertSandboxPayout(session, instruction, outcome, SCRIPTS[outcome]);
-      }
+        return { instruction, outcome, kinds: SCRIPTS[outcome] };
+      });
+      await insertSandboxPayouts(session, scripts);
     },
     listAnswers: async (cursor, limit) => {
       const rows = await listSandboxAnswers(session, cursor, limit);

@@ -1,6 +1,12 @@
 import type { Session } from "../../platform/db/database.ts";
 import type { Transfer } from "./port.ts";
 
+/**
+ * Transfers are read by their number: one that is committed after a higher one was read would never
+ * be seen. So whoever writes waits for the one before, and numbers come in the order of commits.
+ */
+const TURN = "(select pg_advisory_xact_lock(hashtextextended('sandbox transfers', 0))) as turn";
+
 /** Lets a transfer happen on the sandbox's chain. */
 export async function insertSandboxTransfer(
   session: Session,
@@ -9,8 +15,9 @@ export async function insertSandboxTransfer(
   // One transaction may pay several of our addresses: each transfer has its own log index.
   await session.query(
     `insert into sandbox_transfers (chain, tx_id, log_index, address, token, amount, mined_at)
-     select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6
-     from sandbox_transfers where chain = $1 and tx_id = $2`,
+     select $1, $2, log_index, $3, $4, $5, $6
+     from ${TURN}, (select coalesce(max(log_index) + 1, 0) as log_index
+       from sandbox_transfers where chain = $1 and tx_id = $2) as next`,
     [
       transfer.chain,
       transfer.tx_id,

@@ -96,13 +96,29 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-type Send = (text: string, values?: readonly unknown[]) => Promise<pg.QueryResult>;
+type Send = (text: string, values?: readonly unknown[], name?: string) => Promise<pg.QueryResult>;
+
+const NAMES_MAX = 500;
+const names = new Map<string, string>();
+
+/**
+ * A name lets the server parse and plan a statement once per connection. Only inserts: the plan of
+ * anything that looks rows up may be a bad one later, if it was made while its table was small.
+ */
+function nameOf(text: string): string | undefined {
+  const known = names.get(text);
+  if (known !== undefined || names.size >= NAMES_MAX || !text.startsWith("insert")) return known;
+  const name = `insert_${names.size + 1}`;
+  names.set(text, name);
+  return name;
+}
 
 function senderOf(client: pg.PoolClient, answer_max_ms?: number): Send {
-  return (text, values) => {
+  return (text, values, name) => {
     // The driver knows this limit, its types do not. It ends the connection when time is up.
     const limit = answer_max_ms === undefined ? {} : { query_timeout: answer_max_ms };
-    return client.query({ text, values: values as unknown[], ...limit });
+    const named = name === undefined ? {} : { name };
+    return client.query({ text, values: values as unknown[], ...named, ...limit });
   };
 }
 
@@ -207,7 +223,7 @@ async function sendWithCommit(
     if (notice.routine === "SyncRepWaitForLSN") replication_was_awaited = false;
   };
   client.on("notice", onNotice);
-  const sent = writes.map(([text, values]) => send(text, values));
+  const sent = writes.map(([text, values]) => send(text, values, nameOf(text)));
   const answers = Promise.allSettled(sent);
   const [commit] = await Promise.allSettled([send("commit")]);
   client.off("notice", onNotice);

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+import { smallRandomBytes } from "../random-bytes.ts";
 
 /**
  * AES-256-GCM. The associated data names the place of the ciphertext (account, table, column,
@@ -21,7 +22,7 @@ export function seal(key: Buffer, version: number, place: Place, plaintext: Buff
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt8(FORMAT, 0);
   head.writeUInt32BE(version, 1);
-  const nonce = randomBytes(NONCE_BYTES);
+  const nonce = smallRandomBytes(NONCE_BYTES);
   const cipher = createCipheriv("aes-256-gcm", key, nonce);
   cipher.setAAD(associatedData(place, version));
   return Buffer.concat([
