@@ -23,7 +23,7 @@ export type Program = { name: string; url: string; pid: number; stop(): Promise<
 /** pgbench alone opens 256. */
 const CONNECTIONS_MAX = 400;
 const READY_MAX_MS = 60_000;
-const SERVICE = fileURLToPath(import.meta.resolve("../src/cli/main.ts"));
+const SERVICE = fileURLToPath(import.meta.resolve("../bin/sliproad"));
 const BASELINE = fileURLToPath(import.meta.resolve("./baseline-server.ts"));
 
 /** `profile_dir` makes the service write a profile of its processor use there when it ends. */

@@ -34,13 +34,14 @@ import { type MasterKeys, masterKeys } from "./platform/encryption/master-keys.t
 import { addDocs, addOpenApi } from "./platform/http/docs.ts";
 import { addHealthRoutes } from "./platform/http/health.ts";
 import { type AddRoute, addRoute } from "./platform/http/route.ts";
-import { createServer } from "./platform/http/server.ts";
+import { createServer, type LogDestination } from "./platform/http/server.ts";
 import { addUploadRoute } from "./platform/http/upload-route.ts";
 import { ensureDataDir } from "./platform/instance.ts";
 import { signingKey } from "./platform/sealing/seal.ts";
 import { signingSeed } from "./platform/sealing/signing-seed.ts";
 import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
 import { StartupError } from "./platform/startup-error.ts";
+import type { TaskLog } from "./platform/tasks/task-log.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
 import { createWorker, type Worker } from "./platform/tasks/worker.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
@@ -90,8 +91,9 @@ export async function openCore(config: Config, database_url: string): Promise<Co
     const { index_key } = await openInstallation(database, masters, config.mode, systemTime());
     const clock = await openClock(database);
     const keyring = createKeyring(masters);
-    const first_start = await firstStart(database, keyring, index_key, config, clock.now());
+    // Before the first start, whose keys are shown once: what can fail has to fail before them.
     const catalogue = readCatalogue(config);
+    const first_start = await firstStart(database, keyring, index_key, config, clock.now());
     return { config, database, clock, masters, keyring, index_key, catalogue, first_start };
   } catch (error) {
     await database.close();
@@ -106,45 +108,24 @@ export async function createApp(
   core: Core,
   publicUrl: () => string,
   partners: Partners = openPartners(core.config, core.database),
+  log_destination?: LogDestination,
 ): Promise<App> {
   const { config, database, clock, keyring, index_key } = core;
   const server = createServer({
     ...config,
+    ...(log_destination ? { log_destination } : {}),
     public_url: publicUrl,
     authenticate: createAuthenticate(database, index_key, config.mode),
   });
-  const signing_key = signingKey(signingSeed(config));
-  const prices = await openPrices(
-    {
-      database,
-      catalogue: core.catalogue,
-      source: openRateSource(config),
-      fees: readFees(config),
-      max_age_ms: config.rates_max_age_minutes * 60_000,
-      log: server.log,
-    },
-    clock.now(),
-  );
-  const ramp = {
-    ...core,
-    ...partners,
-    prices,
-    renderer: createOfframpRenderer(publicUrl),
-    policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
-    quote_life_ms: config.quote_life_minutes * 60_000,
-    allow_http: config.mode === "sandbox",
-    is_sandbox: config.mode === "sandbox",
-    files: await openLocalDirectory(config.data_dir),
-    sender: openSender(config),
-  };
+  const ramp = await openRamp(core, partners, publicUrl, server.log);
   const worker = createWorker({
     database,
     clock,
     log: server.log,
     handlers: [
-      sealTask(database, signing_key, server.log),
-      trimCommandsTask(database),
-      refreshRatesTask(database, prices),
+      sealTask(database, signingKey(signingSeed(config)), server.log),
+      trimCommandsTask(database, clock),
+      refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
       ...offrampTasks(ramp),
     ],
@@ -188,6 +169,26 @@ export async function createApp(
     await database.close();
   };
   return { server, worker, close };
+}
+
+/** What quotes, offramps and their tasks work with. */
+async function openRamp(core: Core, partners: Partners, publicUrl: () => string, log: TaskLog) {
+  const { config, database, catalogue, clock } = core;
+  const source = openRateSource(config);
+  const fees = readFees(config);
+  const max_age_ms = config.rates_max_age_minutes * 60_000;
+  return {
+    ...core,
+    ...partners,
+    prices: await openPrices({ database, catalogue, source, fees, max_age_ms, log }, clock.now()),
+    renderer: createOfframpRenderer(publicUrl),
+    policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
+    quote_life_ms: config.quote_life_minutes * 60_000,
+    allow_http: config.mode === "sandbox",
+    is_sandbox: config.mode === "sandbox",
+    files: await openLocalDirectory(config.data_dir),
+    sender: openSender(config),
+  };
 }
 
 /** Live mode has no partners yet: it must not start with the sandbox's. */

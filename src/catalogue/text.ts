@@ -3,6 +3,11 @@ export function isBlank(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "string" && !value.trim());
 }
 
+/** A caller's text, trimmed; whatever is no text counts as none. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value.trim() : "";
+}
+
 /** NUL, which PostgreSQL cannot store, and lone surrogates, which are not text at all. */
 export function hasForbiddenCharacters(text: string): boolean {
   return text.includes("\0") || !text.isWellFormed();

@@ -1,6 +1,9 @@
 import type { Command } from "commander";
 import { createAccount } from "../access/create-account.ts";
+import type { Account } from "../access/model.ts";
 import { findAccount, listAccounts } from "../access/store.ts";
+import type { Core } from "../app.ts";
+import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
 
@@ -18,16 +21,9 @@ export function addAccountCommands(program: Command): void {
     .action(async (options: JsonOption & { name: string; reason: string }) => {
       const name = options.name.trim();
       if (!NAME.test(name)) {
-        throw new StartupError("--name must be 1 to 100 letters, digits, spaces or . _ -");
+        throw new StartupError("--name must be 1 to 100 letters, digits, spaces and . _ - signs.");
       }
-      const account = await withCore(async ({ database, keyring, clock }) => {
-        if (await findAccount(database, name)) {
-          throw new StartupError(`There is an account named ${name} already.`);
-        }
-        const { reason } = options;
-        const input = { name, is_operator: false, actor: "command line", reason } as const;
-        return database.transaction((tx) => createAccount(tx, keyring, input, clock.now()));
-      });
+      const account = await withCore((core) => create(core, name, options.reason));
       print(options, { account }, [
         `Made account ${account.name} (${account.id}).`,
         `Next: sliproad keys create --account ${account.id}`,
@@ -48,4 +44,16 @@ export function addAccountCommands(program: Command): void {
         ),
       );
     });
+}
+
+async function create(core: Core, name: string, reason: string): Promise<Account> {
+  const { database, keyring, clock } = core;
+  const taken = new StartupError(`There is an account named ${name} already.`);
+  if (await findAccount(database, name)) throw taken;
+  const input = { name, is_operator: false, actor: "command line", reason } as const;
+  try {
+    return await database.transaction((tx) => createAccount(tx, keyring, input, clock.now()));
+  } catch (error) {
+    throw violatedKey(error) === "accounts_name" ? taken : error;
+  }
 }

@@ -2,10 +2,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Core, openCore } from "../app.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
-import { DatabaseUnavailableError } from "../platform/db/database.ts";
+import { DatabaseUnavailableError, isDatabaseError } from "../platform/db/database.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded.ts";
 import { claimDataDir, readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
+import { keepSandboxKey, tellFirstStart } from "./first-start.ts";
 
 export type JsonOption = { json?: boolean };
 
@@ -24,6 +25,11 @@ export async function withCore<Result>(work: (core: Core) => Promise<Result>): P
   try {
     const core = await openCoreOrSay(config, found.url);
     try {
+      if (core.first_start.created) {
+        await keepSandboxKey(core);
+        // Not on stdout, where --json promises one document.
+        console.error(tellFirstStart(core.first_start.created).join("\n"));
+      }
       return await work(core);
     } finally {
       await core.database.close();
@@ -62,17 +68,29 @@ export async function startOwn(config: Config) {
   }
 }
 
-/** An outside database that does not answer is the operator's to mend: one sentence. */
+/** An outside database that does not answer, or not to us, is the operator's to mend. */
 export async function openCoreOrSay(config: Config, url: string): Promise<Core> {
   try {
     return await openCore(config, url);
   } catch (error) {
-    if (!(error instanceof DatabaseUnavailableError)) throw error;
-    const cause = error.cause as Error & { code?: string };
+    const why = whyNotOpen(error);
+    if (why === null) throw error;
     const where = URL.parse(url);
     throw new StartupError(
-      `The database at ${where?.hostname}:${where?.port || 5432} cannot be reached ` +
-        `(${cause?.code ?? cause?.message}); check DATABASE_URL and that it is running.`,
+      `The database at ${where?.hostname}:${where?.port || 5432} cannot be ${why}; check ` +
+        "DATABASE_URL and that it is running.",
     );
   }
+}
+
+// Of what PostgreSQL reports: wrong user or password, no such database, no right, no room.
+const OPERATOR_ERRORS = /^(28|3D|53|42501)/;
+
+function whyNotOpen(error: unknown): string | null {
+  if (error instanceof DatabaseUnavailableError) {
+    const cause = error.cause as Error & { code?: string };
+    return `reached (${cause?.code ?? cause?.message})`;
+  }
+  const is_theirs = isDatabaseError(error) && OPERATOR_ERRORS.test(error.code ?? "");
+  return is_theirs ? `used (${error.message})` : null;
 }

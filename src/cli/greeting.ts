@@ -1,7 +1,12 @@
 import type { Core } from "../app.ts";
+import { tellFirstStart } from "./first-start.ts";
 
 /** What a person sees when the service is ready: where it is, the key, what to paste next. */
-export function greet(input: { public_url: string; core: Core; notice: string | null }): void {
+export function greetingLines(input: {
+  public_url: string;
+  core: Core;
+  notice: string | null;
+}): string[] {
   const { public_url, core, notice } = input;
   const made = core.first_start.created;
   const key = made?.api_key ?? "<your API key>";
@@ -14,12 +19,7 @@ export function greet(input: { public_url: string; core: Core; notice: string | 
     `  Dashboard  ${public_url}/dashboard`,
   ];
   if (made) {
-    lines.push(
-      `  API key    ${made.api_key}`,
-      `  Sign in    ${made.admin_email}  ${made.admin_password}`,
-      "",
-      "Keep the key and the password: they are shown only now.",
-    );
+    lines.push(...tellFirstStart(made));
   } else {
     const label = core.config.mode === "sandbox" ? "sk_test_…" : "sk_live_…";
     lines.push(
@@ -37,5 +37,5 @@ export function greet(input: { public_url: string; core: Core; notice: string | 
       `"first_name":"Ana","last_name":"Sample"}}'`,
     "",
   );
-  console.log(lines.join("\n"));
+  return lines;
 }

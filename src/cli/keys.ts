@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import { recordAudit } from "../access/audit.ts";
 import { createApiKey } from "../access/create-api-key.ts";
@@ -6,9 +5,8 @@ import { makeApiKey } from "../access/model.ts";
 import { revokeApiKey } from "../access/revoke-api-key.ts";
 import { findAccount, findOperator, listApiKeys } from "../access/store.ts";
 import type { Core } from "../app.ts";
-import { KEY_BYTES } from "../platform/encryption/cipher.ts";
-import { rotateMasterKey } from "../platform/encryption/installation.ts";
-import { readKeyFile, toMasterKey, writeKeyFile } from "../platform/encryption/master-keys.ts";
+import { type Rotation, rotateEncryption } from "../platform/encryption/rotate-encryption.ts";
+import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
 
@@ -54,8 +52,10 @@ export function addKeyCommands(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (id: string, options: JsonOption & ReasonOption) => {
       const { reason } = options;
-      const key = await withCore(({ database, clock }) =>
-        revokeApiKey(database, { id, actor: "command line", reason }, clock.now()),
+      const key = await withCore(async ({ database, clock }) =>
+        isId(id)
+          ? revokeApiKey(database, { id, actor: "command line", reason }, clock.now())
+          : undefined,
       );
       if (!key) throw new StartupError(`There is no API key ${id}; see sliproad keys list.`);
       print(options, { api_key: key }, [`Revoked ${key.prefix}…${key.last_four}.`]);
@@ -96,21 +96,10 @@ async function create(
   return { key, api_key };
 }
 
-/**
- * With keys from the environment, the present one must be set there already, beside the previous.
- * The sandbox makes a new one itself; both stay in its file until every key is rewrapped.
- */
-async function rotate({ config, database, masters, clock, first_start }: Core, reason: string) {
-  let key = masters.current();
-  if (!config.encryption_key) {
-    const known = readKeyFile(config.data_dir);
-    key = toMasterKey(randomBytes(KEY_BYTES));
-    writeKeyFile(config.data_dir, [key, ...known]);
-    // Lets this process's own view of the file include the new key.
-    masters.find(key.id);
-  }
-  const accounts = await rotateMasterKey(database, masters, key);
-  if (!config.encryption_key) writeKeyFile(config.data_dir, [key]);
+async function rotate(core: Core, reason: string): Promise<Rotation> {
+  const { config, database, masters, clock, first_start } = core;
+  const rotation = await rotateEncryption(database, masters, config);
+  const { accounts, key_id } = rotation;
   await database.transaction(async (tx) =>
     recordAudit(
       tx,
@@ -118,13 +107,12 @@ async function rotate({ config, database, masters, clock, first_start }: Core, r
         account_id: first_start.operator.id,
         actor: "command line",
         action: "encryption.rotate",
-        record: `master_key:${key.id}`,
+        record: `master_key:${key_id}`,
         reason,
         detail: { accounts },
       },
       clock.now(),
     ),
   );
-  const kept_in = config.encryption_key ? "environment" : "data directory";
-  return { accounts, key_id: key.id, kept_in };
+  return rotation;
 }

@@ -13,7 +13,13 @@ import { addVerifyCommand } from "./verify.ts";
 const program = new Command("sliproad")
   .description(manifest.description)
   .version(manifest.version)
-  .showHelpAfterError("Run the command with --help to see what it takes.");
+  .configureOutput({
+    // Like every other complaint: one line that begins with the program's name.
+    outputError: (text, write) => {
+      const [complaint = ""] = /^error: .*$/s.exec(text.trim()) ?? [text.trim()];
+      write(`${complaint.replace(/^error: /, "sliproad: ").replaceAll("\n", " ")}; see --help.\n`);
+    },
+  });
 
 addStartCommands(program);
 addMigrateCommand(program);

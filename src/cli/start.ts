@@ -1,12 +1,11 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Command } from "commander";
 import { type Core, createApp } from "../app.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { claimDataDir } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { openCoreOrSay, startOwn } from "./context.ts";
-import { greet } from "./greeting.ts";
+import { keepSandboxKey, tellFirstStart } from "./first-start.ts";
+import { greetingLines } from "./greeting.ts";
 
 type Parts = { api: boolean; worker: boolean };
 
@@ -35,9 +34,28 @@ async function run(parts: Parts): Promise<void> {
   const home = await openHome(config, is_whole);
   try {
     const core = await openCoreOrSay(config, home.url);
-    await serve(core, parts, home, stopping);
+    await keepSandboxKey(core);
+    await tellOnce(core, (onReady) => serve(core, parts, home, stopping, onReady));
   } finally {
     await home.release();
+  }
+}
+
+/** A first start that fails later (the port is taken) has made its keys all the same. */
+async function tellOnce(
+  { first_start }: Core,
+  work: (onReady: (greeting: string[] | null) => void) => Promise<void>,
+): Promise<void> {
+  const secrets = first_start.created ? tellFirstStart(first_start.created) : [];
+  let is_told = false;
+  const tell = (lines: string[]) => {
+    is_told = true;
+    if (lines.length > 0) console.log(lines.join("\n"));
+  };
+  try {
+    await work((greeting) => tell(greeting ?? secrets));
+  } finally {
+    if (!is_told) tell(secrets);
   }
 }
 
@@ -64,7 +82,13 @@ async function openHome(config: Config, is_whole: boolean): Promise<Home> {
   return { url, notice: null, lost: never, write: claim.write, release: claim.release };
 }
 
-async function serve(core: Core, parts: Parts, home: Home, stopping: Promise<void>): Promise<void> {
+async function serve(
+  core: Core,
+  parts: Parts,
+  home: Home,
+  stopping: Promise<void>,
+  onReady: (greeting: string[] | null) => void,
+): Promise<void> {
   const { config } = core;
   let public_url = config.public_url ?? "";
   const app = await createApp(core, () => public_url);
@@ -75,9 +99,8 @@ async function serve(core: Core, parts: Parts, home: Home, stopping: Promise<voi
       public_url ||= `http://${host}:${port}`;
     }
     if (parts.worker) app.worker.start();
-    await keepSandboxKey(core);
     await home.write({ database_url: home.url, public_url });
-    if (parts.api) greet({ public_url, core, notice: home.notice });
+    onReady(parts.api ? greetingLines({ public_url, core, notice: home.notice }) : null);
     const lost = home.lost.then(() => "lost");
     if ((await Promise.race([stopping, lost])) === "lost") {
       throw new StartupError(
@@ -87,13 +110,6 @@ async function serve(core: Core, parts: Parts, home: Home, stopping: Promise<voi
   } finally {
     await app.close();
   }
-}
-
-/** The sandbox keeps its own first key, so that the command line can use it. */
-async function keepSandboxKey({ config, first_start }: Core): Promise<void> {
-  if (config.mode !== "sandbox" || !first_start.created) return;
-  const file = join(config.data_dir, "sandbox-api-key");
-  await writeFile(file, `${first_start.created.api_key}\n`, { mode: 0o600 });
 }
 
 async function listen(

@@ -1,20 +1,43 @@
+import { createReadStream } from "node:fs";
+import { access, constants } from "node:fs/promises";
+import { createInterface } from "node:readline";
 import type { Command } from "commander";
+import type { Core } from "../app.ts";
 import { signingKey } from "../platform/sealing/seal.ts";
 import { signingSeed } from "../platform/sealing/signing-seed.ts";
-import { verify } from "../verify/verify.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import { realTime } from "../platform/tasks/real-time.ts";
+import { type Verification, verify } from "../verify/verify.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
+
+type Options = JsonOption & { anchor?: string };
 
 export function addVerifyCommand(program: Command): void {
   program
     .command("verify")
     .description("recompute every sealed log and name the first row that is wrong")
+    .option("--anchor <file>", "a log of the service: the heads in it must still be there")
     .option("--json", "print one JSON document")
-    .action(async (options: JsonOption) => {
-      const { accounts, fault } = await withCore(({ config, database, clock }) =>
-        verify(database, signingKey(signingSeed(config)), clock.now()),
-      );
+    .action(async (options: Options) => {
+      const { accounts, fault } = await withCore((core) => run(core, options.anchor));
       const sentence = fault ? `Wrong: ${fault}.` : `All is well in ${accounts} accounts.`;
       print(options, { ok: fault === null, accounts, fault }, [sentence]);
       if (fault) process.exitCode = 1;
     });
+}
+
+async function run(core: Core, anchor: string | undefined): Promise<Verification> {
+  const { config, database, clock } = core;
+  const key = signingKey(signingSeed(config));
+  const time = { now: clock.now(), real_now: realTime(clock) };
+  if (anchor === undefined) return verify(database, key, time);
+  await access(anchor, constants.R_OK).catch(() => {
+    throw new StartupError(`--anchor ${anchor} cannot be read; name a log of the service.`);
+  });
+  return verify(database, key, { ...time, anchors: linesOf(anchor) });
+}
+
+/** Opened when the first line is wanted: what readline reads before that, it forgets. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  yield* createInterface({ input: createReadStream(file), crlfDelay: Infinity });
 }

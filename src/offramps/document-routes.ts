@@ -1,6 +1,6 @@
 import { pipeline } from "node:stream";
 import Type from "typebox";
-import { isBlank, isLongerThan } from "../catalogue/text.ts";
+import { isLongerThan, textOf } from "../catalogue/text.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { type FileType, MEDIA_TYPES } from "../partners/files/judge-file.ts";
 import { keepFile } from "../partners/files/keep-file.ts";
@@ -161,7 +161,7 @@ function checkReview(
   };
   const status = input?.status === "approved" || input?.status === "rejected" ? input.status : null;
   if (status === null) report("status", "record_invalid", "Send approved or rejected.");
-  const comment = isBlank(input?.comment) ? null : String(input?.comment).trim();
+  const comment = textOf(input?.comment) || null;
   if (comment !== null && isLongerThan(comment, COMMENT_LENGTH_MAX)) {
     const message = `Shorten it to at most ${COMMENT_LENGTH_MAX} characters.`;
     report("comment", "value_too_long", message);

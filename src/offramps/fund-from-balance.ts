@@ -116,9 +116,10 @@ function decideOne(
     return { refusal: Refusal.of([...input.problems, notFound("quote_id")]) };
   }
   const content = loaded.contents.get(quote.id)!;
+  const state_problems = additionProblems(quote, now);
   const problems = [
     ...input.problems,
-    ...additionProblems(quote, now),
+    ...state_problems,
     ...executionProblems(policy, kyc, content.payments),
   ];
   if (quote.offramp_count === 0) {
@@ -128,7 +129,7 @@ function decideOne(
   const balance_name = `${account_id} ${quote.user_id} ${quote.deposit_token}`;
   const taken = loaded.taken.get(balance_name) ?? 0n;
   const available = loaded.balances.get(owedKey(quote)) - taken;
-  if (available < quote.token_amount) {
+  if (state_problems.length === 0 && available < quote.token_amount) {
     const has = minorToText(available, TOKEN_DIGITS);
     const needs = minorToText(quote.token_amount, TOKEN_DIGITS);
     const message = `The user's balance is ${has} ${quote.deposit_token}; the quote needs ${needs}.`;

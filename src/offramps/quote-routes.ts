@@ -1,5 +1,5 @@
 import { CHAINS, isChain, isToken, TOKENS } from "../catalogue/chains.ts";
-import { lowerAscii } from "../catalogue/text.ts";
+import { lowerAscii, textOf } from "../catalogue/text.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
@@ -60,8 +60,8 @@ function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     answer: QuoteAnswer,
     errors: [],
     handle: async ({ params, body, problems, command }) => {
-      const token = lowerAscii(String(body?.quote?.deposit_token ?? "").trim());
-      const blockchain = lowerAscii(String(body?.quote?.deposit_token_chain ?? "").trim());
+      const token = lowerAscii(textOf(body?.quote?.deposit_token));
+      const blockchain = lowerAscii(textOf(body?.quote?.deposit_token_chain));
       const found = [...problems];
       const check = (name: string, text: string, is_known: boolean, known: readonly string[]) => {
         const field = `quote.${name}`;

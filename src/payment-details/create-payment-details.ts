@@ -6,7 +6,7 @@ import { notFound } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
-import { findKycs } from "../users/store.ts";
+import { lockKycs } from "../users/store.ts";
 import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
 import { renderPaymentDetail } from "./render.ts";
 import { insertPaymentDetails } from "./store.ts";
@@ -37,7 +37,7 @@ export function createPaymentDetails(
         subject_id: user_id,
       }));
       const [kycs, keys] = await Promise.all([
-        findKycs(tx, users),
+        lockKycs(tx, users),
         keyring.openSubjects(tx, subjects),
       ]);
       return { kycs, keys };

@@ -3,6 +3,8 @@ import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { notFound } from "../platform/http/route.ts";
+import type { Kyc } from "../users/model.ts";
+import { lockKycs } from "../users/store.ts";
 import type { PaymentDetail } from "./model.ts";
 import { type ChangedDetail, moveDetail, recordDetailChanges } from "./record-detail-changes.ts";
 import { renderPaymentDetail } from "./render.ts";
@@ -12,7 +14,7 @@ export type Deactivation = { user_id: string; id: string; problems: readonly Pro
 
 /** Null when it was deactivated before. */
 type Deactivated = { detail: PaymentDetail; change: ChangedDetail | null };
-type Loaded = { details: AccountMap<PaymentDetail>; keys: SubjectKeys };
+type Loaded = { users: AccountMap<Kyc>; details: AccountMap<PaymentDetail>; keys: SubjectKeys };
 
 /** Always allowed, and harmless when repeated: new offramps are refused from then on. */
 export function deactivatePaymentDetails(
@@ -26,14 +28,21 @@ export function deactivatePaymentDetails(
         account_id,
         subject_id: input.user_id,
       }));
-      const [rows, keys] = await Promise.all([
+      const users_of = commands.map(({ account_id, input }) => ({
+        account_id,
+        user_id: input.user_id,
+      }));
+      const [users, rows, keys] = await Promise.all([
+        // A key that this process still remembers may be that of a person erased meanwhile.
+        lockKycs(tx, users_of),
         lockPaymentDetails(
           tx,
           commands.map(({ account_id, input }) => ({ account_id, id: input.id })),
         ),
         keyring.openSubjects(tx, subjects),
       ]);
-      return { details: AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail), keys };
+      const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
+      return { users, details, keys };
     },
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
@@ -48,10 +57,13 @@ export function deactivatePaymentDetails(
 }
 
 function decideOne(
-  { details, keys }: Loaded,
+  { users, details, keys }: Loaded,
   { account_id, input }: Command<Deactivation>,
   now: Date,
 ): Verdict<Deactivated> {
+  if (!users.has(account_id, input.user_id)) {
+    return { refusal: Refusal.of([...input.problems, notFound("user_id")]) };
+  }
   const detail = details.get(account_id, input.id);
   if (!detail || detail.user_id !== input.user_id) {
     return { refusal: Refusal.of([...input.problems, notFound("payment_detail_id")]) };

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { CHAINS, type Chain, isChain, isToken, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
-import { lowerAscii } from "../catalogue/text.ts";
+import { lowerAscii, textOf } from "../catalogue/text.ts";
 import { listBalances } from "../ledger/store.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import type { Executor } from "../platform/commands/executor.ts";
@@ -210,7 +210,7 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     handle: ({ params, body, problems, command }) => {
       const destination = checkDestination(body?.refund, "refund", problems);
       const found = [...problems, ...destination.problems];
-      const token = lowerAscii(String(body?.refund?.token ?? "").trim());
+      const token = lowerAscii(textOf(body?.refund?.token));
       const is_new = (field: string) => !found.some((problem) => field.startsWith(problem.field));
       if (!isToken(token) && is_new("refund.token")) {
         const message = `Send one of ${TOKENS.join(", ")}.`;
@@ -275,10 +275,10 @@ function checkDestination(
     if (already.some((problem) => field.startsWith(problem.field))) return;
     problems.push({ field, code: "record_invalid", message });
   };
-  const text = lowerAscii(String(input?.chain ?? "").trim());
+  const text = lowerAscii(textOf(input?.chain));
   if (!isChain(text)) report("chain", `Send one of ${CHAINS.join(", ")}.`);
   const chain = isChain(text) ? text : CHAINS[0];
-  const checked = checkAddress(chain, String(input?.address ?? ""));
+  const checked = checkAddress(chain, textOf(input?.address));
   if ("reason" in checked) report("address", checked.reason);
   return { chain, address: "address" in checked ? checked.address : "", problems };
 }

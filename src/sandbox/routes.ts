@@ -1,5 +1,5 @@
 import { isToken, TOKEN_DIGITS } from "../catalogue/chains.ts";
-import { lowerAscii } from "../catalogue/text.ts";
+import { lowerAscii, textOf } from "../catalogue/text.ts";
 import { KYC_MOVES } from "../kyc/model.ts";
 import { moveKyc } from "../kyc/move-kyc.ts";
 import { OFFRAMP_STATUSES } from "../offramps/model.ts";
@@ -222,7 +222,7 @@ function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
         const field = `crypto_deposit.${name}`;
         if (is_new(field)) found.push({ field, code, message });
       };
-      const quote_id = String(input?.quote_id ?? "").toLowerCase();
+      const quote_id = textOf(input?.quote_id).toLowerCase();
       if (!isId(quote_id)) report("quote_id", "record_invalid", "Send the id of a quote.");
       const parsed = parseAmount(input?.amount, TOKEN_DIGITS);
       if (!("minor" in parsed)) report("amount", "record_invalid", parsed.reason);
@@ -233,7 +233,7 @@ function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
       const key = { account_id: caller.account_id, id: quote_id };
       const [quote] = isId(quote_id) ? await findQuotes(database, [key]) : [];
       if (!quote && isId(quote_id)) report("quote_id", "record_not_found", notFound("").message);
-      const token = lowerAscii(String(input?.token ?? quote?.deposit_token ?? "usdc").trim());
+      const token = lowerAscii(textOf(input?.token ?? quote?.deposit_token ?? "usdc"));
       if (!isToken(token)) report("token", "record_invalid", "Send usdc or usdt.");
       const tx_text = input?.tx_id?.trim() || `0x${newId(now)}`;
       if (!isTxId(tx_text)) report("tx_id", "record_invalid", TX_ID_MESSAGE);

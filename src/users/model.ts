@@ -134,7 +134,21 @@ export function checkUserChange(
 ): { problems: Problem[]; fields: UserFields } {
   const change = typeof input === "object" && input !== null ? input : {};
   const merged = { beneficiary_type: user.beneficiary_type, ...user.identity, ...change };
-  return checkUser(catalogue, merged, today, already);
+  const { problems, fields } = checkUser(catalogue, merged, today, already);
+  // What was accepted earlier stays, even if it would be refused today; only the form of a state
+  // depends on another field.
+  const is_judged = (name: string) =>
+    Object.hasOwn(change, name) || (name === "state" && Object.hasOwn(change, "country"));
+  const kept = Object.entries(user.identity).filter(([name]) => !is_judged(name));
+  return {
+    problems: problems.filter(({ field }) => is_judged(fieldName(field))),
+    fields: { ...fields, identity: { ...fields.identity, ...Object.fromEntries(kept) } },
+  };
+}
+
+/** `user.metadata.colour` → `metadata`. */
+function fieldName(path: string): string {
+  return path.split(".")[1] ?? "";
 }
 
 function checkForms(draft: Draft<UserFieldName>, catalogue: Catalogue, today: string): void {

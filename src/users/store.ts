@@ -75,7 +75,10 @@ export function findKycs(session: Session, keys: readonly UserKey[]): Promise<Ac
   return readKycs(session, keys, "");
 }
 
-/** The same, held as they are until the transaction ends. */
+/**
+ * The same, held as they are until the transaction ends: nor is a person erased before what is
+ * about to be written of them is there to be erased too.
+ */
 export function lockKycs(tx: Session, keys: readonly UserKey[]): Promise<AccountMap<Kyc>> {
   return readKycs(tx, keys, "order by account_id, id for share");
 }

@@ -3,28 +3,47 @@ import { AUDIT_LOG } from "../access/audit.ts";
 import { listAccounts } from "../access/store.ts";
 import { LEDGER_LOG } from "../ledger/sealed.ts";
 import type { Database, Session } from "../platform/db/database.ts";
-import { type SealedLog, verifyChain } from "../platform/sealing/verify-chain.ts";
+import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.ts";
+import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { EVENT_LOG } from "../webhooks/record-events.ts";
+import { verifyAnchors } from "./verify-anchors.ts";
 import { type Check, verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
 
-const SEALED_LOGS: readonly SealedLog[] = [AUDIT_LOG, LEDGER_LOG, EVENT_LOG];
+const SEALED_TABLES: readonly SealedTable[] = [
+  { ...AUDIT_LOG, table: "audit_entries" },
+  { ...LEDGER_LOG, table: "ledger_entries" },
+  { ...EVENT_LOG, table: "events" },
+];
 /** After the chains: these find what was wrong from the beginning, and nobody changed since. */
 const CHECKS: readonly Check[] = [verifyLedger, verifyQuotes, verifyOfframps];
+
+export type VerifyInput = {
+  now: Date;
+  real_now: Date;
+  /** Lines of the service's log: the heads in it must still be in their chains. */
+  anchors?: AsyncIterable<string>;
+};
 
 export type Verification = { accounts: number; fault: string | null };
 
 /** Recomputes everything from one snapshot of a live system and names the first wrong row. */
-export function verify(database: Database, key: KeyObject, now: Date): Promise<Verification> {
+export function verify(
+  database: Database,
+  key: KeyObject,
+  { now, real_now, anchors }: VerifyInput,
+): Promise<Verification> {
   return database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
     const accounts = await listAccounts(tx);
+    const { beating } = await workerHealth(tx, { now, real_now });
     for (const account of accounts) {
-      const fault = await findFault(tx, key, account.id, now);
+      const fault = await findFault(tx, key, account.id, now, beating);
       if (fault) return { accounts: accounts.length, fault };
     }
-    return { accounts: accounts.length, fault: null };
+    const fault = anchors ? await verifyAnchors(tx, key, anchors) : null;
+    return { accounts: accounts.length, fault };
   });
 }
 
@@ -34,9 +53,10 @@ export async function findFault(
   key: KeyObject,
   account_id: string,
   now: Date,
+  is_sealer_running = true,
 ): Promise<string | null> {
-  for (const log of SEALED_LOGS) {
-    const fault = await verifyChain(session, key, log, account_id, now);
+  for (const sealed of SEALED_TABLES) {
+    const fault = await verifyChain(session, key, sealed, account_id, { now, is_sealer_running });
     if (fault) return fault;
   }
   for (const check of CHECKS) {

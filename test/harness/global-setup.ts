@@ -15,6 +15,8 @@ declare module "vitest" {
     database_prefix: string;
     /** The migrated database that tests are cloned from. */
     template: string;
+    /** Where the server keeps its files; empty when it is not ours (DATABASE_URL). */
+    server_data_dir: string;
   }
 }
 
@@ -25,7 +27,7 @@ declare module "vitest" {
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const server = process.env.DATABASE_URL
-    ? { url: process.env.DATABASE_URL, stop: async () => {} }
+    ? { url: process.env.DATABASE_URL, data_dir: "", stop: async () => {} }
     : await startTemporaryServer();
   const database_prefix = `test_${process.pid}_${Date.now().toString(36)}_`;
   const template = `${database_prefix}template`;
@@ -38,6 +40,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   project.provide("server_url", server.url);
   project.provide("database_prefix", database_prefix);
   project.provide("template", template);
+  project.provide("server_data_dir", server.data_dir);
   return async () => {
     await dropAll(server.url, database_prefix);
     await server.stop();
@@ -55,7 +58,7 @@ async function startTemporaryServer() {
       await server.stop();
       await remove();
     };
-    return { url: server.url, stop };
+    return { url: server.url, data_dir, stop };
   } catch (error) {
     await remove();
     throw error;

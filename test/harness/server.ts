@@ -6,6 +6,7 @@ import { createApiKey } from "../../src/access/create-api-key.ts";
 import { makeApiKey } from "../../src/access/model.ts";
 import { type App, type Core, createApp, openCore, type Partners } from "../../src/app.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
+import type { LogDestination } from "../../src/platform/http/server.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 export type Answer = {
@@ -46,6 +47,8 @@ export type ServerSettings = {
   beside?: TestServer;
   /** Other partners than the sandbox's. */
   partners?: (core: Core) => Partners;
+  /** Takes the log lines; without it, nothing is logged. */
+  log_destination?: LogDestination;
 };
 
 export async function startTestServer(settings: ServerSettings = {}): Promise<TestServer> {
@@ -54,14 +57,19 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
   const config = readConfig({
     PORT: "0",
     SLIPROAD_DATA_DIR: data_dir,
-    SLIPROAD_LOG_LEVEL: "silent",
+    SLIPROAD_LOG_LEVEL: settings.log_destination ? "debug" : "silent",
     SLIPROAD_RATE_LIMIT: "0",
     SLIPROAD_RATE_LIMIT_ANONYMOUS: "0",
     ...settings.environment,
   });
   const core = await openCore(config, db.url);
   let url = "http://127.0.0.1";
-  const app = await createApp(core, () => config.public_url ?? url, settings.partners?.(core));
+  const app = await createApp(
+    core,
+    () => config.public_url ?? url,
+    settings.partners?.(core),
+    settings.log_destination,
+  );
   url = await app.server.listen({ host: "127.0.0.1", port: 0 });
   app.worker.start();
   const key = core.first_start.created?.api_key ?? settings.beside!.key;

@@ -196,6 +196,7 @@ function insertQuote(tx: Transaction, { quote, offramps }: Opened, price_version
   insertOfframps(
     tx,
     offramps.map((offramp) => ({ offramp, key: SUBJECT_KEY })),
+    NOW,
   );
   for (const offramp of offramps) recordEvent(tx, offramp, null);
 }

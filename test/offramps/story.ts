@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
+import { realTime } from "../../src/platform/tasks/real-time.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import type { Answer, TestServer } from "../harness/server.ts";
@@ -124,7 +125,8 @@ export async function findFault(server: TestServer): Promise<string | null> {
   const { config, database, clock } = server.core;
   const key = signingKey(signingSeed(config));
   await sealAll(database, key, clock.now());
-  return (await verify(database, key, clock.now())).fault;
+  const time = { now: clock.now(), real_now: realTime(clock) };
+  return (await verify(database, key, time)).fault;
 }
 
 /** The natural balance of one of the installation's own accounts. */

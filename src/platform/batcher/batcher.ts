@@ -109,7 +109,7 @@ class Lane<Command extends Batchable, Answer> {
     }
   }
 
-  /** Takes commands account by account, in turn; while several wait, each gets at most its share. */
+  /** Takes commands account by account, in turn; while several wait, each gets its share. */
   #takeBatch(): Waiting<Command, Answer>[] {
     const { rows_max, bytes_max, across_accounts } = this.#options;
     const accounts = [...this.#queues.keys()];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
-import { fenceCommand } from "./store.ts";
+import { insertFence } from "./store.ts";
 import type { Command } from "./use-case.ts";
 
 const PAUSE_MS = 100;
@@ -15,6 +15,7 @@ export async function findOutcome(
   database: Database,
   command: Command<unknown>,
   limit_ms: number,
+  real_now: Date,
 ): Promise<"committed" | "undone" | "unknown"> {
   const deadline_ms = performance.now() + limit_ms;
   const timer = new AbortController();
@@ -22,7 +23,7 @@ export async function findOutcome(
   const deadline = sleep(limit_ms, "unknown" as const, { signal: timer.signal });
   deadline.catch(() => {});
   try {
-    return await Promise.race([keepAsking(database, command, deadline_ms), deadline]);
+    return await Promise.race([keepAsking(database, command, deadline_ms, real_now), deadline]);
   } finally {
     timer.abort();
   }
@@ -32,6 +33,7 @@ async function keepAsking(
   database: Database,
   command: Command<unknown>,
   deadline_ms: number,
+  real_now: Date,
 ): Promise<"committed" | "undone" | "unknown"> {
   for (;;) {
     const left_ms = Math.ceil(deadline_ms - performance.now());
@@ -39,7 +41,7 @@ async function keepAsking(
     try {
       // Also in the first case this writes: its commit waits for the replica, and thus confirms
       // that an earlier commit which did not wait has arrived there too.
-      return await database.transaction((tx) => fenceCommand(tx, command, left_ms), {
+      return await database.transaction((tx) => insertFence(tx, command, left_ms, real_now), {
         answer_max_ms: left_ms,
       });
     } catch {

@@ -1,5 +1,6 @@
 import type { Transaction } from "../db/database.ts";
 import { Refusal } from "../errors.ts";
+import { realTime } from "../tasks/real-time.ts";
 import type { ExecutorDeps, Outcome, Try } from "./model.ts";
 import { replayAnswers, sealAnswer } from "./replay.ts";
 import { findStoredAnswers, insertCommands } from "./store.ts";
@@ -44,7 +45,7 @@ export async function runInTransaction(
       answer: command.idempotency ? sealAnswer(key, command, body) : null,
     };
   });
-  insertCommands(tx, rows);
+  insertCommands(tx, rows, realTime(deps.clock));
   use_case.record(tx, loaded, accepted, now);
 }
 

@@ -6,6 +6,7 @@ import {
 } from "../db/database.ts";
 import { Refusal } from "../errors.ts";
 import { newId } from "../ids.ts";
+import { realTime } from "../tasks/real-time.ts";
 import { findOutcome } from "./find-outcome.ts";
 import type { ExecutorDeps, Outcome, Queued, Try } from "./model.ts";
 import { runInTransaction } from "./run-in-transaction.ts";
@@ -62,7 +63,8 @@ async function findEnd(deps: ExecutorDeps, attempt: Try, error: unknown): Promis
   const [witness] = attempt.written;
   // Nothing was written: all answers rest on what others had committed before.
   if (!witness) return "committed";
-  return findOutcome(deps.database, witness, deps.find_outcome_max_ms ?? FIND_OUTCOME_MAX_MS);
+  const limit_ms = deps.find_outcome_max_ms ?? FIND_OUTCOME_MAX_MS;
+  return findOutcome(deps.database, witness, limit_ms, realTime(deps.clock));
 }
 
 function answersOf({ commands, outcomes }: Try): Map<Queued, Outcome> {

@@ -43,9 +43,9 @@ export async function findStoredAnswers(
 /**
  * Without `on conflict`: a key that another process took meanwhile fails the transaction, which is
  * then run again and finds the answer. In key order, so that two processes never wait in a circle.
- * Dated by the database: how long a row is kept has nothing to do with the sandbox's clock.
+ * Dated in real time: how long a row is kept has nothing to do with the sandbox's clock.
  */
-export function insertCommands(tx: Transaction, rows: readonly CommandRow[]): void {
+export function insertCommands(tx: Transaction, rows: readonly CommandRow[], real_now: Date): void {
   const order = (row: CommandRow) => row.command.idempotency?.index.toString("hex") ?? "";
   const sorted = rows
     .map((row) => ({ row, key: `${row.command.account_id} ${order(row)}` }))
@@ -54,7 +54,7 @@ export function insertCommands(tx: Transaction, rows: readonly CommandRow[]): vo
   tx.write(
     `insert into commands
        (account_id, id, idempotency_index, request_hash, subject_id, answer, created_at)
-     select *, now() from unnest
+     select *, $7 from unnest
        ($1::uuid[], $2::uuid[], $3::bytea[], $4::bytea[], $5::uuid[], $6::bytea[])`,
     [
       sorted.map((row) => row.command.account_id),
@@ -63,6 +63,7 @@ export function insertCommands(tx: Transaction, rows: readonly CommandRow[]): vo
       sorted.map((row) => row.command.idempotency?.request_hash ?? null),
       sorted.map((row) => row.subject_id),
       sorted.map((row) => row.answer),
+      real_now,
     ],
   );
 }
@@ -75,17 +76,18 @@ const FENCE = Buffer.alloc(0);
  * ever can. Waits for a transaction that is just inserting it, and gives the same answer again when
  * repeated.
  */
-export async function fenceCommand(
+export async function insertFence(
   tx: Transaction,
   { account_id, id }: Command<unknown>,
   wait_max_ms: number,
+  real_now: Date,
 ): Promise<"committed" | "undone"> {
   await tx.query("select set_config('lock_timeout', $1, true)", [`${wait_max_ms}ms`]);
   const [row] = await tx.query<{ request_hash: Buffer | null }>(
-    `insert into commands (account_id, id, request_hash, created_at) values ($1, $2, $3, now())
+    `insert into commands (account_id, id, request_hash, created_at) values ($1, $2, $3, $4)
      on conflict (account_id, id) do update set created_at = commands.created_at
      returning request_hash`,
-    [account_id, id, FENCE],
+    [account_id, id, FENCE, real_now],
   );
   return row?.request_hash?.equals(FENCE) ? "undone" : "committed";
 }
@@ -94,16 +96,16 @@ export async function fenceCommand(
 export async function deleteUnkeyedCommands(
   session: Session,
   account_id: string,
-  kept_seconds: number,
+  created_before: Date,
   limit: number,
 ): Promise<number> {
   const rows = await session.query(
     `delete from commands where account_id = $1 and id in (
        select id from commands where account_id = $1 and idempotency_index is null
-         and created_at < now() - make_interval(secs => $2)
+         and created_at < $2
        order by created_at limit $3)
      returning id`,
-    [account_id, kept_seconds, limit],
+    [account_id, created_before, limit],
   );
   return rows.length;
 }

@@ -1,21 +1,24 @@
+import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
+import { realTime } from "../tasks/real-time.ts";
 import type { TaskHandler } from "../tasks/run-set.ts";
 import { deleteUnkeyedCommands } from "./store.ts";
 
 export const TRIM_COMMANDS_TASK = "trim-commands";
 const EVERY_MS = 10 * 60 * 1000;
 /** Long past the time in which anyone could still ask whether a commit happened. */
-const KEPT_SECONDS = 60 * 60;
+const KEPT_MS = 60 * 60 * 1000;
 const DELETED_AT_ONCE_MAX = 5_000;
 
 /** Removes the rows of commands without an Idempotency-Key, which nobody will ask for again. */
-export function trimCommandsTask(database: Database): TaskHandler {
+export function trimCommandsTask(database: Database, clock: Clock): TaskHandler {
   return {
     kind: TRIM_COMMANDS_TASK,
     set_max: 1,
     handle: async (set) => {
       const accounts = await database.query<{ id: string }>("select id from accounts");
-      for (const { id } of accounts) await trimAccount(database, id);
+      const before = new Date(realTime(clock).getTime() - KEPT_MS);
+      for (const { id } of accounts) await trimAccount(database, id, before);
       await database.transaction(async (tx) => {
         const tasks = await set.lock(tx);
         set.repeat(tx, tasks, new Date(set.now.getTime() + EVERY_MS));
@@ -24,9 +27,9 @@ export function trimCommandsTask(database: Database): TaskHandler {
   };
 }
 
-async function trimAccount(database: Database, account_id: string): Promise<void> {
+async function trimAccount(database: Database, account_id: string, before: Date): Promise<void> {
   let deleted: number;
   do {
-    deleted = await deleteUnkeyedCommands(database, account_id, KEPT_SECONDS, DELETED_AT_ONCE_MAX);
+    deleted = await deleteUnkeyedCommands(database, account_id, before, DELETED_AT_ONCE_MAX);
   } while (deleted === DELETED_AT_ONCE_MAX);
 }

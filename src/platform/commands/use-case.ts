@@ -1,7 +1,7 @@
 import type { Transaction } from "../db/database.ts";
 import type { Refusal } from "../errors.ts";
 
-/** A request with an Idempotency-Key, as keyed hashes: which key, and which request came with it. */
+/** An Idempotency-Key as keyed hashes: which key, and which request came with it. */
 export type Idempotency = { index: Buffer; request_hash: Buffer };
 
 export type Command<Input> = {

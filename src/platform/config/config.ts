@@ -31,9 +31,14 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 function checkTogether(config: Config): void {
   if (config.public_url !== undefined) {
     const url = URL.parse(config.public_url);
-    if (!url || !["http:", "https:"].includes(url.protocol)) {
+    if (!url || !["http:", "https:"].includes(url.protocol) || url.search || url.hash) {
       throw new StartupError("SLIPROAD_PUBLIC_URL must be an http or https address.");
     }
+  }
+  if (config.encryption_key_previous && !config.encryption_key) {
+    throw new StartupError(
+      "SLIPROAD_ENCRYPTION_KEY_PREVIOUS needs SLIPROAD_ENCRYPTION_KEY, the present key, beside it.",
+    );
   }
   if (config.mode === "live") {
     if (!config.public_url?.startsWith("https://")) {

@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 /**
  * Every setting of the program, in one table: name, default, meaning, and how its text is read.
  * docs/reference/settings.md is generated from it.
@@ -30,7 +32,15 @@ export const SETTINGS = {
     "Directory for the embedded database, the sandbox's keys and uploaded files.",
   ),
   database_url: optional(
-    text("DATABASE_URL", null, ""),
+    {
+      name: "DATABASE_URL",
+      default_text: null,
+      meaning: "",
+      read: (value) =>
+        /^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? "")
+          ? value
+          : fail("must be an address such as postgres://user:password@host:5432/database"),
+    },
     "A PostgreSQL 15 to 18 to use instead of the embedded one.",
   ),
   database_connections: integer(
@@ -47,7 +57,7 @@ export const SETTINGS = {
     "Whether concurrent commands of several accounts may share a transaction. `account` is for a " +
       "database distributed by account.",
   ),
-  trusted_proxies: list(
+  trusted_proxies: networks(
     "SLIPROAD_TRUSTED_PROXIES",
     "Addresses or networks, separated by commas, whose X-Forwarded-For is believed.",
   ),
@@ -78,7 +88,15 @@ export const SETTINGS = {
     "API key of the first account, taken on the first start. Made up and printed when absent.",
   ),
   admin_email: optional(
-    text("SLIPROAD_ADMIN_EMAIL", null, ""),
+    {
+      name: "SLIPROAD_ADMIN_EMAIL",
+      default_text: null,
+      meaning: "",
+      read: (value) =>
+        value.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(value)
+          ? value
+          : fail("must be an e-mail address"),
+    },
     "E-mail address of the first person who may sign in. Default: `admin@sliproad.test`.",
   ),
   admin_password: optional(
@@ -228,13 +246,25 @@ function choice<Value extends string>(
   };
 }
 
-function list(name: string, meaning: string): Setting<readonly string[]> {
-  const read = (value: string) =>
-    value
+function networks(name: string, meaning: string): Setting<readonly string[]> {
+  const read = (value: string) => {
+    const parts = value
       .split(",")
       .map((part) => part.trim())
       .filter(Boolean);
+    const wrong = parts.find((part) => !isNetwork(part));
+    if (wrong) fail(`must list addresses or networks such as 10.0.0.0/8, and ${wrong} is neither`);
+    return parts;
+  };
   return { name, default_text: "", meaning, read };
+}
+
+function isNetwork(text: string): boolean {
+  const [address = "", prefix, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  const bits_max = version === 4 ? 32 : 128;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits_max);
 }
 
 function key(name: string): Setting<Buffer> {
@@ -243,8 +273,9 @@ function key(name: string): Setting<Buffer> {
     default_text: null,
     meaning: "",
     read: (value) => {
-      const bytes = Buffer.from(value, "base64");
-      return bytes.length === 32 ? bytes : fail("must be 32 bytes in base64");
+      // Node skips over what is no base64: a key with a typing error would be another key.
+      const is_key = /^[A-Za-z0-9+/]{43}=$/.test(value);
+      return is_key ? Buffer.from(value, "base64") : fail("must be 32 bytes in base64");
     },
   };
 }

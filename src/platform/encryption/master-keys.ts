@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
+import { makeSecretFile, replaceSecretFile } from "../secret-file.ts";
 import { StartupError } from "../startup-error.ts";
 import { KEY_BYTES } from "./cipher.ts";
 
@@ -26,7 +27,7 @@ export function masterKeys(config: Config): MasterKeys {
     return { current: () => keys[0]!, find: (id) => keys.find((key) => key.id === id) };
   }
   const file = join(config.data_dir, FILE_NAME);
-  if (!existsSync(file)) writeKeyFile(config.data_dir, [toMasterKey(randomBytes(KEY_BYTES))]);
+  if (!existsSync(file)) makeSecretFile(file, linesOf([toMasterKey(randomBytes(KEY_BYTES))]));
   let keys = readKeyFile(config.data_dir);
   const findKnown = (id: string) => keys.find((key) => key.id === id);
   return {
@@ -55,8 +56,9 @@ export function readKeyFile(data_dir: string): MasterKey[] {
 }
 
 export function writeKeyFile(data_dir: string, keys: MasterKey[]): void {
-  const file = join(data_dir, FILE_NAME);
-  const text = keys.map((key) => `${key.bytes.toString("base64")}\n`).join("");
-  writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true });
-  renameSync(`${file}.new`, file);
+  replaceSecretFile(join(data_dir, FILE_NAME), linesOf(keys));
+}
+
+function linesOf(keys: MasterKey[]): string {
+  return keys.map((key) => `${key.bytes.toString("base64")}\n`).join("");
 }

@@ -1,6 +1,5 @@
 import swagger from "@fastify/swagger";
-import scalar from "@scalar/fastify-api-reference";
-import type { FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance } from "fastify";
 import { ERROR_CODES, ERRORS } from "../errors.ts";
 import { VERSION } from "./server.ts";
 
@@ -31,8 +30,28 @@ export async function addDocs(app: FastifyInstance): Promise<void> {
   app.get("/docs/errors", { schema: { hide: true } }, async (_request, reply) =>
     reply.type("text/html; charset=utf-8").send(errorsPage()),
   );
+  const openReference = once(createReference);
+  for (const path of ["/docs", "/docs/*"]) {
+    app.get(path, { schema: { hide: true } }, async (request, reply) => {
+      const reference = await openReference();
+      const answer = await reference.inject({ method: "GET", url: request.url });
+      return reply
+        .code(answer.statusCode)
+        .headers(answer.headers as Record<string, string>)
+        .send(answer.rawPayload);
+    });
+  }
+}
+
+/**
+ * The page's library weighs some 30 MB in memory: it is loaded when the first person opens the
+ * page, in a server of its own that is only asked from within.
+ */
+async function createReference(): Promise<FastifyInstance> {
+  const { default: scalar } = await import("@scalar/fastify-api-reference");
+  const reference = Fastify();
   // Everything that would ask a host outside or advertise a hosted service is switched off.
-  await app.register(scalar, {
+  await reference.register(scalar, {
     routePrefix: "/docs",
     configuration: {
       url: "/openapi.json",
@@ -45,6 +64,16 @@ export async function addDocs(app: FastifyInstance): Promise<void> {
       hideClientButton: true,
     },
   });
+  await reference.ready();
+  return reference;
+}
+
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 function errorsPage(): string {

@@ -16,6 +16,7 @@ export const VERSION = "2026-11-15";
 const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
 const RETRY_AFTER_SECONDS = 2;
+const CLOSE_IDLE_EVERY_MS = 100;
 // A whole request line fits: an id that is too long is an id that nobody has, not a lost route.
 const PARAMETER_LENGTH_MAX = 16 * 1024;
 
@@ -29,9 +30,12 @@ declare module "fastify" {
   }
 }
 
+/** Where log lines go instead of standard output. */
+export type LogDestination = { write(line: string): void };
+
 export type ServerOptions = {
   log_level: string;
-  log_destination?: { write(line: string): void };
+  log_destination?: LogDestination;
   public_url: () => string;
   trusted_proxies: readonly string[];
   rate_limit: number;
@@ -69,6 +73,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     forceCloseConnections: "idle",
     routerOptions: { maxParamLength: PARAMETER_LENGTH_MAX },
     exposeHeadRoutes: false,
+    rewriteUrl: (request) => decodableUrl(request.url ?? "/"),
     // Refused before any hook could run.
     frameworkErrors: (error, request, reply) => void sendError(options, error, request, reply),
     clientErrorHandler: (error, socket) => answerUnreadable(options, error, socket as Socket),
@@ -88,11 +93,24 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   app.decorateRequest("caller", null);
   addRequestHooks(app, options);
+  addClosing(app);
   app.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
   app.setNotFoundHandler((request, reply) =>
     sendError(options, new Refusal("route_not_found"), request, reply),
   );
   return app;
+}
+
+/** What cannot be decoded is taken literally: then it is an id that nobody has, like any other. */
+function decodableUrl(url: string): string {
+  if (!url.includes("%")) return url;
+  const [path = "", ...query] = url.split("?");
+  try {
+    decodeURIComponent(path);
+    return url;
+  } catch {
+    return [path.replaceAll("%", "%25"), ...query].join("?");
+  }
 }
 
 function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
@@ -131,6 +149,24 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
 
 function headersOf(request_id: string): Record<string, string> {
   return { "X-Request-Id": request_id, "Sliproad-Version": VERSION };
+}
+
+/**
+ * Callers keep their connections open for the next request. Once we are closing, an answer says
+ * that there will be none, and what falls idle is closed: else the last caller would hold us up.
+ */
+function addClosing(app: FastifyInstance): void {
+  let is_closing = false;
+  app.addHook("preClose", async () => {
+    is_closing = true;
+    const timer = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+    app.server.once("close", () => clearInterval(timer));
+    timer.unref();
+  });
+  app.addHook("onSend", (_request, reply, _payload, done) => {
+    if (is_closing) reply.header("Connection", "close");
+    done();
+  });
 }
 
 function announce(reply: FastifyReply, limit: RateLimit): void {

@@ -17,6 +17,7 @@ export type Block = {
   previous_hash: Buffer;
   hash: Buffer;
   signature: Buffer;
+  sealed_at: Date;
 };
 
 const ENTRIES_PER_BLOCK_MAX = 1_000;
@@ -109,10 +110,11 @@ function sealChain(
       entry_ids: entries.map((entry) => entry.entry_id),
       digests: entries.map((entry) => entry.digest),
       previous_hash: last?.hash ?? NO_BLOCK,
+      sealed_at: now,
     };
     const hash = hashBlock(content);
     const block = { ...content, hash, signature: sign(null, hash, key) };
-    insertBlock(tx, block, now);
+    insertBlock(tx, block);
     return block;
   });
 }
@@ -120,14 +122,15 @@ function sealChain(
 export function hashBlock(block: Omit<Block, "hash" | "signature">): Buffer {
   const hash = createHash("sha256");
   hash.update(block.previous_hash);
-  hash.update(JSON.stringify([block.account_id, block.log, String(block.number)]));
+  const { account_id, log, number, sealed_at } = block;
+  hash.update(JSON.stringify([account_id, log, String(number), sealed_at.toISOString()]));
   block.entry_ids.forEach((id, at) => {
     hash.update(id).update(block.digests[at]!);
   });
   return hash.digest();
 }
 
-function insertBlock(tx: Transaction, block: Block, now: Date): void {
+function insertBlock(tx: Transaction, block: Block): void {
   tx.write(
     `insert into seal_blocks (account_id, log, number, entry_ids, digests, previous_hash, hash,
        signature, sealed_at)
@@ -141,7 +144,7 @@ function insertBlock(tx: Transaction, block: Block, now: Date): void {
       block.previous_hash,
       block.hash,
       block.signature,
-      now,
+      block.sealed_at,
     ],
   );
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
+import { makeSecretFile } from "../secret-file.ts";
 import { StartupError } from "../startup-error.ts";
 
 const SEED_BYTES = 32;
@@ -12,7 +13,8 @@ export function signingSeed(config: Config): Buffer {
   if (config.signing_key) return config.signing_key;
   const file = join(config.data_dir, FILE_NAME);
   if (!existsSync(file)) {
-    writeFileSync(file, randomBytes(SEED_BYTES).toString("base64"), { mode: 0o600, flush: true });
+    mkdirSync(config.data_dir, { recursive: true, mode: 0o700 });
+    makeSecretFile(file, randomBytes(SEED_BYTES).toString("base64"));
   }
   const seed = Buffer.from(readFileSync(file, "utf8"), "base64");
   if (seed.length !== SEED_BYTES) throw new StartupError(`${file} must hold 32 bytes in base64.`);

@@ -12,11 +12,22 @@ export type ReadDigests = (
 export type SealedLog = {
   log: string;
   read_digests: ReadDigests;
-  /** Ids of this account's entries, to find those that no block lists. */
+  /** How many entries this account has, whether or not a block lists them. */
   count_entries: (session: Session, account_id: string) => Promise<bigint>;
 };
 
+/** A log with the table that holds its entries, by `account_id` and `id`. */
+export type SealedTable = SealedLog & { table: string };
+
+export type ChainTime = {
+  now: Date;
+  /** Whether any worker runs: without one, nobody could have sealed what is waiting. */
+  is_sealer_running: boolean;
+};
+
 const BLOCKS_PER_PAGE = 100;
+const BEFORE_ALL_NUMBERS = -(2n ** 63n);
+const DIGEST_BYTES = 32;
 /** An entry is sealed within seconds; one that waits longer than this is a fault. */
 const UNSEALED_MAX_MS = 60_000;
 
@@ -27,9 +38,9 @@ const UNSEALED_MAX_MS = 60_000;
 export async function verifyChain(
   session: Session,
   key: KeyObject,
-  sealed: SealedLog,
+  sealed: SealedTable,
   account_id: string,
-  now: Date,
+  time: ChainTime,
 ): Promise<string | null> {
   const public_key = createPublicKey(key);
   let previous: Block | undefined;
@@ -38,7 +49,7 @@ export async function verifyChain(
     const blocks = await session.query<Block>(
       `select * from seal_blocks where account_id = $1 and log = $2 and number > $3
        order by number limit $4`,
-      [account_id, sealed.log, previous?.number ?? 0n, BLOCKS_PER_PAGE],
+      [account_id, sealed.log, previous?.number ?? BEFORE_ALL_NUMBERS, BLOCKS_PER_PAGE],
     );
     for (const block of blocks) {
       const fault =
@@ -49,7 +60,10 @@ export async function verifyChain(
     }
     if (blocks.length < BLOCKS_PER_PAGE) break;
   }
-  return checkUnsealed(session, sealed, account_id, entries, now);
+  return (
+    (await checkUnsealed(session, sealed, account_id, time)) ??
+    (await checkListed(session, sealed, account_id, entries))
+  );
 }
 
 function checkBlock(block: Block, previous: Block | undefined, key: KeyObject): string | null {
@@ -59,9 +73,18 @@ function checkBlock(block: Block, previous: Block | undefined, key: KeyObject): 
   if (!block.previous_hash.equals(previous?.hash ?? Buffer.alloc(32))) {
     return `${name}: it does not continue the block before it`;
   }
+  if (!isWhole(block)) return `${name}: its entries and their digests do not fit together`;
   if (!hashBlock(block).equals(block.hash)) return `${name}: its hash does not match its content`;
   if (!verify(null, block.hash, key, block.signature)) return `${name}: its signature is not ours`;
   return null;
+}
+
+function isWhole({ entry_ids, digests }: Block): boolean {
+  return (
+    entry_ids.length === digests.length &&
+    entry_ids.every((id) => typeof id === "string") &&
+    digests.every((digest) => digest?.length === DIGEST_BYTES)
+  );
 }
 
 async function checkEntries(
@@ -81,10 +104,9 @@ async function checkEntries(
 
 async function checkUnsealed(
   session: Session,
-  sealed: SealedLog,
+  sealed: SealedTable,
   account_id: string,
-  sealed_count: bigint,
-  now: Date,
+  { now, is_sealer_running }: ChainTime,
 ): Promise<string | null> {
   const pending = await session.query<{ entry_id: string; digest: Buffer; noted_at: Date }>(
     `select entry_id, digest, noted_at from seal_pending where account_id = $1 and log = $2
@@ -95,16 +117,40 @@ async function checkUnsealed(
   const digests = await sealed.read_digests(session, account_id, ids);
   for (const { entry_id, digest, noted_at } of pending) {
     const name = `${sealed.log} entry ${entry_id} of account ${account_id}`;
-    if (!digests.get(entry_id)?.equals(digest))
+    if (!digests.get(entry_id)?.equals(digest)) {
       return `${name}: it was changed before it was sealed`;
-    if (now.getTime() - noted_at.getTime() > UNSEALED_MAX_MS) return `${name}: it was never sealed`;
-  }
-  const count = await sealed.count_entries(session, account_id);
-  if (count !== sealed_count + BigInt(pending.length)) {
-    return (
-      `account ${account_id} has ${count} ${sealed.log} entries, but ${sealed_count} are ` +
-      `sealed and ${pending.length} are waiting`
-    );
+    }
+    const waiting_ms = now.getTime() - noted_at.getTime();
+    if (is_sealer_running && waiting_ms > UNSEALED_MAX_MS) return `${name}: it was never sealed`;
   }
   return null;
+}
+
+/** Every entry is listed, by a block or as waiting, and none of them twice. */
+async function checkListed(
+  session: Session,
+  { log, table, count_entries }: SealedTable,
+  account_id: string,
+  sealed_count: bigint,
+): Promise<string | null> {
+  const listed = `
+    select unnest(entry_ids) as id from seal_blocks where account_id = $1 and log = $2
+    union all
+    select entry_id from seal_pending where account_id = $1 and log = $2`;
+  const [unlisted] = await session.query<{ id: string }>(
+    `select entry.id from ${table} as entry left join (${listed}) as listed on listed.id = entry.id
+     where entry.account_id = $1 and listed.id is null order by entry.id limit 1`,
+    [account_id, log],
+  );
+  if (unlisted) return `${log} entry ${unlisted.id} of account ${account_id}: no block lists it`;
+  const [waiting] = await session.query<{ count: bigint }>(
+    "select count(*) from seal_pending where account_id = $1 and log = $2",
+    [account_id, log],
+  );
+  if (sealed_count + waiting!.count === (await count_entries(session, account_id))) return null;
+  const [twice] = await session.query<{ id: string }>(
+    `select id from (${listed}) as listed group by id having count(*) > 1 order by id limit 1`,
+    [account_id, log],
+  );
+  return `${log} entry ${twice?.id} of account ${account_id}: it is listed twice`;
 }

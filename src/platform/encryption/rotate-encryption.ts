@@ -1,0 +1,56 @@
+import { randomBytes } from "node:crypto";
+import type { Config } from "../config/config.ts";
+import type { Database } from "../db/database.ts";
+import { StartupError } from "../startup-error.ts";
+import { KEY_BYTES } from "./cipher.ts";
+import { rotateMasterKey } from "./installation.ts";
+import { type MasterKeys, readKeyFile, toMasterKey, writeKeyFile } from "./master-keys.ts";
+
+export type Rotation = {
+  accounts: number;
+  key_id: string;
+  kept_in: "environment" | "data directory";
+};
+
+// Any constant works as long as all processes use the same one.
+const ADVISORY_LOCK = 7_420_261_116;
+
+/**
+ * Puts everything under a new master key while other processes go on working. With keys from the
+ * environment, the present one must be set there already, beside the previous. The sandbox makes a
+ * new one itself; its file holds both until every key is rewrapped.
+ */
+export function rotateEncryption(
+  database: Database,
+  masters: MasterKeys,
+  config: Config,
+): Promise<Rotation> {
+  return database.connection(async (session) => {
+    // Of two rotations at once, each would drop the key that the other one is wrapping with.
+    const [row] = await session.query<{ locked: boolean }>(
+      "select pg_try_advisory_lock($1) as locked",
+      [ADVISORY_LOCK],
+    );
+    if (!row!.locked) {
+      throw new StartupError("Another rotation is running; wait for its end, then run it again.");
+    }
+    try {
+      return await rotate(database, masters, config);
+    } finally {
+      await session.query("select pg_advisory_unlock($1)", [ADVISORY_LOCK]);
+    }
+  });
+}
+
+async function rotate(database: Database, masters: MasterKeys, config: Config): Promise<Rotation> {
+  if (config.encryption_key) {
+    const key = masters.current();
+    const accounts = await rotateMasterKey(database, masters, key);
+    return { accounts, key_id: key.id, kept_in: "environment" };
+  }
+  const key = toMasterKey(randomBytes(KEY_BYTES));
+  writeKeyFile(config.data_dir, [key, ...readKeyFile(config.data_dir)]);
+  const accounts = await rotateMasterKey(database, masters, key);
+  writeKeyFile(config.data_dir, [key]);
+  return { accounts, key_id: key.id, kept_in: "data directory" };
+}

@@ -1,0 +1,46 @@
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import type { Session } from "../platform/db/database.ts";
+
+/** The head of a chain as the sealer has logged it, outside the database. */
+type Anchor = { account_id: string; log: string; number: string; hash: string; signature: string };
+
+/**
+ * Whoever can write to the database can cut the end of a chain off, with the entries it lists, and
+ * what is left is still a chain. Heads kept outside show it: each must be where it was.
+ */
+export async function verifyAnchors(
+  session: Session,
+  key: KeyObject,
+  lines: AsyncIterable<string>,
+): Promise<string | null> {
+  const public_key = createPublicKey(key);
+  for await (const line of lines) {
+    const anchor = readAnchor(line);
+    if (!anchor) continue;
+    const name = `${anchor.log} block ${anchor.number} of account ${anchor.account_id}`;
+    const hash = Buffer.from(anchor.hash, "hex");
+    if (!verify(null, hash, public_key, Buffer.from(anchor.signature, "base64"))) {
+      return `${name}: the anchor was not signed by this installation`;
+    }
+    const [block] = await session.query<{ hash: Buffer }>(
+      "select hash from seal_blocks where account_id = $1 and log = $2 and number = $3",
+      [anchor.account_id, anchor.log, anchor.number],
+    );
+    if (!block) return `${name}: it was sealed and is gone`;
+    if (!block.hash.equals(hash)) return `${name}: it is not the one that was sealed`;
+  }
+  return null;
+}
+
+/** Other lines of a log are passed over. */
+function readAnchor(line: string): Anchor | null {
+  if (!line.includes('"sealed"')) return null;
+  try {
+    const read = JSON.parse(line) as Partial<Anchor> & { msg?: string };
+    const fields = [read.account_id, read.log, read.number, read.hash, read.signature];
+    const is_anchor = read.msg === "sealed" && fields.every((field) => typeof field === "string");
+    return is_anchor ? (read as Anchor) : null;
+  } catch {
+    return null;
+  }
+}

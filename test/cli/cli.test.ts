@@ -1,0 +1,308 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Ended, runCommand } from "../harness/command-line.ts";
+import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
+import { urlOfDatabase } from "../harness/database-url.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+
+const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
+
+let server: TestServer;
+let empty: TestDatabase;
+let empty_dir: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  empty = await createTestDatabase();
+  empty_dir = await mkdtemp(join(tmpdir(), "sliproad-cli-"));
+});
+afterAll(async () => {
+  await server.close();
+  await empty.drop();
+  await rm(empty_dir, { recursive: true });
+});
+
+/** Runs the command on the database of the running server. */
+const run = (args: string[], environment: Record<string, string> = {}) =>
+  runCommand(args, {
+    DATABASE_URL: server.db.url,
+    SLIPROAD_DATA_DIR: server.data_dir,
+    ...environment,
+  });
+
+/** The one document on stdout; nothing stands beside it. */
+function documentOf({ code, stdout, stderr }: Ended) {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+/** Exit code 1, nothing on stdout, and one sentence for a person on stderr. */
+function expectSentence(ended: Ended, words: string | RegExp): void {
+  expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code: 1, stdout: "" });
+  expect(ended.stderr).toMatch(/^sliproad: [^\n]+\.\n$/);
+  expect(ended.stderr).toMatch(words);
+}
+
+describe("accounts", () => {
+  it("are created and listed, by JSON and for a person", async () => {
+    const made = documentOf(await run(["accounts", "create", "--name", "Acme", "--json"]));
+    expect(made).toEqual({
+      account: {
+        id: expect.any(String),
+        name: "Acme",
+        is_operator: false,
+        created_at: expect.any(String),
+      },
+    });
+    const listed = documentOf(await run(["accounts", "list", "--json"]));
+    expect(listed.accounts.map((account: { name: string }) => account.name)).toEqual([
+      "demo",
+      "Acme",
+    ]);
+    const { stdout } = await run(["accounts", "list"]);
+    expect(stdout).toContain(`${made.account.id}  Acme\n`);
+    expect(stdout).toContain("demo  (operator)\n");
+  });
+
+  it("need a new name of letters and digits", async () => {
+    const [twice, odd, none] = await Promise.all([
+      run(["accounts", "create", "--name", "demo"]),
+      run(["accounts", "create", "--name", "<b>"]),
+      run(["accounts", "create"]),
+    ]);
+    expectSentence(twice, "There is an account named demo already");
+    expectSentence(odd, "--name must be 1 to 100 letters");
+    expectSentence(none, "--name <name>");
+  });
+});
+
+describe("keys", () => {
+  it("are created, listed without the key itself, and revoked", async () => {
+    const args = ["keys", "create", "--account", "demo", "--name", "shop", "--json"];
+    const { api_key } = documentOf(await run(args));
+    expect(api_key).toMatchObject({ name: "shop", prefix: "sk_test_", revoked_at: null });
+    const { key } = api_key;
+    expect((await server.call("GET", "/users", undefined, { key })).status).toBe(200);
+
+    const listed = await run(["keys", "list", "--json"]);
+    expect(listed.stdout).not.toContain(key);
+    const found = documentOf(listed).api_keys.find((row: { id: string }) => row.id === api_key.id);
+    expect(found).toMatchObject({ name: "shop", account_name: "demo", last_four: key.slice(-4) });
+
+    const revoke = ["keys", "revoke", api_key.id, "--json"];
+    const first = documentOf(await run(revoke));
+    expect(first.api_key.revoked_at).toEqual(expect.any(String));
+    const refused = await server.call("POST", "/users", { user: {} }, { key });
+    expect(refused.status).toBe(401);
+    expect(documentOf(await run(revoke))).toEqual(first);
+  });
+
+  it("without --json, the key stands alone on the first line", async () => {
+    const { code, stdout } = await run(["keys", "create"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^sk_test_[\w-]{43}\nKeep it: it cannot be shown again\.\n$/);
+  });
+
+  it("of an unknown account, or unknown themselves, are refused with a sentence", async () => {
+    const [account, id, nonsense] = await Promise.all([
+      run(["keys", "create", "--account", "Nobody", "--json"]),
+      run(["keys", "revoke", UNKNOWN_ID]),
+      run(["keys", "revoke", "nonsense", "--json"]),
+    ]);
+    expectSentence(account, "There is no account Nobody");
+    expectSentence(id, `There is no API key ${UNKNOWN_ID}`);
+    expectSentence(nonsense, "There is no API key nonsense");
+  });
+});
+
+describe("users erase", () => {
+  it("erases for a reason, once", async () => {
+    const user = { beneficiary_type: "business", email: "gone@example.com", company_name: "Gone" };
+    const { id } = (await server.call("POST", "/users", { user })).body.user;
+    expectSentence(await run(["users", "erase", id]), "--reason");
+    const args = ["users", "erase", id, "--reason", "asked to", "--json"];
+    expect(documentOf(await run(args))).toEqual({ user: { id, erased: true } });
+    expect((await server.call("GET", `/users/${id}`)).status).toBe(404);
+    expectSentence(await run(args), `There is no user ${id}`);
+  });
+
+  it("knows only users of the account that is named", async () => {
+    const [nonsense, elsewhere] = await Promise.all([
+      run(["users", "erase", "nonsense", "--reason", "x"]),
+      run(["users", "erase", UNKNOWN_ID, "--reason", "x", "--account", "Nobody"]),
+    ]);
+    expectSentence(nonsense, "There is no user nonsense");
+    expectSentence(elsewhere, `There is no user ${UNKNOWN_ID}`);
+  });
+});
+
+describe("migrate", () => {
+  it("says what a database went through", async () => {
+    const { migrations } = documentOf(await run(["migrate", "--json"]));
+    expect(migrations[0]).toEqual({
+      name: "0001_create_installation.sql",
+      applied_at: expect.any(String),
+    });
+  });
+
+  it("as the first command on a database tells the keys it made, beside its JSON", async () => {
+    const environment = { DATABASE_URL: empty.url, SLIPROAD_DATA_DIR: empty_dir };
+    const first = await run(["migrate", "--json"], environment);
+    expect(first.code).toBe(0);
+    expect(JSON.parse(first.stdout).migrations.length).toBeGreaterThan(1);
+    const key = /API key {4}(sk_test_\S+)/.exec(first.stderr)?.[1];
+    expect(key).toBeDefined();
+    expect(first.stderr).toMatch(/Sign in {4}admin@sliproad\.test {2}\S+/);
+    expect(await readFile(join(empty_dir, "sandbox-api-key"), "utf8")).toBe(`${key}\n`);
+    documentOf(await run(["migrate", "--json"], environment));
+  });
+
+  it("of a database that a newer version has migrated is refused with a sentence", async () => {
+    await empty.database.query("insert into migrations values ('9999_from_tomorrow.sql', $1)", [
+      new Date(),
+    ]);
+    const ended = await run(["migrate"], { DATABASE_URL: empty.url, SLIPROAD_DATA_DIR: empty_dir });
+    expectSentence(ended, "migrated by a newer version of Sliproad (9999_from_tomorrow.sql)");
+  });
+});
+
+describe("doctor", () => {
+  it("finds everything well, as JSON and for a person", async () => {
+    const { ok, findings } = documentOf(await run(["doctor", "--json"]));
+    expect(ok).toBe(true);
+    expect(findings.map((finding: { check: string }) => finding.check)).toEqual([
+      ...["settings", "node", "data directory", "disk", "database", "service"],
+    ]);
+    const { code, stdout } = await run(["doctor"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ok {4}settings: sandbox mode\n/);
+    expect(stdout).toMatch(/\nAll is well\.\n$/);
+  });
+
+  it("names what is wrong and exits with 1", async () => {
+    const [setting, database] = await Promise.all([
+      run(["doctor", "--json"], { PORT: "x" }),
+      run(["doctor", "--json"], { DATABASE_URL: "postgres://127.0.0.1:1/none" }),
+    ]);
+    expect(setting.code).toBe(1);
+    expect(JSON.parse(setting.stdout)).toEqual({
+      ok: false,
+      findings: [
+        { check: "settings", ok: false, finding: expect.stringMatching(/^PORT must be .*\.$/) },
+      ],
+    });
+    expect(database.code).toBe(1);
+    expect(JSON.parse(database.stdout).findings).toContainEqual({
+      check: "database",
+      ok: false,
+      finding: expect.stringContaining("cannot be reached (ECONNREFUSED)"),
+    });
+  });
+});
+
+describe("verify", () => {
+  it("exits with 0 while all is well, and with 1 once a row was changed", async () => {
+    const fine = documentOf(await run(["verify", "--json"]));
+    expect(fine).toEqual({ ok: true, accounts: expect.any(Number), fault: null });
+    const { database } = server.db;
+    const [row] = await database.query<{ id: string; reason: string }>(
+      "select id, reason from audit_entries order by id limit 1",
+    );
+    const update = "update audit_entries set reason = $2 where id = $1";
+    await database.query(update, [row!.id, "another"]);
+    const wrong = await run(["verify", "--json"]);
+    const told = await run(["verify"]);
+    await database.query(update, [row!.id, row!.reason]);
+    expect(wrong).toMatchObject({ code: 1, stderr: "" });
+    const fault = expect.stringContaining(`audit entry ${row!.id}`);
+    expect(JSON.parse(wrong.stdout)).toMatchObject({ ok: false, fault });
+    expect(told).toMatchObject({ code: 1, stdout: expect.stringMatching(/^Wrong: .*\.\n$/) });
+  });
+
+  it("--anchor takes a log of the service", async () => {
+    const file = join(server.data_dir, "service.log");
+    const anchor = { account_id: server.account_id, log: "audit", number: "1", msg: "sealed" };
+    const forged = { ...anchor, hash: "00".repeat(32), signature: "AA==" };
+    await writeFile(file, `Sliproad is ready\n${JSON.stringify(forged)}\n`);
+    const [wrong, missing] = await Promise.all([
+      run(["verify", "--anchor", file, "--json"]),
+      run(["verify", "--anchor", `${file}.gone`]),
+    ]);
+    expect(wrong.code).toBe(1);
+    expect(JSON.parse(wrong.stdout).fault).toContain("not signed by this installation");
+    expectSentence(missing, "cannot be read");
+  });
+});
+
+describe("what goes wrong is said in one sentence", () => {
+  it.each([
+    ["an unknown option", ["keys", "list", "--jsno"], "unknown option '--jsno'"],
+    ["an unknown command", ["kyes"], "unknown command 'kyes'"],
+    ["a missing argument", ["keys", "revoke"], "missing required argument 'id'"],
+    ["one argument too many", ["accounts", "list", "all"], "too many arguments"],
+  ])("%s", async (_name, args, words) => {
+    expectSentence(await run(args), words);
+  });
+
+  it("a database that cannot be reached or used", async () => {
+    const password = new URL(server.db.url);
+    password.password = "wrong";
+    const [unreachable, locked, absent, nonsense] = await Promise.all([
+      run(["keys", "list", "--json"], { DATABASE_URL: "postgres://127.0.0.1:1/none" }),
+      run(["keys", "list"], { DATABASE_URL: password.href }),
+      run(["keys", "list"], { DATABASE_URL: urlOfDatabase(server.db.url, "no_such_database") }),
+      run(["keys", "list"], { DATABASE_URL: "my database" }),
+    ]);
+    expectSentence(unreachable, "127.0.0.1:1 cannot be reached (ECONNREFUSED)");
+    expectSentence(locked, "password authentication failed");
+    expectSentence(absent, 'database "no_such_database" does not exist');
+    expectSentence(nonsense, "DATABASE_URL must be an address such as");
+  });
+
+  it("no installation, half a service without a database, a broken file, a taken port", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await new Promise((done) => taken.once("listening", done));
+    const { port } = taken.address() as { port: number };
+    const own = { DATABASE_URL: "", SLIPROAD_DATA_DIR: join(empty_dir, "none") };
+    const broken = join(empty_dir, "broken.json");
+    await writeFile(broken, "{");
+    try {
+      const [nowhere, half, file, busy] = await Promise.all([
+        run(["accounts", "list"], own),
+        run(["api"], own),
+        run(["start"], { SLIPROAD_CATALOGUE_FILE: broken, PORT: "0" }),
+        run(["api"], { PORT: String(port) }),
+      ]);
+      expectSentence(nowhere, "There is no installation in");
+      expectSentence(half, "DATABASE_URL must name the database");
+      expectSentence(file, "SLIPROAD_CATALOGUE_FILE: ");
+      expectSentence(busy, `Port ${port} on 127.0.0.1 is taken by another program`);
+    } finally {
+      taken.close();
+    }
+  });
+
+  it("a first start that fails has told the key it made", async () => {
+    const database = await createTestDatabase();
+    const data_dir = await mkdtemp(join(tmpdir(), "sliproad-cli-"));
+    const taken = createServer().listen(0, "127.0.0.1");
+    await new Promise((done) => taken.once("listening", done));
+    const { port } = taken.address() as { port: number };
+    try {
+      const ended = await run(["start"], {
+        DATABASE_URL: database.url,
+        SLIPROAD_DATA_DIR: data_dir,
+        PORT: String(port),
+      });
+      expect(ended.code).toBe(1);
+      expect(ended.stderr).toMatch(/^sliproad: Port \d+ on 127\.0\.0\.1 is taken [^\n]+\.\n$/);
+      expect(ended.stdout).toMatch(/API key {4}sk_test_[\w-]{43}\n/);
+    } finally {
+      taken.close();
+      await database.drop();
+      await rm(data_dir, { recursive: true });
+    }
+  });
+});

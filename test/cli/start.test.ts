@@ -1,0 +1,218 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDatabase } from "../../src/platform/db/database.ts";
+import { isRunning } from "../../src/platform/process-identity.ts";
+import { type Running, runCommand, startCommand } from "../harness/command-line.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+// One installation with its embedded PostgreSQL, started, stopped and killed in turn: each test
+// goes on where the one before has ended.
+const START_MAX_MS = 25_000;
+const ANA = "ana.sample@example.com";
+
+let data_dir: string;
+let environment: Record<string, string>;
+let running: Running | undefined;
+let key: string;
+
+beforeAll(async () => {
+  data_dir = await mkdtemp(join(tmpdir(), "sliproad-start-"));
+  // Started by root the database runs as another user, who must get in.
+  await chmod(data_dir, 0o755);
+  environment = { SLIPROAD_DATA_DIR: data_dir, PORT: String(await freePort()) };
+});
+afterAll(async () => {
+  running?.child.kill("SIGKILL");
+  await running?.ended;
+  await endDatabase();
+  await rm(data_dir, { recursive: true, force: true });
+});
+
+test(
+  "the first start prints the address, the key and a line that works when pasted",
+  async () => {
+    const { stdout, stderr } = await start();
+    expect(stderr).toBe("");
+    expect(stdout).toContain("Sliproad is ready (sandbox).");
+    expect(stdout).toContain(`  Address    ${address()}\n`);
+    key = /API key {4}(sk_test_[\w-]+)\n/.exec(stdout)![1]!;
+    expect(stdout).toContain("they are shown only now");
+    expect(await readFile(join(data_dir, "sandbox-api-key"), "utf8")).toBe(`${key}\n`);
+
+    const pasted = stdout.slice(stdout.indexOf("  curl "), stdout.indexOf("}}'") + 3);
+    const answer = await promisify(execFile)("sh", ["-c", `${pasted} --silent`]);
+    expect(JSON.parse(answer.stdout).user).toMatchObject({ email: ANA, first_name: "Ana" });
+    await waitFor(async () => (await fetch(`${address()}/readyz`)).status === 200);
+  },
+  START_MAX_MS,
+);
+
+test("commands find the running installation in its data directory, and doctor asks it", async () => {
+  const own = { SLIPROAD_DATA_DIR: data_dir };
+  const [listed, doctor, second] = await Promise.all([
+    runCommand(["keys", "list", "--json"], own),
+    runCommand(["doctor", "--json"], own),
+    runCommand(["start"], environment),
+  ]);
+  expect(JSON.parse(listed.stdout).api_keys).toHaveLength(1);
+  expect(JSON.parse(doctor.stdout).findings).toContainEqual({
+    check: "service",
+    ok: true,
+    finding: `ready at ${address()}`,
+  });
+  expect(second).toMatchObject({ code: 1, stdout: "" });
+  expect(second.stderr).toMatch(/^sliproad: Sliproad is already running on the data directory /);
+});
+
+test(
+  "SIGTERM lets a request in flight end, then leaves no process behind",
+  async () => {
+    const { database_url } = JSON.parse(await readFile(join(data_dir, "instance.json"), "utf8"));
+    const database = openDatabase({ url: database_url, connections_max: 2 });
+    let posted!: Promise<Response>;
+    await database.transaction(async (tx) => {
+      await tx.query("lock table users in access exclusive mode");
+      posted = createUser("in.flight@example.com");
+      await waitFor(async () => {
+        const rows = await database.query("select 1 from pg_locks where not granted");
+        return rows.length > 0;
+      });
+      running!.child.kill("SIGTERM");
+      // It takes no new callers, while the one that it has is not let down.
+      await waitFor(() =>
+        fetch(`${address()}/healthz`).then(
+          () => false,
+          () => true,
+        ),
+      );
+    });
+    await database.close();
+    expect((await posted).status).toBe(200);
+    await expectEnd(0);
+  },
+  START_MAX_MS,
+);
+
+test(
+  "the second start prints only the kind of the key, and has kept everything",
+  async () => {
+    const { stdout } = await start();
+    expect(stdout).toContain("  API key    sk_test_… (shown on the first start;");
+    expect(stdout).not.toContain(key);
+    expect(stdout).not.toContain("Sign in");
+    expect(await listEmails()).toEqual(["in.flight@example.com", ANA]);
+  },
+  START_MAX_MS,
+);
+
+test(
+  "after kill -9 the next start takes over from the database that was left",
+  async () => {
+    const acknowledged = await createUser("just.before@example.com");
+    expect(acknowledged.status).toBe(200);
+    running!.child.kill("SIGKILL");
+    expect((await running!.ended).code).toBeNull();
+    await start();
+    expect(await listEmails()).toEqual(["just.before@example.com", "in.flight@example.com", ANA]);
+  },
+  START_MAX_MS,
+);
+
+test(
+  "it ends in time while callers keep their connections busy",
+  async () => {
+    let busy = true;
+    const callers = Array.from({ length: 4 }, async () => {
+      while (busy) await fetch(`${address()}/healthz`).catch(() => {});
+    });
+    try {
+      running!.child.kill("SIGINT");
+      await expectEnd(0);
+    } finally {
+      busy = false;
+      await Promise.all(callers);
+    }
+  },
+  START_MAX_MS,
+);
+
+test(
+  "a stopped installation can be asked and verified, its database runs just that long",
+  async () => {
+    const ended = await runCommand(["verify", "--json"], { SLIPROAD_DATA_DIR: data_dir });
+    expect(JSON.parse(ended.stdout)).toEqual({ ok: true, accounts: 1, fault: null });
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(await readdir(data_dir)).not.toContain("instance.json");
+    expect(await databasePid()).toBeNull();
+  },
+  START_MAX_MS,
+);
+
+function address(): string {
+  return `http://127.0.0.1:${environment.PORT}`;
+}
+
+async function start(): Promise<{ stdout: string; stderr: string }> {
+  const started = startCommand(["start"], environment);
+  running = started;
+  let over = false;
+  void started.ended.then(() => {
+    over = true;
+  });
+  await waitFor(() => over || started.printed().stdout.includes("}}'"), START_MAX_MS);
+  if (over) throw new Error(`it ended: ${JSON.stringify(await started.ended)}`);
+  return started.printed();
+}
+
+/** The process has ended with this code, and with it the database. */
+async function expectEnd(code: number): Promise<void> {
+  const pid = await databasePid();
+  const ended = await running!.ended;
+  running = undefined;
+  expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code, stderr: "" });
+  expect(pid !== null && (await isRunning({ pid, started: null }))).toBe(false);
+  expect(await databasePid()).toBeNull();
+  expect(await readdir(data_dir)).not.toContain("instance.json");
+}
+
+async function databasePid(): Promise<number | null> {
+  const file = join(data_dir, "postgres", "postmaster.pid");
+  const text = await readFile(file, "utf8").catch(() => "");
+  return text === "" ? null : Number(text.split("\n", 1)[0]);
+}
+
+async function endDatabase(): Promise<void> {
+  const pid = await databasePid();
+  if (pid === null) return;
+  process.kill(pid, "SIGQUIT");
+  await waitFor(async () => !(await isRunning({ pid, started: null })));
+}
+
+function createUser(email: string): Promise<Response> {
+  const user = { beneficiary_type: "business", email, company_name: "Invented Ltd" };
+  return fetch(`${address()}/users`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ user }),
+  });
+}
+
+async function listEmails(): Promise<string[]> {
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await fetch(`${address()}/users`, { headers });
+  const { users } = (await answer.json()) as { users: { email: string }[] };
+  return users.map((user) => user.email);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((done) => server.once("listening", done));
+  const { port } = server.address() as { port: number };
+  await new Promise((done) => server.close(done));
+  return port;
+}

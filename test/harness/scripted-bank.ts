@@ -1,0 +1,75 @@
+import type { BankAnswer, BankPort, Instruction } from "../../src/partners/bank/port.ts";
+
+/**
+ * What the bank does when it is handed an instruction: pay and say so, keep it in silence, or
+ * break off; broken off, it has the instruction (`lost_answer`) or does not (`unreachable`).
+ */
+export type Manner = "pays" | "is_silent" | "lost_answer" | "unreachable";
+
+/** A bank for tests, behind the same port as any other. */
+export type ScriptedBank = {
+  port: BankPort;
+  /** Every hand-over that reached it, repeated ones included. */
+  handed_over: Instruction[];
+  /** What it took on, by end-to-end id: each once. */
+  known: Map<string, Instruction>;
+  manner: Manner;
+  /** Called before an instruction is looked at, as if it took its time on the way. */
+  onSubmit: (instructions: readonly Instruction[]) => Promise<void>;
+  /** Says something of a payment it knows (or pretends to). */
+  say(end_to_end_id: string, kind: BankAnswer["kind"], more?: Partial<BankAnswer>): BankAnswer;
+  /** Says the same thing again. */
+  repeat(answer: BankAnswer): void;
+};
+
+export function createScriptedBank(): ScriptedBank {
+  const answers: BankAnswer[] = [];
+  let references = 0;
+  const bank: ScriptedBank = {
+    handed_over: [],
+    known: new Map(),
+    manner: "pays",
+    onSubmit: async () => {},
+    say: (end_to_end_id, kind, more = {}) => {
+      const instruction = bank.known.get(end_to_end_id);
+      references += 1;
+      const answer: BankAnswer = {
+        account_id: instruction?.account_id ?? "",
+        end_to_end_id,
+        bank_reference: `ref-${references}`,
+        kind,
+        amount: instruction?.amount ?? 0n,
+        currency: instruction?.currency ?? "eur",
+        trace_number: null,
+        uetr: null,
+        ...more,
+      };
+      answers.push(answer);
+      return answer;
+    },
+    repeat: (answer) => void answers.push(answer),
+    port: {
+      submit: async (instructions) => {
+        await bank.onSubmit(instructions);
+        if (bank.manner === "unreachable") throw new Error("the bank cannot be reached");
+        for (const instruction of instructions) take(instruction);
+        if (bank.manner === "lost_answer") throw new Error("the bank did not answer in time");
+      },
+      listAnswers: async (cursor, limit) => {
+        const from = Number(cursor ?? 0);
+        const read = answers.slice(from, from + limit);
+        return { answers: read, cursor: String(from + read.length) };
+      },
+    },
+  };
+
+  function take(instruction: Instruction): void {
+    const { end_to_end_id } = instruction;
+    bank.handed_over.push(instruction);
+    if (bank.known.has(end_to_end_id)) return;
+    bank.known.set(end_to_end_id, instruction);
+    if (bank.manner !== "is_silent") bank.say(end_to_end_id, "booked");
+  }
+
+  return bank;
+}
