@@ -193,7 +193,7 @@ function checkItem(
   }
   const rail = resolveRail(item, detail);
   if (!isRailUsable(catalogue, item, detail, rail)) {
-    const message = `Choose a rail that ${currency} offers and whose fields the payment detail has.`;
+    const message = `Choose a rail of ${currency} whose fields the payment detail has.`;
     problems.push(["rails", "rails_not_available", message]);
     return { problems, priced: null };
   }

@@ -40,7 +40,8 @@ export function insertPayouts(tx: Transaction, payouts: readonly Payout[]): void
        created_at, updated_at)
      select *, created_at from unnest($1::uuid[], $2::uuid[], $3::int[], $4::uuid[], $5::text[],
        $6::text[], $7::timestamptz[])
-       as t (account_id, offramp_id, attempt, payment_detail_id, end_to_end_id, status, created_at)`,
+       as t (account_id, offramp_id, attempt, payment_detail_id, end_to_end_id, status,
+         created_at)`,
     [
       payouts.map((payout) => payout.account_id),
       payouts.map((payout) => payout.offramp_id),
