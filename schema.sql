@@ -76,7 +76,8 @@ create table commands (
   answer bytea,
   created_at timestamp with time zone not null,
   constraint commands_pkey PRIMARY KEY (account_id, id),
-  constraint commands_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint commands_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint commands_account_id_subject_id_fkey FOREIGN KEY (account_id, subject_id) REFERENCES subject_keys(account_id, subject_id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 );
 CREATE UNIQUE INDEX commands_idempotency ON public.commands USING btree (account_id, idempotency_index) WHERE (idempotency_index IS NOT NULL);
 CREATE INDEX commands_subject ON public.commands USING btree (account_id, subject_id) WHERE (subject_id IS NOT NULL);

@@ -137,11 +137,14 @@ create table commands (
   id uuid not null,
   idempotency_index bytea,
   request_hash bytea,
-  -- Whose data the answer holds; null when nobody's. Erasing the person deletes the row.
+  -- Whose data the answer holds; null when nobody's. Erasing the person deletes the row, also one
+  -- that is being written at that moment: checked at the commit, when a new person's key is there.
   subject_id uuid,
   answer bytea,
   created_at timestamptz not null,
-  primary key (account_id, id)
+  primary key (account_id, id),
+  foreign key (account_id, subject_id) references subject_keys
+    on delete cascade deferrable initially deferred
 );
 create unique index commands_idempotency on commands (account_id, idempotency_index)
   where idempotency_index is not null;

@@ -193,7 +193,8 @@ async function store(
   }
   const limits = { bytes_max: sealedSize(DOCUMENT_BYTES_MAX) };
   const sealing = sealStream(key, documentPlace(offramp));
-  const { temporary_key } = await pipeline(body, judged, sealing, (sealed: AsyncIterable<Buffer>) =>
+  // Read, not piped: a fault of ours must not become an error of the body, which is theirs.
+  const { temporary_key } = await pipeline(judged(body), sealing, (sealed: AsyncIterable<Buffer>) =>
     files.putTemporary(sealed, limits),
   );
   const version = newId(now);

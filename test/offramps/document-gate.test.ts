@@ -8,11 +8,12 @@ const servers: TestServer[] = [];
 const rooms = {} as Record<Policy, DocumentRoom>;
 
 beforeAll(async () => {
-  for (const policy of ["always", "threshold", "never", "review"] as const) {
+  const open = async (policy: Policy) => {
     const server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: policy } });
     servers.push(server);
     rooms[policy] = await openDocumentRoom(server);
-  }
+  };
+  await Promise.all((["always", "threshold", "never", "review"] as const).map(open));
 });
 afterAll(() => Promise.all(servers.map((server) => server.close())));
 

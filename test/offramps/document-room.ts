@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
+import { realTime } from "../../src/platform/tasks/real-time.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import type { Answer, TestServer } from "../harness/server.ts";
@@ -104,7 +105,8 @@ export async function openDocumentRoom(server: TestServer) {
     },
     verify: () => {
       const { config, database, clock } = server.core;
-      return verify(database, signingKey(signingSeed(config)), clock.now());
+      const time = { now: clock.now(), real_now: realTime(clock) };
+      return verify(database, signingKey(signingSeed(config)), time);
     },
   };
 }

@@ -18,6 +18,7 @@ import { eraseUser } from "../../src/users/erase-user.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const word = () => `canary${randomBytes(8).toString("hex")}`;
 const digits = (count: number) =>
@@ -587,36 +588,36 @@ describe("erasing a person", () => {
   });
 
   it("leaves no copy behind when it comes in the midst of writing", async () => {
-    for (let count = 0; count < 5; count += 1) {
-      const id = await createUser(server);
-      const path = `/users/${id}`;
-      const payment_detail = canaryDetail();
-      const detail = (await create(server, `${path}/payment_details`, { payment_detail })).body;
-      const write = (on: TestServer, n: number) => {
-        const options = { headers: { "idempotency-key": `${id} ${n}` } };
-        const place = `${path}/payment_details`;
-        return [
-          on.call("POST", place, { payment_detail: canaryDetail() }, options),
-          on.call(
-            "PATCH",
-            path,
-            { user: { city: word() } },
-            { headers: { "idempotency-key": word() } },
-          ),
-          on.call("PATCH", `${place}/${detail.payment_detail.id}/deactivate`, undefined, {
-            headers: { "idempotency-key": word() },
-          }),
-        ];
-      };
-      const writing = [1, 2, 3, 4].flatMap((n) => write(n % 2 ? server : beside, n));
-      await erase(id);
-      const answers = await Promise.all(writing);
-      expect(answers.filter(({ status }) => status !== 200 && status !== 404)).toEqual([]);
-      const left = await server.db.database.query("select 1 from commands where subject_id = $1", [
-        id,
-      ]);
-      expect(left).toEqual([]);
-    }
+    const { database } = server.db;
+    const id = await createUser(server);
+    const countWaiting = async () => {
+      const rows = await database.query(
+        `select 1 from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rows.length;
+    };
+    const writing = await database.connection(async (session) => {
+      await session.query("begin");
+      await session.query("lock table payment_details in exclusive mode");
+      const place = `/users/${id}/payment_details`;
+      const options = { headers: { "idempotency-key": word() } };
+      const body = { payment_detail: canaryDetail() };
+      const written = server.call("POST", place, body, options);
+      // The writer has decided and waits for its place; now comes the order to erase.
+      await waitFor(async () => (await countWaiting()) > 0);
+      let erased = false;
+      const erasing = erase(id).then(() => {
+        erased = true;
+      });
+      await waitFor(async () => erased || (await countWaiting()) > 1);
+      await session.query("commit");
+      return [written, erasing];
+    });
+    const [answer] = await Promise.all(writing);
+    expect([200, 404]).toContain((answer as Answer).status);
+    const left = "select 1 from commands where account_id = $1 and subject_id = $2";
+    expect(await database.query(left, [server.account_id, id])).toEqual([]);
   });
 
   it("leaves the sealed logs whole, with an entry that says who did it and why", async () => {

@@ -271,17 +271,14 @@ async function takeAnswer(
   if (!request.on_body || head.status < 200 || head.status > 299) {
     return { ...head, ...(await readStart(incoming, request.max_answer_bytes)) };
   }
-  const body = readWhole(incoming, request.max_answer_bytes);
-  let broken: unknown;
-  body.on("error", (error) => {
-    broken ??= error;
-  });
+  const { body, broken } = readWhole(incoming, request.max_answer_bytes);
+  body.on("error", () => {});
   try {
     await request.on_body(body, head);
   } catch (error) {
-    throw broken ?? new ConsumerError("the consumer of the body failed", { cause: error });
+    throw broken.reason ?? new ConsumerError("the consumer of the body failed", { cause: error });
   }
-  if (broken) throw broken;
+  if (broken.reason) throw broken.reason;
   if (!body.readableEnded) incoming.destroy();
   return { ...head, body: Buffer.alloc(0), truncated: false };
 }

@@ -37,11 +37,34 @@ export async function readStart(
   return { body: Buffer.concat(chunks), truncated: left < 0 };
 }
 
-/** The whole of an answer, expanded, as a stream that fails once the cap is passed. */
-export function readWhole(incoming: IncomingMessage, bytes_max: number): Readable {
+/**
+ * The whole of an answer, expanded, as a stream that fails once the cap is passed. What failed on
+ * the other side is noted apart: a reader that gives up makes the stream fail as well.
+ */
+export function readWhole(
+  incoming: IncomingMessage,
+  bytes_max: number,
+): { body: Readable; broken: Broken } {
   const announced = Number(incoming.headers["content-length"] ?? 0);
   if (announced > bytes_max + COMPRESSED_EXTRA_BYTES) throw tooLarge(bytes_max);
-  return Readable.from(capped(expanded(incoming, bytes_max), bytes_max));
+  const broken: Broken = {};
+  const body = Readable.from(noting(capped(expanded(incoming, bytes_max), bytes_max), broken));
+  return { body, broken };
+}
+
+type Broken = { reason?: unknown };
+
+async function* noting(source: AsyncGenerator<Buffer>, broken: Broken): AsyncGenerator<Buffer> {
+  const next = () =>
+    source.next().catch((error) => {
+      broken.reason = error;
+      throw error;
+    });
+  try {
+    for (let chunk = await next(); !chunk.done; chunk = await next()) yield chunk.value;
+  } finally {
+    await source.return(undefined);
+  }
 }
 
 async function* expanded(incoming: IncomingMessage, bytes_max: number): AsyncGenerator<Buffer> {

@@ -1,0 +1,226 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import { type Beats, openBeats, PAYOUT_BEATS } from "../harness/beats.ts";
+import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
+import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { findFault, good, HOUR_MS } from "./story.ts";
+
+let server: TestServer;
+let bank: ScriptedBank;
+let beats: Beats;
+beforeAll(async () => {
+  bank = createScriptedBank();
+  server = await startTestServer({
+    environment: { SLIPROAD_DOCUMENTS: "never" },
+    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+  });
+  // The test itself is the worker.
+  await server.app.worker.stop();
+  const { core } = server;
+  beats = await openBeats(core, { chain: createSandboxChain(core.database), bank: bank.port });
+});
+afterAll(async () => {
+  beats.close();
+  await server.close();
+});
+beforeEach(() => {
+  bank.onSubmit = async () => {};
+});
+afterEach(async () => expect(await findFault(server)).toBeNull());
+
+type Payout = { user_id: string; payment_detail_id: string; quote_id: string; offramp_id: string };
+
+async function addPayout(): Promise<Payout> {
+  const user_id = await addApprovedUser(server);
+  const payment_detail_id = await addPaymentDetail(server, user_id, "usd_swift");
+  const quote_id = await addQuote(server, user_id);
+  const path = `/users/${user_id}/quotes/${quote_id}/offramps`;
+  const item = {
+    payment_detail_id,
+    destination_amount: 1000,
+    destination_currency: "usd",
+    supporting_document_attributes: { submitted_url: "https://files.test/invoice.pdf" },
+  };
+  const made = good(await server.call("POST", path, { offramps: [item] }));
+  // The document's copy is stored.
+  await beats.runAll();
+  return { user_id, payment_detail_id, quote_id, offramp_id: made.offramps[0].id };
+}
+
+async function statusOf({ user_id, offramp_id }: Payout): Promise<string> {
+  const answer = await server.call("GET", `/users/${user_id}/offramps/${offramp_id}`);
+  return good(answer).offramp.status;
+}
+
+const hasLeft = ({ offramp_id }: Payout) => bank.known.has(`${offramp_id.replaceAll("-", "")}001`);
+
+const setDetail = ({ user_id, payment_detail_id }: Payout, status: string) =>
+  server.call("PATCH", `/sandbox/users/${user_id}/payment_details/${payment_detail_id}`, {
+    payment_detail: { status },
+  });
+const setKyc = ({ user_id }: Payout, status: string) =>
+  server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } });
+/** Nothing announces this change: it is noticed at the next regular look. */
+const setSwift = ({ user_id }: Payout, status: string) =>
+  server.db.database.query("update users set kyc_usd_swift_status = $2 where id = $1", [
+    user_id,
+    status,
+  ]);
+const review = ({ offramp_id }: Payout, status: string) =>
+  server.call("PATCH", `/offramps/${offramp_id}/supporting-documents`, {
+    supporting_document: { status },
+  });
+
+type Gate = {
+  close(payout: Payout): Promise<unknown>;
+  /** Absent where it stays closed for good. */
+  open?: (payout: Payout) => Promise<unknown>;
+  /** Whether it can still be closed once the instruction is on record. */
+  is_late: boolean;
+  /** Why an execution is refused; null when it is not, because the offramp may wait. */
+  refusal: string | null;
+};
+
+const GATES: Record<string, Gate> = {
+  "KYC suspended": {
+    close: (payout) => setKyc(payout, "suspended"),
+    open: (payout) => setKyc(payout, "approved"),
+    is_late: true,
+    refusal: "not_yet_passed_kyc_kyb",
+  },
+  "swift clearance withdrawn": {
+    close: (payout) => setSwift(payout, "suspended"),
+    open: (payout) => setSwift(payout, "approved"),
+    is_late: true,
+    refusal: "not_approved_for_payout_rail",
+  },
+  "payment detail under review": {
+    close: (payout) => setDetail(payout, "pending"),
+    open: (payout) => setDetail(payout, "approved"),
+    is_late: true,
+    refusal: "payment_detail_not_approved",
+  },
+  "payment detail deactivated": {
+    close: (payout) => setDetail(payout, "deactivated"),
+    is_late: true,
+    refusal: "payment_detail_deactivated",
+  },
+  "document rejected": {
+    close: (payout) => review(payout, "rejected"),
+    open: (payout) => review(payout, "approved"),
+    is_late: false,
+    refusal: null,
+  },
+};
+
+/** Where the gate closes: after the execution and this many beats. */
+const PLACES: [string, number][] = [
+  ["after the execution", 0],
+  ["after the deposit was credited", 1],
+  ["after the quote was funded", 2],
+  ["after the offramp was funded", 3],
+  ["after the instruction was recorded", 4],
+];
+const RECORDED = 4;
+
+/** A test that does not concern this gate: left out, not skipped. */
+const itNot = (_title: string, _test: () => Promise<void>) => {};
+
+describe.each(Object.entries(GATES))("%s", (_, gate) => {
+  it("before the execution: nothing leaves", async () => {
+    const payout = await addPayout();
+    await gate.close(payout);
+    const executed = await execute(server, payout.user_id, payout.quote_id);
+    if (gate.refusal) expect(executed.body.error_code).toBe(gate.refusal);
+    await beats.runAll();
+    expect(await statusOf(payout)).toBe(gate.refusal ? "initiated" : "ongoing_checks");
+    expect(hasLeft(payout)).toBe(false);
+    if (!gate.open) return;
+    await gate.open(payout);
+    if (gate.refusal) good(await execute(server, payout.user_id, payout.quote_id));
+    await beats.runAll();
+    expect(await statusOf(payout)).toBe("fiat_sent");
+  });
+
+  const places = PLACES.filter(([, beat]) => gate.is_late || beat < RECORDED);
+  it.each(places)("%s: nothing leaves until it opens again", async (_place, beat) => {
+    const payout = await addPayout();
+    good(await execute(server, payout.user_id, payout.quote_id));
+    for (const kind of PAYOUT_BEATS.slice(0, beat)) expect(await beats.run(kind)).toBe(true);
+    await gate.close(payout);
+    await beats.runAll();
+    expect(await statusOf(payout)).toBe(beat === RECORDED ? "bounced" : "ongoing_checks");
+    expect(hasLeft(payout)).toBe(false);
+    await server.core.clock.advance(HOUR_MS);
+    await beats.runAll();
+    expect(hasLeft(payout)).toBe(false);
+    await (beat === RECORDED ? leaveBounced(payout, gate) : leaveWaiting(payout, gate));
+  });
+
+  const ifLate = gate.is_late ? it : itNot;
+  ifLate(
+    "between the mark and the call to the bank: it is not told again until it opens",
+    async () => {
+      const payout = await addPayout();
+      good(await execute(server, payout.user_id, payout.quote_id));
+      for (const kind of PAYOUT_BEATS.slice(0, RECORDED)) await beats.run(kind);
+      bank.onSubmit = async () => {
+        bank.onSubmit = async () => {};
+        throw new Error("the process died");
+      };
+      await expect(beats.run("send-payout")).rejects.toThrow("the process died");
+      await gate.close(payout);
+      await beats.runAll();
+      expect(await statusOf(payout)).toBe("sending_fiat");
+      expect(hasLeft(payout)).toBe(false);
+      if (!gate.open) return;
+      await gate.open(payout);
+      await server.core.clock.advance(HOUR_MS);
+      await beats.runAll();
+      expect(await statusOf(payout)).toBe("fiat_sent");
+    },
+  );
+
+  const ifEarly = gate.is_late ? itNot : it;
+  ifEarly("after the instruction was recorded: refused", async () => {
+    const payout = await addPayout();
+    good(await execute(server, payout.user_id, payout.quote_id));
+    for (const kind of PAYOUT_BEATS.slice(0, RECORDED)) await beats.run(kind);
+    const closed = (await gate.close(payout)) as { body: { error_code: string } };
+    expect(closed.body.error_code).toBe("invalid_transition");
+  });
+});
+
+/** Reopened, it goes on by itself; closed for good, it is refunded. */
+async function leaveWaiting(payout: Payout, gate: Gate): Promise<void> {
+  if (gate.open) {
+    await gate.open(payout);
+    await server.core.clock.advance(HOUR_MS);
+    await beats.runAll();
+    expect(await statusOf(payout)).toBe("fiat_sent");
+  } else {
+    const path = `/users/${payout.user_id}/offramps/${payout.offramp_id}/refund`;
+    good(await server.call("POST", path));
+    expect(await statusOf(payout)).toBe("failed");
+    expect(hasLeft(payout)).toBe(false);
+  }
+}
+
+/** A re-route is refused while the gate is closed, and sends it once it is open. */
+async function leaveBounced(payout: Payout, gate: Gate): Promise<void> {
+  const reroute = (payment_detail_id: string) =>
+    server.call("POST", `/users/${payout.user_id}/offramps/${payout.offramp_id}/reroute`, {
+      offramp: { payment_detail_id },
+    });
+  expect((await reroute(payout.payment_detail_id)).status).toBe(422);
+  expect(await statusOf(payout)).toBe("bounced");
+  if (gate.open) await gate.open(payout);
+  const detail_id = gate.open
+    ? payout.payment_detail_id
+    : await addPaymentDetail(server, payout.user_id, "usd_swift");
+  good(await reroute(detail_id));
+  await beats.runAll();
+  expect(await statusOf(payout)).toBe("fiat_sent");
+  expect(hasLeft(payout)).toBe(false);
+}
