@@ -214,14 +214,6 @@ export function updateErased(tx: Transaction, key: UserKey, now: Date): void {
   );
 }
 
-/** Stored answers hold copies of the person's data. */
-export function deleteStoredAnswers(tx: Transaction, key: UserKey): void {
-  tx.write("delete from commands where account_id = $1 and subject_id = $2", [
-    key.account_id,
-    key.user_id,
-  ]);
-}
-
 /** Opens what is personal in the rows. */
 export async function openUsers(
   session: Session,

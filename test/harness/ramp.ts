@@ -41,6 +41,15 @@ const HOLDER = {
 
 const ACCOUNTS = {
   eur: { currency: "eur", iban: "DE89370400440532013000" },
+  eur_swift: {
+    currency: "eur",
+    rails: "swift",
+    iban: "DE89370400440532013000",
+    swift_bic: "DEUTDEFF",
+  },
+  mxn: { currency: "mxn", account_number: "032180000118359719" },
+  jpy: { currency: "jpy", rails: "swift", account_number: "1234567", swift_bic: "BOTKJPJT" },
+  tnd: { currency: "tnd", rib_number: "10006035183598478831" },
   usd: { currency: "usd", account_number: "000123456789", routing_number: "021000021" },
   usd_swift: {
     currency: "usd",

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
 import net, { type AddressInfo, type Socket } from "node:net";
+import { pipeline } from "node:stream/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -586,6 +587,19 @@ describe("answers", () => {
       throw new Error("disk full");
     };
     await expect(get(here, url, { on_body: failing })).rejects.toThrow("disk full");
+    // Also in the middle of the body, whether it is read or piped.
+    const reading: OutboundRequest["on_body"] = async (body) => {
+      for await (const _ of body) throw new Error("disk full");
+    };
+    const piping: OutboundRequest["on_body"] = (body) =>
+      pipeline(body, async (content: AsyncIterable<Buffer>) => {
+        for await (const _ of content) throw new Error("disk full");
+      });
+    for (const on_body of [reading, piping]) {
+      await expect(get(here, url, { on_body, max_answer_bytes: 300_000 })).rejects.toThrow(
+        "disk full",
+      );
+    }
     // A consumer that has seen enough is fine, too.
     expect(await get(here, url, { on_body: async () => {} })).toMatchObject({ status: 200 });
   });
