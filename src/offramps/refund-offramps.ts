@@ -17,7 +17,8 @@ import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
 import { findOfframps, type KeyedOfframp } from "./store.ts";
 import { FUND_QUOTE_TASK } from "./task-kinds.ts";
 
-type Extra = { quotes: AccountMap<Quote>; entries: NewEntry[] };
+/** Entries by the change they belong to: what is refused after all posts nothing. */
+type Extra = { quotes: AccountMap<Quote>; entries: Map<ChangedOfframp, NewEntry[]> };
 
 /**
  * Gives up a payout that waits or bounced: the whole token amount, fee included, is owed to the
@@ -27,7 +28,7 @@ export const refundOfframps: OfframpRule<null, Extra> = {
   name: "refund-offramps",
   load: async (tx, commands) => {
     const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id }));
-    return { quotes: await lockQuotesOf(tx, keys), entries: [] };
+    return { quotes: await lockQuotesOf(tx, keys), entries: new Map() };
   },
   decide: (entry, { account_id }, { quotes, entries }, now) => {
     const { offramp } = entry;
@@ -37,11 +38,12 @@ export const refundOfframps: OfframpRule<null, Extra> = {
     }
     const message = "Given up; the deposit is kept for the user.";
     const given_up = giveUp(entry, quotes.get(account_id, offramp.quote_id)!, message, now);
-    entries.push(...given_up.entries);
+    entries.set(given_up.change, given_up.entries);
     return given_up.change;
   },
   record: (tx, changes, { entries }, now) => {
-    postEntries(tx, entries, now);
+    const posted = changes.flatMap((change) => entries.get(change) ?? []);
+    postEntries(tx, posted, now);
     fundTheRest(tx, changes, now);
   },
 };

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Session } from "../../src/platform/db/database.ts";
+import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
+import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
+import { findFault } from "../../src/verify/verify.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { deposit, good, openStory, settle } from "./story.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" } });
+  await tell(server);
+  await server.app.worker.stop();
+  await sealAll(server.core.database, signingKey(signingSeed(server.core.config)), now());
+});
+afterAll(() => server.close());
+
+const now = () => server.core.clock.now();
+
+/** Offramps in every state, a quote that waits, a short one, a refund. */
+async function tell(on: TestServer): Promise<void> {
+  const outcomes = ["fiat_sent", "bounced", "failed", "stuck"];
+  const items = outcomes.map((outcome) => ({
+    amount: 100,
+    metadata: { sandbox_outcome: outcome },
+  }));
+  const paid = await openStory(on, items);
+  await deposit(on, { quote_id: paid.quote_id, amount: (await paid.total()) + 5 });
+  good(await paid.execute());
+  await paid.waitForStatus("fiat_sent", paid.offramp_ids[0]);
+  await paid.waitForStatus("bounced", paid.offramp_ids[1]);
+  await paid.waitForStatus("failed", paid.offramp_ids[2]);
+  await paid.waitForStatus("sending_fiat", paid.offramp_ids[3]);
+  await paid.takeOut(5);
+  good(await paid.reroute(paid.payment_detail_id, paid.offramp_ids[1]));
+  await settle(on);
+  const short = await openStory(on);
+  await deposit(on, { quote_id: short.quote_id, amount: 10 });
+  good(await short.execute());
+  await short.waitForStatus("ongoing_checks");
+  await openStory(on);
+}
+
+type Column = { table_name: string; column_name: string; data_type: string };
+
+/** What cannot be read is noticed by whoever reads it: it is sealed with its place. */
+const CIPHERTEXT = ["offramps.details", "events.body"];
+
+/** Columns whose values the database itself restricts. */
+const OTHER_VALUES: Record<string, string> = {
+  "offramps.status": "case status when 'fiat_sent' then 'bounced' else 'fiat_sent' end",
+  "offramps.rails": "'wire'",
+  "offramps.document_status": "'approved'",
+  "offramps.document_source": "'upload'",
+  "offramps.payout_reference": `'{"end_to_end_id":"x","trace_number":null,"uetr":null}'`,
+  "payouts.status": "case status when 'sent' then 'booked' else 'sent' end",
+  "quotes.deposit_token": "'usdt'",
+  "quotes.hold": "case when hold is null then 'late_deposit' end",
+};
+const OTHER_BY_TYPE: Record<string, (column: string) => string> = {
+  uuid: () => "gen_random_uuid()",
+  text: (column) => `coalesce(${column}, '') || 'x'`,
+  bigint: (column) => `coalesce(${column}, 0) + 1`,
+  integer: (column) => `coalesce(${column}, 0) + 1`,
+  smallint: (column) => `${column} + 100`,
+  numeric: (column) => `${column} + 1`,
+  bytea: (column) => `coalesce(${column}, '') || '\\x01'`,
+  "timestamp with time zone": (column) =>
+    `coalesce(${column}, '2026-11-15T00:00:00Z') + interval '1 second'`,
+};
+
+/** How a row is named, by the columns that name it. */
+const NAMES: Record<string, string> = {
+  offramps: "id",
+  quotes: "id",
+  payouts: "offramp_id",
+  events: "id",
+  ledger_entries: "id",
+  ledger_lines: "entry_id",
+  ledger_balances: "ledger_account",
+};
+
+async function listColumns(session: Session): Promise<Column[]> {
+  return session.query<Column>(
+    `select table_name, column_name, data_type from information_schema.columns
+     where table_schema = 'public' and table_name = any($1)
+     order by table_name, ordinal_position`,
+    [Object.keys(NAMES)],
+  );
+}
+
+/** Changes one value of one row, asks for the fault, and takes the change back. */
+async function tamper(column: Column, row: string): Promise<string | null> {
+  const { table_name, column_name, data_type } = column;
+  const undo = new Error("undone");
+  let fault: string | null = null;
+  const value =
+    OTHER_VALUES[`${table_name}.${column_name}`] ?? OTHER_BY_TYPE[data_type]!(column_name);
+  const { config, database } = server.core;
+  await database
+    .transaction(async (tx) => {
+      // References and their checks are no protection against whoever writes to the tables.
+      await tx.query("set local session_replication_role = replica");
+      await tx.query(`update ${table_name} set ${column_name} = ${value} where ctid = $1::tid`, [
+        row,
+      ]);
+      const key = signingKey(signingSeed(config));
+      fault = await findFault(tx, key, server.account_id, now());
+      throw undo;
+    })
+    .catch((error) => {
+      if (error !== undo) throw error;
+    });
+  return fault;
+}
+
+describe("a value changed behind the program's back", () => {
+  it("is none as it stands", async () => {
+    const { config, database } = server.core;
+    const key = signingKey(signingSeed(config));
+    expect(await findFault(database, key, server.account_id, now())).toBeNull();
+  });
+
+  it.each(Object.entries(NAMES))("in %s is found, and its row is named", async (table, name) => {
+    const { database } = server.core;
+    const columns = (await listColumns(database)).filter(({ table_name }) => table_name === table);
+    const rows = await database.query<{ place: string; name: string }>(
+      `select ctid::text as place, ${name}::text as name from ${table} where account_id = $1
+       order by ctid limit 12`,
+      [server.account_id],
+    );
+    expect(rows.length).toBeGreaterThan(1);
+    const missed: string[] = [];
+    for (const column of columns) {
+      const field = `${table}.${column.column_name}`;
+      if (CIPHERTEXT.includes(field)) continue;
+      for (const row of rows) {
+        const fault = await tamper(column, row.place);
+        const is_name = column.column_name === name || column.column_name === "account_id";
+        if (!fault || (!is_name && !fault.includes(row.name))) {
+          missed.push(`${field} of ${row.name}: ${fault}`);
+          break;
+        }
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+});
