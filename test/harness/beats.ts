@@ -8,7 +8,12 @@ import { createGuardedSender } from "../../src/partners/outbound-http/guarded-se
 import type { Database } from "../../src/platform/db/database.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
 import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
-import { claimTasks, updateFailed } from "../../src/platform/tasks/store.ts";
+import {
+  claimTasks,
+  listDueKinds,
+  updateFailed,
+  updateLeases,
+} from "../../src/platform/tasks/store.ts";
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
 import { sendRefundTask } from "../../src/quotes/refund-task.ts";
 
@@ -25,8 +30,12 @@ export const PAYOUT_BEATS = [
 const LEASE_MS = 30_000;
 const ROUNDS_MAX = 50;
 
+/** The process ended at this point: nobody records anything, the lease runs out. */
+export class Crash extends Error {}
+
 export type Beats = {
-  kinds: readonly string[];
+  /** The kinds of which tasks are due. */
+  listDue(): Promise<string[]>;
   /** Runs one set of due tasks of this kind; false when none is due. Throws what the work throws. */
   run(kind: string): Promise<boolean>;
   /** Runs whatever is due until nothing is left; a failure is recorded as a worker would. */
@@ -72,6 +81,10 @@ export async function openBeats(
     try {
       await handler.handle(createTaskSet(claim).set);
     } catch (error) {
+      if (error instanceof Crash) {
+        await updateLeases(core.database, claim.lease_id, claim.tasks, null);
+        return true;
+      }
       const failure = { tasks: claim.tasks, due_at: clock.now(), last_error: "failed in a test" };
       await updateFailed(core.database, claim.lease_id, failure);
       if (is_strict) throw error;
@@ -82,7 +95,11 @@ export async function openBeats(
     (await runLane(kind, false, is_strict)) || (await runLane(kind, true, is_strict));
 
   return {
-    kinds: [...handlers.keys()],
+    listDue: async () => {
+      const time = { now: clock.now(), real_now: realTime(clock) };
+      const due = await listDueKinds(core.database, { kinds: [...handlers.keys()], ...time });
+      return due.filter(({ fresh, failed }) => fresh || failed).map(({ kind }) => kind);
+    },
     run,
     runAll: async () => {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {

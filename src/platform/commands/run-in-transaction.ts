@@ -32,7 +32,14 @@ export async function runInTransaction(
   const replayed = await replayAnswers(deps.keyring, tx, account_keys, unanswered(), stored);
   for (const [id, outcome] of replayed) outcomes.set(id, outcome);
 
-  const accepted = decide(use_case, loaded, unanswered(), outcomes, now);
+  const fresh = unanswered();
+  const accepted = decide(use_case, loaded, fresh, outcomes, now);
+  // The same request in another process may have been committed between our statements: then it
+  // was refused for what it has done itself, and its answer stands by now.
+  const refused = fresh.filter(({ id }) => outcomes.has(id));
+  const late = await findStoredAnswers(tx, refused);
+  const replayed_late = await replayAnswers(deps.keyring, tx, account_keys, refused, late);
+  for (const [id, outcome] of replayed_late) outcomes.set(id, outcome);
   if (accepted.length === 0) return;
   const rows = accepted.map(({ command, output, subject }) => {
     const body = use_case.render(output);

@@ -1,0 +1,114 @@
+import type { Chain } from "../../src/catalogue/chains.ts";
+import type { BankAnswer } from "../../src/partners/bank/port.ts";
+import type { ChainPort } from "../../src/partners/chain/port.ts";
+import type { Database } from "../../src/platform/db/database.ts";
+import { Crash } from "../harness/beats.ts";
+import { createScriptedBank } from "../harness/scripted-bank.ts";
+import type { Random } from "./random.ts";
+
+/** How likely something goes wrong at a call; zero once the simulation calms down. */
+export type Weather = { trouble: number };
+
+/** Fails before or after what it does, or ends the process there. */
+function troubled<Arguments extends unknown[], Result>(
+  random: Random,
+  weather: Weather,
+  call: (...values: Arguments) => Promise<Result>,
+): (...values: Arguments) => Promise<Result> {
+  const trip = (where: string) => {
+    if (!random.chance(weather.trouble)) return;
+    if (random.chance(0.5)) throw new Crash(`ended ${where} a call`);
+    throw new Error(`a partner failed ${where} its work`);
+  };
+  return async (...values) => {
+    trip("before");
+    const result = await call(...values);
+    trip("after");
+    return result;
+  };
+}
+
+/** A database whose process may end just before or just after any commit. */
+export function createTroubledDatabase(
+  database: Database,
+  random: Random,
+  weather: Weather,
+): Database {
+  return {
+    ...database,
+    transaction: (work, options) =>
+      troubled(random, weather, () =>
+        database.transaction(async (tx) => {
+          const result = await work(tx);
+          if (random.chance(weather.trouble)) throw new Crash("ended before the commit");
+          return result;
+        }, options),
+      )(),
+  };
+}
+
+export function createTroubledChain(chain: ChainPort, random: Random, weather: Weather): ChainPort {
+  return {
+    ...chain,
+    announce: troubled(random, weather, chain.announce),
+    // What was read before may be told again.
+    listTransfers: troubled(random, weather, (name: Chain, cursor: string | null, limit: number) =>
+      chain.listTransfers(name, random.chance(weather.trouble) ? null : cursor, limit),
+    ),
+    findStatus: troubled(random, weather, chain.findStatus),
+    send: troubled(random, weather, chain.send),
+  };
+}
+
+type State = "accepted" | "booked" | "rejected" | "returned";
+
+export type RandomBank = ReturnType<typeof createRandomBank>;
+
+/** A bank that tells the truth: late, twice, in any order of payments, and not always reachable. */
+export function createRandomBank(random: Random, weather: Weather) {
+  const bank = createScriptedBank();
+  bank.manner = "is_silent";
+  const states = new Map<string, State>();
+  const said: BankAnswer[] = [];
+  const stateOf = (id: string): State => states.get(id) ?? "accepted";
+  const listIn = (...wanted: State[]) =>
+    [...bank.known.keys()].filter((id) => wanted.includes(stateOf(id)));
+
+  const move = (id: string, state: "booked" | "rejected" | "returned") => {
+    const { amount } = bank.known.get(id)!;
+    const returned = random.pick([amount, amount, amount - 1n, amount + 7n, 0n]);
+    states.set(id, state);
+    said.push(bank.say(id, state, state === "returned" ? { amount: returned } : {}));
+  };
+
+  return {
+    port: {
+      submit: troubled(random, weather, bank.port.submit),
+      listAnswers: troubled(random, weather, (cursor: string | null, limit: number) =>
+        bank.port.listAnswers(random.chance(weather.trouble) ? null : cursor, limit),
+      ),
+    },
+    /** Decides on some payment, or says again what it said. */
+    act: (account_id: string) => {
+      const accepted = listIn("accepted");
+      const booked = listIn("booked");
+      const what = random.next();
+      if (what < 0.55 && accepted.length > 0) move(random.pick(accepted), "booked");
+      else if (what < 0.65 && accepted.length > 0) move(random.pick(accepted), "rejected");
+      else if (what < 0.7 && accepted.length > 0) move(random.pick(accepted), "returned");
+      else if (what < 0.85 && booked.length > 0) move(random.pick(booked), "returned");
+      else if (what < 0.95 && said.length > 0) bank.repeat(random.pick(said));
+      else bank.say("nobody", "returned", { account_id, amount: BigInt(random.below(5)) });
+    },
+    /** Everything it has is paid. */
+    calmDown: () => {
+      for (const id of listIn("accepted")) move(id, "booked");
+    },
+    /** The payments of an offramp whose money is with the beneficiary. */
+    listPaid: (offramp_id: string) =>
+      listIn("booked").filter((id) => id.startsWith(offramp_id.replaceAll("-", ""))),
+    /** Payments that it was handed over with different contents. */
+    listChanged: () =>
+      bank.handed_over.filter((one) => bank.known.get(one.end_to_end_id)!.amount !== one.amount),
+  };
+}
