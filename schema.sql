@@ -275,6 +275,7 @@ create table payouts (
   end_to_end_id text not null,
   status text not null,
   returned_amount bigint,
+  chased_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint payouts_pkey PRIMARY KEY (account_id, offramp_id, attempt),
@@ -282,6 +283,7 @@ create table payouts (
   constraint payouts_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
 );
 CREATE UNIQUE INDEX payouts_end_to_end ON public.payouts USING btree (account_id, end_to_end_id);
+CREATE INDEX payouts_unanswered ON public.payouts USING btree (created_at) WHERE ((status = ANY (ARRAY['submitting'::text, 'sent'::text])) AND (chased_at IS NULL));
 
 create table people (
   id uuid not null,

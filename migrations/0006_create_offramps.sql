@@ -58,12 +58,16 @@ create table payouts (
   status text not null check (status in
     ('recorded', 'submitting', 'sent', 'booked', 'returned', 'rejected')),
   returned_amount bigint,
+  -- When the operator was told that the bank is silent.
+  chased_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (account_id, offramp_id, attempt),
   foreign key (account_id, offramp_id) references offramps
 );
 create unique index payouts_end_to_end on payouts (account_id, end_to_end_id);
+create index payouts_unanswered on payouts (created_at)
+  where status in ('submitting', 'sent') and chased_at is null;
 
 -- What the bank said, once per bank reference; whatever cannot be applied stays visible.
 create table bank_answers (

@@ -5,6 +5,7 @@ import {
   type RequirementField,
   type RequirementRow,
 } from "../src/catalogue/catalogue.ts";
+import { describePostings } from "../src/ledger/postings.ts";
 import { SETTINGS } from "../src/platform/config/settings.ts";
 import { describeSchema } from "../src/platform/db/describe-schema.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
@@ -22,6 +23,7 @@ export async function generatedFiles(
     { path: "docs/reference/errors.md", text: errorsPage() },
     { path: "docs/reference/settings.md", text: settingsPage() },
     { path: "docs/reference/payment-details.md", text: paymentDetailsPage(catalogue) },
+    { path: "docs/reference/postings.md", text: `${MARKDOWN_NOTE}\n\n${describePostings()}` },
   ];
 }
 

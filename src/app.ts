@@ -10,7 +10,7 @@ import { addDocumentRoutes } from "./offramps/document-routes.ts";
 import { addQuoteRoutes } from "./offramps/quote-routes.ts";
 import { createOfframpRenderer } from "./offramps/render.ts";
 import { addOfframpRoutes } from "./offramps/routes.ts";
-import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
+import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
 import type { BankPort } from "./partners/bank/port.ts";
 import { createSandboxBank } from "./partners/bank/sandbox.ts";
@@ -70,6 +70,7 @@ const RECURRING_TASKS = [
   REFRESH_RATES_TASK,
   WATCH_CHAINS_TASK,
   READ_BANK_TASK,
+  CHASE_PAYOUTS_TASK,
 ];
 
 export type App = {
@@ -188,6 +189,8 @@ async function openRamp(core: Core, partners: Partners, publicUrl: () => string,
     is_sandbox: config.mode === "sandbox",
     files: await openLocalDirectory(config.data_dir),
     sender: openSender(config),
+    bank_horizon_ms: config.bank_horizon_hours * 60 * 60 * 1000,
+    log,
   };
 }
 

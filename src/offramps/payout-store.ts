@@ -104,6 +104,39 @@ export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void
   );
 }
 
+/** Payouts that the bank has not answered, made before this time, and not told of yet. */
+export function claimUnanswered(
+  tx: Session,
+  before: Date,
+  limit: number,
+): Promise<{ account_id: string; offramp_id: string; attempt: number }[]> {
+  return tx.query(
+    `select account_id, offramp_id, attempt from payouts
+     where status in ('submitting', 'sent') and chased_at is null and created_at < $1
+     order by created_at limit $2`,
+    [before, limit],
+  );
+}
+
+export function updateChased(
+  tx: Transaction,
+  payouts: readonly { account_id: string; offramp_id: string; attempt: number }[],
+  now: Date,
+): void {
+  tx.write(
+    `update payouts set chased_at = $4
+     from unnest($1::uuid[], $2::uuid[], $3::int[]) as t (account_id, offramp_id, attempt)
+     where payouts.account_id = t.account_id and payouts.offramp_id = t.offramp_id
+       and payouts.attempt = t.attempt`,
+    [
+      payouts.map((payout) => payout.account_id),
+      payouts.map((payout) => payout.offramp_id),
+      payouts.map((payout) => payout.attempt),
+      now,
+    ],
+  );
+}
+
 /** Which of these answers were dealt with before? */
 export async function findBankAnswers(
   tx: Session,

@@ -6,5 +6,6 @@ export const FUND_QUOTE_TASK = "fund-quote";
 export const FUND_OFFRAMPS_TASK = "fund-offramps";
 export const ASSESS_OFFRAMP_TASK = "assess-offramp";
 export const SEND_PAYOUT_TASK = "send-payout";
+export const CHASE_PAYOUTS_TASK = "chase-payouts";
 export const READ_BANK_TASK = "read-bank";
 export const SWEEP_DOCUMENTS_TASK = "sweep-documents";

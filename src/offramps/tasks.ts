@@ -7,6 +7,7 @@ import { findQuotes } from "../quotes/store.ts";
 import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
 import { readBank } from "./apply-bank-answers.ts";
 import { assessOfframps } from "./assess-offramps.ts";
+import { type ChaseDeps, chasePayouts } from "./chase-payouts.ts";
 import { closeQuote } from "./close-quote.ts";
 import { type FetchDeps, fetchDocuments } from "./fetch-documents.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
@@ -18,6 +19,7 @@ import { sweepDocuments } from "./sweep-documents.ts";
 import {
   ANNOUNCE_TRANSFER_TASK,
   ASSESS_OFFRAMP_TASK,
+  CHASE_PAYOUTS_TASK,
   FETCH_DOCUMENT_TASK,
   FUND_OFFRAMPS_TASK,
   FUND_QUOTE_TASK,
@@ -27,7 +29,7 @@ import {
   WATCH_CHAINS_TASK,
 } from "./task-kinds.ts";
 
-export type OfframpTaskDeps = SendDeps & FetchDeps & { chain: ChainPort };
+export type OfframpTaskDeps = SendDeps & FetchDeps & ChaseDeps & { chain: ChainPort };
 
 const PARTNERS_ASKED_EVERY_MS = 1_000;
 /** Whatever opens a gate also calls for a new assessment; this is for what nobody announces. */
@@ -52,6 +54,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     { kind: REASSESS_USER_TASK, set_max: CHUNK, handle: (set) => reassess(deps, set) },
     { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set) },
     { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
+    { kind: CHASE_PAYOUTS_TASK, set_max: 1, handle: (set) => chasePayouts(deps, set) },
     { kind: SEND_PAYOUT_TASK, set_max: CHUNK, handle: (set) => sendPayouts(deps, set) },
   ];
 }

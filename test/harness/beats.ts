@@ -16,6 +16,7 @@ import {
 } from "../../src/platform/tasks/store.ts";
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
 import { sendRefundTask } from "../../src/quotes/refund-task.ts";
+import { SILENT } from "./task-room.ts";
 
 /** The work between an execution and money in the bank, in the order in which it falls due. */
 export const PAYOUT_BEATS = [
@@ -60,6 +61,8 @@ export async function openBeats(
     files: await openLocalDirectory(config.data_dir),
     sender,
     is_sandbox: true,
+    bank_horizon_ms: 72 * 60 * 60 * 1000,
+    log: SILENT,
   };
   const handlers = new Map<string, TaskHandler>(
     [...offrampTasks(deps), sendRefundTask(deps)].map((handler) => [handler.kind, handler]),

@@ -28,6 +28,7 @@ export function createClients(server: TestServer, random: Random) {
     return answer;
   };
 
+  const recent = () => random.pick(quotes.slice(-3));
   const addOfframps = async ({ id, user }: Quote) => {
     const items = Array.from({ length: 1 + random.below(3) }, () => ({
       payment_detail_id: random.pick(user.detail_ids),
@@ -44,8 +45,7 @@ export function createClients(server: TestServer, random: Random) {
     quotes.push(quote);
     await addOfframps(quote);
   };
-  const payIn = async () => {
-    const { id, user } = random.pick(quotes.slice(-4));
+  const payIn = async ({ id, user }: Quote) => {
     const shown = await call("GET", `/users/${user.id}/quotes/${id}`);
     const total = Math.max(1, shown.body.quote.deposit_token_amount);
     const share = random.pick([1, 1, 1, 0.999, 0.5, 1.5]);
@@ -79,9 +79,14 @@ export function createClients(server: TestServer, random: Random) {
     const payment_detail = { status: random.pick(["pending", ...OPEN]) };
     return call("PATCH", path, { payment_detail });
   };
-  const executeOne = async () => {
-    const { id, user } = random.pick(quotes.slice(-4));
+  const executeOne = async ({ id, user }: Quote) => {
     await execute(server, user.id, id, random.chance(0.1) ? "0xaaaa" : `0x${id}`);
+  };
+  /** As it should be: pay, then name the transfer, or the other way round. */
+  const pay = async () => {
+    const quote = recent();
+    const steps = [payIn, executeOne];
+    for (const step of random.chance(0.5) ? steps : steps.toReversed()) await step(quote);
   };
   const fund = async () => {
     const { id, user } = random.pick(quotes);
@@ -90,10 +95,11 @@ export function createClients(server: TestServer, random: Random) {
 
   const acts: (() => Promise<unknown>)[] = [
     openQuote,
-    () => addOfframps(random.pick(quotes.slice(-4))),
-    executeOne,
-    executeOne,
-    payIn,
+    () => addOfframps(recent()),
+    () => executeOne(recent()),
+    () => payIn(recent()),
+    pay,
+    pay,
     fund,
     takeOut,
     setGate,

@@ -184,6 +184,13 @@ export const SETTINGS = {
     30,
     "How long a quote's rates are locked and offramps can be added.",
   ),
+  bank_horizon_hours: integer(
+    "SLIPROAD_BANK_HORIZON_HOURS",
+    1,
+    720,
+    72,
+    "How long a bank may leave a payout unanswered before the operator is told.",
+  ),
   metrics_token: optional(
     text("SLIPROAD_METRICS_TOKEN", null, ""),
     "Bearer token that opens `/metrics` to callers that are not on loopback.",
