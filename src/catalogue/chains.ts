@@ -1,4 +1,4 @@
-/** The stablecoins taken as deposits and delivered by onramps. Digits: `currencies.ts`. */
+/** The stablecoins taken as deposits and delivered by onramps. */
 export const TOKENS = ["usdc", "usdt"] as const;
 export type Token = (typeof TOKENS)[number];
 

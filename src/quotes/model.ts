@@ -40,10 +40,10 @@ export const TRANSFER_NOT_FOUND_MS = 10 * 60 * 1000;
 
 const MILLION = 1_000_000n;
 
-/** Whether offramps may still be added; execution goes before expiry. */
+/** Whether offramps may still be added, or what is owed be used; execution goes before expiry. */
 export function additionProblems(quote: Quote, now: Date): Problem[] {
   if (quote.executed_at) {
-    const message = "The quote was executed; create a new quote for further offramps.";
+    const message = "The quote was executed; create a new quote.";
     return [{ field: "quote_id", code: "quote_already_executed", message }];
   }
   if (now >= quote.expires_at || quote.closed_at) {

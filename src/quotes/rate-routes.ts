@@ -48,8 +48,7 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     },
     answer: QuoteRateAnswer,
     errors: ERRORS,
-    handle: async ({ caller, params, body, problems, command }) => {
-      command(null);
+    handle: async ({ caller, params, body, problems }) => {
       const key = { account_id: caller.account_id, user_id: params.user_id! };
       const user = await findUser(database, key);
       const found = user ? problems : [...problems, notFound("user_id")];
@@ -77,8 +76,7 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     },
     answer: ConversionAnswer,
     errors: ERRORS,
-    handle: async ({ body, problems, command }) => {
-      command(null);
+    handle: async ({ body, problems }) => {
       return answer(checkConversion(catalogue, body, problems), prices, clock);
     },
   });

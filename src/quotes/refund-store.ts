@@ -35,7 +35,7 @@ export function hashAddress(index_key: Buffer, chain: string, address: string): 
   return keyedHash(index_key, "refund address", chain, address);
 }
 
-/** Registers addresses; one that is registered already is simply kept. */
+/** Registers addresses; one that another process took meanwhile fails the transaction. */
 export function insertRefundAddresses(
   tx: Transaction,
   addresses: readonly (RefundAddress & { key: Buffer; address_index: Buffer })[],
@@ -69,7 +69,7 @@ export function listRefundAddresses(
   );
 }
 
-/** Which of these addresses are registered, as `user chain hex`. */
+/** Which of these addresses are registered, by `registeredKey`. */
 export async function findRegistered(
   session: Session,
   wanted: readonly { account_id: string; user_id: string; address_index: Buffer }[],

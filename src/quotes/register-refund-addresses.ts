@@ -28,6 +28,8 @@ type Loaded = {
   users: AccountMap<Kyc>;
   keys: SubjectKeys;
   registered: Map<string, SealedRow<RefundAddress>>;
+  /** What commands of this set have registered already. */
+  added: Map<string, RefundAddress>;
 };
 type Registered = { entry: RefundAddress; key: Buffer; address_index: Buffer; is_new: boolean };
 
@@ -62,7 +64,7 @@ export function registerRefundAddresses(
           })),
         ),
       ]);
-      return { users: found, keys, registered };
+      return { users: found, keys, registered, added: new Map() };
     },
     decide: (loaded, commands, now) =>
       new Map(
@@ -81,7 +83,7 @@ export function registerRefundAddresses(
 }
 
 function decideOne(
-  { users, keys, registered }: Loaded,
+  { users, keys, registered, added }: Loaded,
   { account_id, input }: Command<NewRefundAddress>,
   address_index: Buffer,
   now: Date,
@@ -94,10 +96,10 @@ function decideOne(
   const subject = { subject_id: user_id, key };
   const name = registeredKey({ account_id, user_id }, address_index);
   const known = registered.get(name);
-  if (known) {
-    const entry = { ...known, address: openAddress("refund_addresses", known, key) };
-    return { output: { entry, key, address_index, is_new: false }, subject };
-  }
+  const earlier = known
+    ? { ...known, address: openAddress("refund_addresses", known, key) }
+    : added.get(name);
+  if (earlier) return { output: { entry: earlier, key, address_index, is_new: false }, subject };
   const entry: RefundAddress = {
     account_id,
     id: newId(now),
@@ -106,5 +108,6 @@ function decideOne(
     address,
     created_at: now,
   };
+  added.set(name, entry);
   return { output: { entry, key, address_index, is_new: true }, subject };
 }

@@ -19,6 +19,7 @@ import { type AddRoute, notFound } from "../platform/http/route.ts";
 import { isId, newId } from "../platform/ids.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { advanceClock } from "../platform/tasks/advance-clock.ts";
+import { waitUntilIdle } from "../platform/tasks/wait-until-idle.ts";
 import { findQuotes } from "../quotes/store.ts";
 import { KYC_STATUSES } from "../users/model.ts";
 import { renderUser } from "../users/render.ts";
@@ -67,7 +68,8 @@ function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
     handle: async ({ problems }) => {
       if (problems.length > 0) throw Refusal.of(problems);
       await deps.clock.refresh();
-      return writeClock({ clock: { now: deps.clock.now().toISOString(), idle: true } });
+      const idle = await waitUntilIdle(deps, 0);
+      return writeClock({ clock: { now: deps.clock.now().toISOString(), idle } });
     },
   });
 
@@ -146,7 +148,12 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
       const { account_id } = caller;
       const user_id = params.user_id!;
       const found = [...problems];
-      const status = readStatus(PAYMENT_DETAIL_STATUSES, body?.payment_detail?.status, found);
+      const status = readStatus(
+        "payment_detail",
+        PAYMENT_DETAIL_STATUSES,
+        body?.payment_detail?.status,
+        found,
+      );
       const now = clock.now();
       const moved = await database.transaction(async (tx) => {
         const rows = await lockPaymentDetails(tx, [{ account_id, id: params.payment_detail_id! }]);
@@ -187,7 +194,7 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
       const found = [...problems];
-      const status = readStatus(OFFRAMP_STATUSES, body?.offramp?.status, found);
+      const status = readStatus("offramp", OFFRAMP_STATUSES, body?.offramp?.status, found);
       const key = { account_id: caller.account_id, id: params.offramp_id! };
       const walked = await walkOfframp(deps, key, status ?? "initiated");
       if (walked === undefined) throw Refusal.of([...found, notFound("offramp_id")]);
@@ -255,6 +262,7 @@ function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
 }
 
 function readStatus<Status extends string>(
+  object: string,
   known: readonly Status[],
   wanted: unknown,
   found: Problem[],
@@ -262,7 +270,7 @@ function readStatus<Status extends string>(
   const status = known.find((one) => one === wanted);
   if (!status && found.length === 0) {
     const message = `Send one of ${known.join(", ")}.`;
-    found.push({ field: "status", code: "record_invalid", message });
+    found.push({ field: `${object}.status`, code: "record_invalid", message });
   }
   return found.length > 0 ? undefined : status;
 }

@@ -54,7 +54,6 @@ const LIMITS = {
 } as const;
 
 export type UserFieldName = keyof typeof LIMITS;
-export const USER_FIELD_NAMES = Object.keys(LIMITS) as UserFieldName[];
 
 /** What is known of a person or company. Dates as `YYYY-MM-DD`; absent fields are null. */
 export type Identity = Record<Exclude<UserFieldName, "beneficiary_type">, string | null> & {

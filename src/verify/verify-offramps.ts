@@ -111,7 +111,7 @@ function listOfframps(session: Session, account_id: string, above_id: string) {
        o.document_file, o.document_hash, o.document_type, o.document_version, o.funded_at,
        o.attempt, o.payout_reference, o.sequence, o.created_at, o.updated_at,
        q.funded_at is not null as is_quote_funded
-     from offramps o join quotes q on q.account_id = o.account_id and q.id = o.quote_id
+     from offramps o left join quotes q on q.account_id = o.account_id and q.id = o.quote_id
      where o.account_id = $1 and o.id > $2 order by o.id limit $3`,
     [account_id, above_id, PAGE_ROWS],
   );
@@ -127,7 +127,8 @@ function listEvents(session: Session, account_id: string, ids: readonly string[]
 
 function listPayouts(session: Session, account_id: string, ids: readonly string[]) {
   return session.query<AttemptRow>(
-    `select offramp_id, attempt, status, returned_amount from payouts
+    `select offramp_id, attempt, payment_detail_id, end_to_end_id, status, returned_amount
+     from payouts
      where account_id = $1 and offramp_id = any($2::uuid[]) order by offramp_id, attempt`,
     [account_id, ids],
   );

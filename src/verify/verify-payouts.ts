@@ -9,12 +9,13 @@ import {
   payoutReturned,
 } from "../ledger/postings.ts";
 import type { OfframpStatus } from "../offramps/model.ts";
-import type { Payout } from "../offramps/payout-store.ts";
+import { endToEndId, type Payout } from "../offramps/payout-store.ts";
 import { compareEntry } from "./compare-entries.ts";
 
-export type AttemptRow = Pick<Payout, "offramp_id" | "attempt" | "status" | "returned_amount">;
+export type AttemptRow = Omit<Payout, "account_id" | "created_at" | "updated_at">;
 
 type Offramp = OfframpMoney & {
+  payment_detail_id: string;
   status: OfframpStatus;
   attempt: number;
   funded_at: Date | null;
@@ -101,8 +102,16 @@ function checkAttempts(
   if (payouts.length !== offramp.attempt) {
     return `it counts ${offramp.attempt} attempts to pay, but has ${payouts.length}`;
   }
-  for (const [index, { attempt, status, returned_amount }] of payouts.entries()) {
+  for (const [index, payout] of payouts.entries()) {
+    const { attempt, status, returned_amount } = payout;
     if (attempt !== index + 1) return `its attempt ${index + 1} is missing`;
+    if (payout.end_to_end_id !== endToEndId(offramp.id, attempt)) {
+      return `its attempt ${attempt} has a wrong end-to-end id`;
+    }
+    const is_last = attempt === offramp.attempt;
+    if (is_last && payout.payment_detail_id !== offramp.payment_detail_id) {
+      return `its attempt ${attempt} goes to another payment detail`;
+    }
     const is_returned = keys.has(payoutReturned(offramp, attempt, 0n).key);
     const is_booked = keys.has(payoutBooked(offramp, attempt).key);
     const fits =

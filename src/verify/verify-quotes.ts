@@ -18,7 +18,14 @@ const PAGE_ROWS = 1_000;
 
 /** Quotes, deposits and refunds against each other and against the ledger. */
 export const verifyQuotes: Check = async (session, account_id) => {
-  const checks = [checkTotals, checkOrphans, checkDeposits, checkFunding, checkRefunds];
+  const checks = [
+    checkTotals,
+    checkOwners,
+    checkOrphans,
+    checkDeposits,
+    checkFunding,
+    checkRefunds,
+  ];
   for (const check of [...checks, checkDepositClearing]) {
     const fault = await check(session, account_id);
     if (fault) return fault;
@@ -47,6 +54,28 @@ const checkTotals: Check = async (session, account_id) => {
   return row.is_received
     ? `quote ${row.id} of account ${account_id}: its totals are not the sums of its offramps`
     : `quote ${row.id} of account ${account_id}: what it received is not the sum of its deposits`;
+};
+
+/** What its offramps, its address and its entry in the ledger say of a quote, too. */
+const checkOwners: Check = async (session, account_id) => {
+  const [row] = await session.query<{ id: string }>(
+    `select q.id from quotes q
+     where q.account_id = $1 and (
+       exists (select from offramps o where o.account_id = $1 and o.quote_id = q.id
+         and (o.user_id <> q.user_id or o.deposit_token <> q.deposit_token))
+       or not exists (select from deposit_addresses a where a.account_id = $1
+         and a.quote_id = q.id and a.chain = q.deposit_token_chain
+         and a.address = q.deposit_address)
+       or exists (select from ledger_entries e where e.account_id = $1
+         and e.key = 'fund:' || q.id and e.created_at <> q.funded_at))
+     union select a.quote_id from deposit_addresses a
+     where a.account_id = $1 and not exists (
+       select from quotes q where q.account_id = $1 and q.id = a.quote_id)
+     order by id limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  return `quote ${row.id} of account ${account_id}: other records say otherwise of it`;
 };
 
 /** The id in a key, or null where there is none: a cast would stop at a key like `fund:x`. */

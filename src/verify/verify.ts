@@ -17,7 +17,7 @@ const SEALED_TABLES: readonly SealedTable[] = [
   { ...EVENT_LOG, table: "events" },
 ];
 /** After the chains: these find what was wrong from the beginning, and nobody changed since. */
-const CHECKS: readonly Check[] = [verifyLedger, verifyQuotes, verifyOfframps];
+const CHECKS: readonly Check[] = [verifyLedger, verifyOfframps, verifyQuotes];
 
 export type VerifyInput = {
   now: Date;

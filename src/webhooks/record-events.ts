@@ -26,7 +26,7 @@ export type NewEvent = {
 /** Writes the events in the transaction of the change itself, and notes them to be sealed. */
 export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: Date): void {
   if (events.length === 0) return;
-  const rows = events.map((event) => ({ ...event, id: newId(now) }));
+  const rows = events.map((event) => ({ ...event, id: newId(now), created_at: now }));
   insertEvents(
     tx,
     rows.map((row) => ({
@@ -67,5 +67,6 @@ function digestEvent(row: EventRow): Buffer {
     row.to_status,
     row.facts.toString("base64"),
     row.subject_id,
+    row.created_at.toISOString(),
   );
 }

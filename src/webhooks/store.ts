@@ -10,6 +10,7 @@ export type EventRow = {
   to_status: string;
   facts: Buffer;
   subject_id: string;
+  created_at: Date;
 };
 
 export function insertEvents(
@@ -45,7 +46,8 @@ export function listEventRows(
   ids: readonly string[],
 ): Promise<EventRow[]> {
   return session.query<EventRow>(
-    `select account_id, id, name, record_id, sequence, from_status, to_status, facts, subject_id
+    `select account_id, id, name, record_id, sequence, from_status, to_status, facts, subject_id,
+       created_at
      from events where account_id = $1 and id = any($2::uuid[])`,
     [account_id, ids],
   );

@@ -187,11 +187,16 @@ function insertQuote(tx: Transaction, { quote, offramps }: Opened, price_version
     `insert into quotes (account_id, id, user_id, deposit_token, deposit_token_chain,
        deposit_address, price_version_id, expires_at, token_amount, token_fees, offramp_count,
        created_at, updated_at)
-     values ($1, $2, $3, $4, 'base', '0x0', $5, $6, $7, $8, $9, $6, $6)`,
+     values ($1, $2, $3, $4, 'base', '0x' || $2::uuid, $5, $6, $7, $8, $9, $6, $6)`,
     [
       ...[quote.account_id, quote.id, quote.user_id, quote.deposit_token, price_version_id, NOW],
       ...[quote.token_amount, quote.token_fees, offramps.length],
     ],
+  );
+  tx.write(
+    `insert into deposit_addresses (chain, address, account_id, quote_id)
+     values ('base', '0x' || $2::uuid, $1, $2)`,
+    [quote.account_id, quote.id],
   );
   insertOfframps(
     tx,

@@ -1,5 +1,6 @@
 import * as postings from "../../src/ledger/postings.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
+import { endToEndId } from "../../src/offramps/payout-store.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { type LedgerRoom, NOW, type Quote, TOKEN } from "./ledger-room.ts";
 
@@ -20,7 +21,7 @@ export function tellPayouts(room: LedgerRoom) {
        values ($1, $2, $3, $4, $5, 'sent', $6, $6)`,
       [
         ...[offramp.account_id, offramp.id, offramp.attempt, offramp.payment_detail_id],
-        ...[`${offramp.id}-${offramp.attempt}`, NOW],
+        ...[endToEndId(offramp.id, offramp.attempt), NOW],
       ],
     );
   const send = async (offramp: Offramp) => {

@@ -46,6 +46,18 @@ type Column = { table_name: string; column_name: string; data_type: string };
 /** What cannot be read is noticed by whoever reads it: it is sealed with its place. */
 const CIPHERTEXT = ["offramps.details", "events.body"];
 
+/**
+ * Notes of how far something has come and when. They move no money: what does, an event or an
+ * entry of the ledger vouches for.
+ */
+const NOTES = [
+  ...["price_version_id", "expires_at", "executed_at", "tx_id", "tx_network", "tx_named_at"],
+  ...["hold", "closed_at", "created_at", "updated_at"],
+].map((column) => `quotes.${column}`);
+const HAND_OVER = ["payment_detail_id", "chased_at", "created_at", "updated_at"].map(
+  (column) => `payouts.${column}`,
+);
+
 /** Columns whose values the database itself restricts. */
 const OTHER_VALUES: Record<string, string> = {
   "offramps.status": "case status when 'fiat_sent' then 'bounced' else 'fiat_sent' end",
@@ -53,7 +65,7 @@ const OTHER_VALUES: Record<string, string> = {
   "offramps.document_status": "'approved'",
   "offramps.document_source": "'upload'",
   "offramps.payout_reference": `'{"end_to_end_id":"x","trace_number":null,"uetr":null}'`,
-  "payouts.status": "case status when 'sent' then 'booked' else 'sent' end",
+  "payouts.status": "case when status in ('booked', 'returned') then 'sent' else 'booked' end",
   "quotes.deposit_token": "'usdt'",
   "quotes.hold": "case when hold is null then 'late_deposit' end",
 };
@@ -61,7 +73,7 @@ const OTHER_BY_TYPE: Record<string, (column: string) => string> = {
   uuid: () => "gen_random_uuid()",
   text: (column) => `coalesce(${column}, '') || 'x'`,
   bigint: (column) => `coalesce(${column}, 0) + 1`,
-  integer: (column) => `coalesce(${column}, 0) + 1`,
+  integer: (column) => `coalesce(${column}, 0) + 1000`,
   smallint: (column) => `${column} + 100`,
   numeric: (column) => `${column} + 1`,
   bytea: (column) => `coalesce(${column}, '') || '\\x01'`,
@@ -79,6 +91,9 @@ const NAMES: Record<string, string> = {
   ledger_lines: "entry_id",
   ledger_balances: "ledger_account",
 };
+
+/** A balance of zero is the same as none, and a quote without offramps says nothing. */
+const CHOSEN: Record<string, string> = { ledger_balances: "balance > 0" };
 
 async function listColumns(session: Session): Promise<Column[]> {
   return session.query<Column>(
@@ -125,15 +140,15 @@ describe("a value changed behind the program's back", () => {
     const { database } = server.core;
     const columns = (await listColumns(database)).filter(({ table_name }) => table_name === table);
     const rows = await database.query<{ place: string; name: string }>(
-      `select ctid::text as place, ${name}::text as name from ${table} where account_id = $1
-       order by ctid limit 12`,
+      `select ctid::text as place, ${name}::text as name from ${table}
+       where account_id = $1 and ${CHOSEN[table] ?? "true"} order by ctid limit 12`,
       [server.account_id],
     );
     expect(rows.length).toBeGreaterThan(1);
     const missed: string[] = [];
     for (const column of columns) {
       const field = `${table}.${column.column_name}`;
-      if (CIPHERTEXT.includes(field)) continue;
+      if ([...CIPHERTEXT, ...NOTES, ...HAND_OVER].includes(field)) continue;
       for (const row of rows) {
         const fault = await tamper(column, row.place);
         const is_name = column.column_name === name || column.column_name === "account_id";

@@ -3,8 +3,6 @@ import type { TSchema } from "typebox";
 import type { Problem } from "../errors.ts";
 import { nearest } from "./nearest.ts";
 
-/** Strings that must not be blank carry this pattern; failing it is "missing", not "invalid". */
-export const NOT_BLANK = "\\S";
 const PROBLEMS_MAX = 100;
 /** Stands for the path where a problem concerns no field but the body as a whole. */
 export const BODY = "body";
@@ -54,9 +52,7 @@ function toProblem(error: ErrorObject, source: "body" | "query"): Problem | unde
         ? missing(field)
         : invalid(field, `Send ${wordsFor(error.params.type)}.`);
     case "pattern":
-      return error.schema === NOT_BLANK
-        ? missing(field)
-        : invalid(field, error.parentSchema?.errorMessage ?? "The value has the wrong form.");
+      return invalid(field, error.parentSchema?.errorMessage ?? "The value has the wrong form.");
     case "maxLength":
       return {
         field,
