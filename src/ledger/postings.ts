@@ -45,7 +45,7 @@ export const POSTINGS = {
     ],
   },
   payout_instructed: {
-    when: "The bank is told to pay for the first time; a re-route posts nothing.",
+    when: "An attempt to pay is recorded for the first time; a re-route posts nothing.",
     key: "instruct:<offramp>",
     lines: [
       debit("payout_pending:<offramp>", "the offramp's token amount"),
@@ -71,7 +71,7 @@ export const POSTINGS = {
     ],
   },
   offramp_failed_before_instruction: {
-    when: "A funded offramp fails, and no bank was ever told to pay it.",
+    when: "A funded offramp fails before any attempt to pay it was recorded.",
     key: "giveback:<offramp>",
     lines: [
       debit("payout_pending:<offramp>", "the offramp's token amount"),

@@ -7,9 +7,9 @@ import {
   suspenseReceived,
 } from "../ledger/postings.ts";
 import type { BankAnswer, BankPort } from "../partners/bank/port.ts";
+import { findCursor, updateCursor } from "../partners/cursor-store.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { findCursor, updateCursor } from "../quotes/deposit-store.ts";
 import type { Offramp } from "./model.ts";
 import {
   type AnswerOutcome,

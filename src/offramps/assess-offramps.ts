@@ -5,8 +5,7 @@ import { lockPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { newId } from "../platform/ids.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import type { Quote } from "../quotes/model.ts";
 import { findQuotes } from "../quotes/store.ts";
 import type { Kyc } from "../users/model.ts";
@@ -78,14 +77,9 @@ export function recordInstructions(tx: Transaction, offramps: readonly Offramp[]
   );
   enqueueTasks(
     tx,
-    offramps.map((offramp) => ({
-      account_id: offramp.account_id,
-      id: newId(now),
-      kind: SEND_PAYOUT_TASK,
-      record_id: offramp.id,
-      due_at: now,
-      created_at: now,
-    })),
+    offramps.map((offramp) =>
+      taskNow(SEND_PAYOUT_TASK, { account_id: offramp.account_id, id: offramp.id }, now),
+    ),
   );
 }
 

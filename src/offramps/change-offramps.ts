@@ -2,11 +2,10 @@ import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { type Problem, Refusal } from "../platform/errors.ts";
-import { notFound } from "../platform/http/route.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { type ChangedOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
-import { type KeyedOfframp, lockOfframps, toOfframps } from "./store.ts";
+import { type KeyedOfframp, lockOfframps, openOfframps } from "./store.ts";
 
 /** A request that changes one offramp. */
 export type OfframpChange<Wish> = {
@@ -48,8 +47,7 @@ export function changeOfframps<Wish, Extra>(
       const extra = await rule.load(tx, commands);
       const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id }));
       const rows = await lockOfframps(tx, keys);
-      const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
-      const offramps = toOfframps(rows, await keyring.openSubjects(tx, subjects));
+      const offramps = await openOfframps(tx, keyring, rows);
       return { offramps: AccountMap.of(offramps, ({ offramp }) => offramp), extra };
     },
     decide: (loaded, commands, now) =>

@@ -6,7 +6,7 @@ import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { claimUnanswered, updateChased } from "./payout-store.ts";
 import { changeOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
-import { lockOfframps, toOfframps } from "./store.ts";
+import { lockOfframps, openOfframps } from "./store.ts";
 
 export type ChaseDeps = {
   database: Database;
@@ -44,8 +44,7 @@ async function chaseSome(
   const payouts = await claimUnanswered(tx, before, PAYOUTS_AT_ONCE);
   const keys = payouts.map(({ account_id, offramp_id }) => ({ account_id, id: offramp_id }));
   const rows = await lockOfframps(tx, keys);
-  const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
-  const offramps = toOfframps(rows, await keyring.openSubjects(tx, subjects));
+  const offramps = await openOfframps(tx, keyring, rows);
   const changes = offramps
     .filter(({ offramp }) => offramp.status === "sending_fiat")
     .map((entry) => changeOfframp(entry, { status_message: MESSAGE }, now));

@@ -7,11 +7,10 @@ import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.t
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { type ErrorCode, type Problem, Refusal } from "../platform/errors.ts";
-import { notFound } from "../platform/http/route.ts";
+import { type ErrorCode, notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import {
   additionProblems,
   OFFRAMPS_PER_QUOTE_MAX,
@@ -81,14 +80,9 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
         tx,
         created
           .filter(({ offramp }) => offramp.document_source === "url")
-          .map(({ offramp }) => ({
-            account_id: offramp.account_id,
-            id: newId(now),
-            kind: FETCH_DOCUMENT_TASK,
-            record_id: offramp.id,
-            due_at: now,
-            created_at: now,
-          })),
+          .map(({ offramp }) =>
+            taskNow(FETCH_DOCUMENT_TASK, { account_id: offramp.account_id, id: offramp.id }, now),
+          ),
       );
     },
     render: ({ offramps }) => deps.renderer.created(offramps),

@@ -2,10 +2,8 @@ import type { TransferStatus } from "../partners/chain/port.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { type Problem, Refusal } from "../platform/errors.ts";
-import { notFound } from "../platform/http/route.ts";
-import { newId } from "../platform/ids.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { EXECUTION_GRACE_MS, type Quote, TRANSFER_NOT_FOUND_MS } from "../quotes/model.ts";
 import { listQuotesByTransfer, lockQuotes, updateProgress } from "../quotes/store.ts";
 import type { Kyc } from "../users/model.ts";
@@ -60,14 +58,7 @@ export function executeQuotes(
       enqueueTasks(
         tx,
         executed.flatMap(({ quote }) =>
-          kinds.map((kind) => ({
-            account_id: quote.account_id,
-            id: newId(now),
-            kind,
-            record_id: quote.id,
-            due_at: now,
-            created_at: now,
-          })),
+          kinds.map((kind) => taskNow(kind, { account_id: quote.account_id, id: quote.id }, now)),
         ),
       );
     },

@@ -18,7 +18,7 @@ import { changeOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { rejectDocument } from "./review-documents.ts";
 import { SAMPLE_PDF } from "./sample-document.ts";
-import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "./store.ts";
+import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "./store.ts";
 
 export type FetchDeps = {
   database: Database;
@@ -77,8 +77,7 @@ async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return false;
     const rows = await lockOfframps(tx, [key]);
-    const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
-    const [current] = toOfframps(rows, await deps.keyring.openSubjects(tx, subjects));
+    const [current] = await openOfframps(tx, deps.keyring, rows);
     set.finish(tx, tasks);
     if (!fetched || !current || !isWanted(current.offramp)) return false;
     recordFetched(tx, deps, current, fetched, task, set.now);
@@ -131,8 +130,7 @@ async function read(
   key: { account_id: string; id: string },
 ): Promise<KeyedOfframp | undefined> {
   const rows = await findOfframps(database, [key]);
-  const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
-  const [entry] = toOfframps(rows, await keyring.openSubjects(database, subjects));
+  const [entry] = await openOfframps(database, keyring, rows);
   return entry;
 }
 

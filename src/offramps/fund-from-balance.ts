@@ -6,11 +6,9 @@ import { type Balances, findBalances } from "../ledger/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { type Problem, Refusal } from "../platform/errors.ts";
-import { notFound } from "../platform/http/route.ts";
-import { newId } from "../platform/ids.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { minorToText } from "../platform/money.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { additionProblems, type Quote } from "../quotes/model.ts";
 import { lockQuotes, updateProgress } from "../quotes/store.ts";
 import type { Kyc } from "../users/model.ts";
@@ -58,14 +56,9 @@ export function fundFromBalance(
       );
       enqueueTasks(
         tx,
-        quotes.map((quote) => ({
-          account_id: quote.account_id,
-          id: newId(now),
-          kind: FUND_OFFRAMPS_TASK,
-          record_id: quote.id,
-          due_at: now,
-          created_at: now,
-        })),
+        quotes.map((quote) =>
+          taskNow(FUND_OFFRAMPS_TASK, { account_id: quote.account_id, id: quote.id }, now),
+        ),
       );
     },
     render: ({ quote, content }) => renderer.quote(quote, content.offramps, content.rates),

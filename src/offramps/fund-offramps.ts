@@ -3,9 +3,8 @@ import { postEntries } from "../ledger/post.ts";
 import { offrampFunded } from "../ledger/postings.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import type { Quote } from "../quotes/model.ts";
 import { withoutAbandoned } from "./fund-quote.ts";
 import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-changes.ts";
@@ -44,14 +43,9 @@ export async function fundOfframps(
     );
     enqueueTasks(
       tx,
-      offramps.map(({ offramp }) => ({
-        account_id,
-        id: newId(now),
-        kind: ASSESS_OFFRAMP_TASK,
-        record_id: offramp.id,
-        due_at: now,
-        created_at: now,
-      })),
+      offramps.map(({ offramp }) =>
+        taskNow(ASSESS_OFFRAMP_TASK, { account_id, id: offramp.id }, now),
+      ),
     );
   }
   // Not "a full chunk": rows that somebody else changed while we waited for them are left out.

@@ -3,9 +3,8 @@ import { postEntries } from "../ledger/post.ts";
 import { quoteFunded } from "../ledger/postings.ts";
 import { findBalances } from "../ledger/store.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { newId } from "../platform/ids.ts";
 import { least } from "../platform/money.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { type Deposit, listQuoteDeposits } from "../quotes/deposit-store.ts";
 import { type Quote, TOP_UP_MS, toleranceOf } from "../quotes/model.ts";
 import { lockQuotes, type QuoteKey, updateProgress } from "../quotes/store.ts";
@@ -82,14 +81,5 @@ export async function fundQuote(
     updateProgress(tx, { ...quote, funded_at: now, hold: funding.hold, updated_at: now });
     postEntries(tx, [quoteFunded(quote, funding.used)], now);
   }
-  enqueueTasks(tx, [
-    {
-      account_id,
-      id: newId(now),
-      kind: FUND_OFFRAMPS_TASK,
-      record_id: id,
-      due_at: now,
-      created_at: now,
-    },
-  ]);
+  enqueueTasks(tx, [taskNow(FUND_OFFRAMPS_TASK, { account_id, id }, now)]);
 }

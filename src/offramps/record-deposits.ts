@@ -1,16 +1,15 @@
 import { postEntries } from "../ledger/post.ts";
 import { depositFinal } from "../ledger/postings.ts";
 import type { ChainPort, Transfer } from "../partners/chain/port.ts";
+import { findCursor, updateCursor } from "../partners/cursor-store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import {
   type Deposit,
   type DepositAddress,
-  findCursor,
   findDepositAddresses,
   insertDeposits,
-  updateCursor,
 } from "../quotes/deposit-store.ts";
 import { lockQuotes, updateProgress } from "../quotes/store.ts";
 import { FUND_QUOTE_TASK } from "./task-kinds.ts";
@@ -85,14 +84,13 @@ function creditAccount(
     postEntries(tx, credited.map(depositFinal), now);
     enqueueTasks(
       tx,
-      [...changed].map((quote_id) => ({
-        account_id: quotes.get(quote_id)!.account_id,
-        id: newId(now),
-        kind: FUND_QUOTE_TASK,
-        record_id: quote_id,
-        due_at: now,
-        created_at: now,
-      })),
+      [...changed].map((quote_id) =>
+        taskNow(
+          FUND_QUOTE_TASK,
+          { account_id: quotes.get(quote_id)!.account_id, id: quote_id },
+          now,
+        ),
+      ),
     );
   });
 }

@@ -7,8 +7,7 @@ import {
 } from "../ledger/postings.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { newId } from "../platform/ids.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import type { Quote } from "../quotes/model.ts";
 import { lockQuotes } from "../quotes/store.ts";
 import type { OfframpRule } from "./change-offramps.ts";
@@ -87,13 +86,8 @@ function fundTheRest(tx: Transaction, changes: readonly ChangedOfframp[], now: D
   const by_quote = new Map<string, Offramp>(unfunded.map((offramp) => [offramp.quote_id, offramp]));
   enqueueTasks(
     tx,
-    [...by_quote].map(([quote_id, { account_id }]) => ({
-      account_id,
-      id: newId(now),
-      kind: FUND_QUOTE_TASK,
-      record_id: quote_id,
-      due_at: now,
-      created_at: now,
-    })),
+    [...by_quote].map(([quote_id, { account_id }]) =>
+      taskNow(FUND_QUOTE_TASK, { account_id, id: quote_id }, now),
+    ),
   );
 }

@@ -3,7 +3,7 @@ import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.t
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { type AssessDeps, findClosedGate, lockForGates } from "./assess-offramps.ts";
 import type { Offramp } from "./model.ts";
 import { lockCurrentPayouts, lockPayouts, type Payout, updatePayouts } from "./payout-store.ts";
@@ -38,16 +38,7 @@ export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
         tx,
         changed.map((payout) => ({ ...payout, status: "sent", updated_at: now })),
       );
-      enqueueTasks(tx, [
-        {
-          account_id,
-          id: newId(now),
-          kind: READ_BANK_TASK,
-          record_id: newId(now),
-          due_at: now,
-          created_at: now,
-        },
-      ]);
+      enqueueTasks(tx, [taskNow(READ_BANK_TASK, { account_id, id: newId(now) }, now)]);
     }
     const isHeld = (task: { record_id: string }) => held.has(task.record_id);
     const again_at = new Date(now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS);

@@ -1,6 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
-import type { SubjectKeys } from "../platform/encryption/keyring.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
@@ -176,7 +176,17 @@ export function updateOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
   );
 }
 
-/** Opens what is personal in the rows; rows of an erased user are left out. */
+/** Opens the rows with the keys of their users; rows of an erased user are left out. */
+export async function openOfframps(
+  session: Session,
+  keyring: Keyring,
+  rows: readonly OfframpRow[],
+): Promise<KeyedOfframp[]> {
+  const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
+  return toOfframps(rows, await keyring.openSubjects(session, subjects));
+}
+
+/** The same with keys that are at hand. */
 export function toOfframps(rows: readonly OfframpRow[], keys: SubjectKeys): KeyedOfframp[] {
   return rows.flatMap((row) => {
     const key = keys.get(row.account_id, row.user_id);

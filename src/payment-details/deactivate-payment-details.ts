@@ -1,8 +1,7 @@
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { type Problem, Refusal } from "../platform/errors.ts";
-import { notFound } from "../platform/http/route.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
 import type { PaymentDetail } from "./model.ts";

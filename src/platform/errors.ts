@@ -98,3 +98,9 @@ export class Refusal extends Error {
 function precedence(code: ErrorCode): number {
   return ERROR_CODES.indexOf(code);
 }
+
+/** A record named in the path that this caller cannot see, whether or not it exists. */
+export function notFound(field: string): Problem {
+  const message = "There is no such record; check the id.";
+  return { field, code: "record_not_found", message };
+}

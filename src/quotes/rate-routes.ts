@@ -1,8 +1,8 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
-import { type Problem, Refusal } from "../platform/errors.ts";
-import { type AddRoute, notFound } from "../platform/http/route.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import type { AddRoute } from "../platform/http/route.ts";
 import { findUser } from "../users/store.ts";
 import { checkConversion } from "./calculate-conversion.ts";
 import { checkQuoteRate } from "./calculate-quote-rate.ts";

@@ -6,11 +6,10 @@ import { refundStarted } from "../ledger/postings.ts";
 import { type Balances, findBalances } from "../ledger/store.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { type Problem, Refusal } from "../platform/errors.ts";
-import { notFound } from "../platform/http/route.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { lockUsers } from "../users/store.ts";
 import {
   findRegistered,
@@ -87,14 +86,7 @@ export function refundBalances(
       postEntries(tx, refunds.map(refundStarted), now);
       enqueueTasks(
         tx,
-        refunds.map(({ account_id, id }) => ({
-          account_id,
-          id: newId(now),
-          kind: SEND_REFUND_TASK,
-          record_id: id,
-          due_at: now,
-          created_at: now,
-        })),
+        refunds.map(({ account_id, id }) => taskNow(SEND_REFUND_TASK, { account_id, id }, now)),
       );
     },
     render: ({ refund }) => render(refund),

@@ -16,7 +16,7 @@ import {
 import { changeOfframp, recordChanges } from "../offramps/record-changes.ts";
 import { recordDeposits } from "../offramps/record-deposits.ts";
 import { giveUp, lockQuotesOf } from "../offramps/refund-offramps.ts";
-import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../offramps/store.ts";
+import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../offramps/store.ts";
 import type { BankAnswer } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
@@ -57,8 +57,7 @@ export async function walkOfframp(
 
 async function read({ database, keyring }: WalkDeps, key: Key): Promise<KeyedOfframp | undefined> {
   const rows = await findOfframps(database, [key]);
-  const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
-  const [entry] = toOfframps(rows, await keyring.openSubjects(database, subjects));
+  const [entry] = await openOfframps(database, keyring, rows);
   return entry;
 }
 
@@ -78,8 +77,7 @@ async function takeStep(deps: WalkDeps, seen: Offramp, to: OfframpStatus): Promi
   await database.transaction(async (tx) => {
     const quotes = await lockQuotesOf(tx, [seen]);
     const rows = await lockOfframps(tx, [seen]);
-    const subjects = rows.map((row) => ({ account_id: row.account_id, subject_id: row.user_id }));
-    const [entry] = toOfframps(rows, await deps.keyring.openSubjects(tx, subjects));
+    const [entry] = await openOfframps(tx, deps.keyring, rows);
     if (entry?.offramp.status !== seen.status) return;
     const quote = quotes.get(seen.account_id, seen.quote_id)!;
     moveByHand(tx, deps, entry, quote, to, clock.now());

@@ -6,8 +6,8 @@ import { lockUsers, type UserKey, updateErased } from "./store.ts";
 
 /**
  * Destroys the person's key: whatever any room has sealed with it can never be read again, and
- * answers stored for repetition go with it. Rows
- * that others refer to stay, so everything can still be verified. False when there is no such user.
+ * answers stored for repetition go with it. Rows that others refer to stay, so everything can
+ * still be verified. False when there is no such user.
  */
 export function eraseUser(
   database: Database,

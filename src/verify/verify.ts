@@ -28,7 +28,10 @@ export type VerifyInput = {
 
 export type Verification = { accounts: number; fault: string | null };
 
-/** Recomputes everything from one snapshot of a live system and names the first wrong row. */
+/**
+ * Recomputes the sealed logs, the ledger, quotes, offramps and payouts from one snapshot of a live
+ * system and names the first wrong row. What is encrypted guards itself: it fails to open.
+ */
 export function verify(
   database: Database,
   key: KeyObject,

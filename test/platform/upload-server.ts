@@ -5,9 +5,8 @@ import { keepFile } from "../../src/partners/files/keep-file.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
 import type { CommandRequest } from "../../src/platform/commands/executor.ts";
 import { openStream, sealStream } from "../../src/platform/encryption/sealed-stream.ts";
-import { Refusal } from "../../src/platform/errors.ts";
+import { notFound, Refusal } from "../../src/platform/errors.ts";
 import { addOpenApi } from "../../src/platform/http/docs.ts";
-import { notFound } from "../../src/platform/http/route.ts";
 import { createServer } from "../../src/platform/http/server.ts";
 import { addUploadRoute } from "../../src/platform/http/upload-route.ts";
 

@@ -63,12 +63,6 @@ export function addRoute<Query extends TObject, Body extends TObject>(
   });
 }
 
-/** A record named in the path that this caller cannot see, whether or not it exists. */
-export function notFound(field: string): Problem {
-  const message = "There is no such record; check the id.";
-  return { field, code: "record_not_found", message };
-}
-
 function readParams(request: FastifyRequest): Record<string, string> {
   const params = Object.entries(request.params as Record<string, string>);
   return Object.fromEntries(

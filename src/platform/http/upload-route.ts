@@ -4,11 +4,11 @@ import type { FastifyInstance, FastifyRequest, FastifySchema } from "fastify";
 import Type, { type TObject } from "typebox";
 import type { Answer, CommandRequest } from "../commands/executor.ts";
 import { sealedSize } from "../encryption/sealed-stream.ts";
-import { type ErrorCode, Refusal } from "../errors.ts";
+import { type ErrorCode, notFound, Refusal } from "../errors.ts";
 import { isId } from "../ids.ts";
 import type { JsonBody } from "./json-body.ts";
 import { missingPart } from "./multipart.ts";
-import { addRoute, type Caller, notFound, type RouteSpec } from "./route.ts";
+import { addRoute, type Caller, type RouteSpec } from "./route.ts";
 import { readUpload } from "./upload.ts";
 
 /** What an upload asks of the place for files; a file store fits. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Session, Transaction } from "../db/database.ts";
+import { newId } from "../ids.ts";
 
 /** Work for later: which record, what kind of work, and when. Everything else is in the record. */
 export type NewTask = {
@@ -15,6 +16,16 @@ export type Task = NewTask & {
   /** How often in a row its handler has failed. */
   attempts: number;
 };
+
+/** Work on a record that is due at once. */
+export function taskNow(
+  kind: string,
+  record: { account_id: string; id: string },
+  now: Date,
+): NewTask {
+  const { account_id, id } = record;
+  return { account_id, id: newId(now), kind, record_id: id, due_at: now, created_at: now };
+}
 
 /** The tasks become rows of the caller's transaction: they exist if and only if it commits. */
 export function enqueueTasks(tx: Transaction, tasks: readonly NewTask[]): void {
