@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { findAccount, findOperator } from "../access/store.ts";
+import { findOpenOfframp } from "../offramps/store.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { eraseUser } from "../users/erase-user.ts";
@@ -22,10 +23,17 @@ export function addUserCommands(program: Command): void {
           : await findOperator(database);
         const key = account && { account_id: account.id, user_id };
         const by = { actor: "command line", reason: options.reason } as const;
-        const erased =
-          key && isId(user_id) && (await eraseUser(database, keyring, key, by, clock.now()));
-        if (!erased) {
+        const outcome =
+          key && isId(user_id)
+            ? await eraseUser(database, keyring, key, by, clock.now(), findOpenOfframp)
+            : "unknown";
+        if (outcome === "unknown") {
           throw new StartupError(`There is no user ${user_id} in that account; nothing was done.`);
+        }
+        if (outcome === "busy") {
+          throw new StartupError(
+            `User ${user_id} has payouts under way or money owed; finish or refund them first.`,
+          );
         }
       });
       print(options, { user: { id: user_id, erased: true } }, [`Erased user ${user_id}.`]);

@@ -266,3 +266,16 @@ export function updateAssessmentsDue(
     [which.account_id, which.user_id ?? null, which.offramp_id ?? null, now],
   );
 }
+
+/** Whether a payout of this user, or a refund to them, has not come to its end. */
+export async function findOpenOfframp(session: Session, key: UserKey): Promise<boolean> {
+  const rows = await session.query(
+    `select 1 from offramps where account_id = $1 and user_id = $2
+       and status not in ('fiat_sent', 'failed')
+     union all
+     select 1 from refunds where account_id = $1 and user_id = $2 and status <> 'sent'
+     limit 1`,
+    [key.account_id, key.user_id],
+  );
+  return rows.length > 0;
+}

@@ -1,13 +1,15 @@
 import { recordAudit } from "../access/audit.ts";
 import type { Actor } from "../access/model.ts";
-import type { Database } from "../platform/db/database.ts";
+import { listBalances } from "../ledger/store.ts";
+import type { Database, Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { lockUsers, type UserKey, updateErased } from "./store.ts";
 
 /**
  * Destroys the person's key: whatever any room has sealed with it can never be read again, and
  * answers stored for repetition go with it. Rows that others refer to stay, so everything can
- * still be verified. False when there is no such user.
+ * still be verified. Refused while money is on its way to or owed to the person: nobody could
+ * finish that without knowing who it is. `hasOpenPayouts` is answered by a later room.
  */
 export function eraseUser(
   database: Database,
@@ -15,14 +17,18 @@ export function eraseUser(
   key: UserKey,
   by: { actor: Actor; reason: string },
   now: Date,
-): Promise<boolean> {
+  hasOpenPayouts: (session: Session, key: UserKey) => Promise<boolean>,
+): Promise<"erased" | "unknown" | "busy"> {
   const { account_id, user_id } = key;
   return database.transaction(async (tx) => {
     const [user] = await lockUsers(tx, [key]);
-    if (!user) return false;
+    if (!user) return "unknown";
+    const balances = await listBalances(tx, key);
+    const is_owed = balances.some(({ balance }) => balance > 0n);
+    if (is_owed || (await hasOpenPayouts(tx, key))) return "busy";
     updateErased(tx, key, now);
     keyring.eraseSubject(tx, { account_id, subject_id: user_id });
     recordAudit(tx, { account_id, ...by, action: "user.erase", record: `user:${user_id}` }, now);
-    return true;
+    return "erased";
   });
 }

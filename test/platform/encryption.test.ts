@@ -532,9 +532,9 @@ describe("erasing a person", () => {
     const { database, keyring, clock } = await openCore(server.core.config, server.db.url);
     const key = { account_id: server.account_id, user_id: id };
     const by = { actor: "command line", reason: "asked to" } as const;
-    const erased = await eraseUser(database, keyring, key, by, clock.now());
+    const erased = await eraseUser(database, keyring, key, by, clock.now(), async () => false);
     await database.close();
-    return erased;
+    return erased === "erased";
   };
   beforeAll(async () => {
     server = await startTestServer();
