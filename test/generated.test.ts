@@ -25,6 +25,7 @@ const PATHS = [
   "docs/reference/errors.md",
   "docs/reference/settings.md",
   "docs/reference/payment-details.md",
+  "docs/reference/postings.md",
 ];
 
 it.each(PATHS)("%s is what the code says", async (path) => {
