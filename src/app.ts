@@ -24,6 +24,7 @@ import { openRateSource } from "./partners/rates/open-rate-source.ts";
 import { addPaymentDetailRoutes } from "./payment-details/routes.ts";
 import { type Clock, openClock, type SandboxClock, systemTime } from "./platform/clock.ts";
 import { createExecutor } from "./platform/commands/executor.ts";
+import { createKeepAnswer } from "./platform/commands/keep-answers.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
 import type { Config } from "./platform/config/config.ts";
 import { type Database, openDatabase } from "./platform/db/database.ts";
@@ -140,7 +141,8 @@ export async function createApp(
     afterCommit: worker.poke,
   });
   const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
-  const add: AddRoute = (spec) => addRoute(server, index_key, spec);
+  const keepAnswer = createKeepAnswer(database, executor);
+  const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
   await addOpenApi(server);
   addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });

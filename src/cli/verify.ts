@@ -15,7 +15,7 @@ type Options = JsonOption & { anchor?: string };
 export function addVerifyCommand(program: Command): void {
   program
     .command("verify")
-    .description("recompute every sealed log and name the first row that is wrong")
+    .description("recompute sealed logs, ledger and payouts, and name the first row that is wrong")
     .option("--anchor <file>", "a log of the service: the heads in it must still be there")
     .option("--json", "print one JSON document")
     .action(async (options: Options) => {
@@ -27,14 +27,14 @@ export function addVerifyCommand(program: Command): void {
 }
 
 async function run(core: Core, anchor: string | undefined): Promise<Verification> {
-  const { config, database, clock } = core;
+  const { config, database, clock, keyring } = core;
   const key = signingKey(signingSeed(config));
-  const time = { now: clock.now(), real_now: realTime(clock) };
-  if (anchor === undefined) return verify(database, key, time);
+  const input = { now: clock.now(), real_now: realTime(clock), keyring };
+  if (anchor === undefined) return verify(database, key, input);
   await access(anchor, constants.R_OK).catch(() => {
     throw new StartupError(`--anchor ${anchor} cannot be read; name a log of the service.`);
   });
-  return verify(database, key, { ...time, anchors: linesOf(anchor) });
+  return verify(database, key, { ...input, anchors: linesOf(anchor) });
 }
 
 /** Opened when the first line is wanted: what readline reads before that, it forgets. */

@@ -38,7 +38,7 @@ export function checkItems(
   const checked = list.map((item, index) => {
     const report = (name: string, code: ErrorCode, message: string) => {
       const field = `offramps[${index}].${name}`;
-      if (at_fault.has(field)) return;
+      if (at_fault.has(field) || at_fault.has(`offramps[${index}]`)) return;
       at_fault.add(field);
       problems.push({ field, code, message });
     };

@@ -33,12 +33,9 @@ export async function endQuote(
 ): Promise<Date | null> {
   if (!quote.closed_at) updateProgress(tx, { ...quote, closed_at: now, updated_at: now });
   const { account_id, user_id } = quote;
-  const rows = await claimUnfunded(tx, quote, "any", CHUNK);
+  const rows = await claimUnfunded(tx, quote, null, CHUNK);
   const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
-  const status_message =
-    quote.received > 0n
-      ? "The deposit was not topped up in time; it is kept for the user."
-      : "The quote was not paid in time.";
+  const status_message = describeEnd(quote);
   const changes = toOfframps(rows, keys).map((entry) =>
     changeOfframp(entry, { status: "failed", status_message }, now),
   );
@@ -53,4 +50,10 @@ async function closingTime(tx: Transaction, quote: Quote): Promise<Date> {
   const { account_id, id, deposit_token } = quote;
   const [first] = await listQuoteDeposits(tx, account_id, id, deposit_token);
   return new Date(Math.max(unpaid.getTime(), first!.mined_at.getTime() + TOP_UP_MS));
+}
+
+function describeEnd({ received, executed_at }: Quote): string {
+  if (received === 0n) return "The quote was not paid in time.";
+  if (!executed_at) return "The quote was not executed in time; the deposit is kept for the user.";
+  return "The deposit was not topped up in time; it is kept for the user.";
 }

@@ -27,10 +27,10 @@ export async function fundOfframps(
 ): Promise<boolean> {
   const { account_id, user_id } = quote;
   const is_funded = quote.funded_at !== null;
-  const rows = await claimUnfunded(tx, quote, is_funded ? "any" : "initiated", CHUNK);
+  const status_message = is_funded ? null : await describeShortage(tx, quote);
+  const rows = await claimUnfunded(tx, quote, status_message, CHUNK);
   const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
   const offramps = toOfframps(rows, keys);
-  const status_message = is_funded ? null : await describeShortage(tx, quote);
   const changes = offramps.flatMap((entry) =>
     is_funded ? [fundOne(entry, now)] : holdShort(entry, status_message, now),
   );
@@ -63,6 +63,10 @@ function holdShort(
   status_message: string | null,
   now: Date,
 ): ChangedOfframp[] {
+  // One that waits already is told how much is missing now.
+  if (entry.offramp.status === "ongoing_checks") {
+    return [changeOfframp(entry, { status_message }, now)];
+  }
   const seen = changeOfframp(entry, { status: "pending_internal_assessment" }, now);
   return [seen, changeOfframp(seen, { status: "ongoing_checks", status_message }, now)];
 }

@@ -58,7 +58,8 @@ export function rerouteOfframps(
         return [{ field: "offramp_id", code: "invalid_transition", message }];
       }
       const id = input.wish.payment_detail_id;
-      const detail = id === null ? undefined : details.get(account_id, id);
+      if (id === null) return [];
+      const detail = details.get(account_id, id);
       const problems = routeProblems(catalogue, offramp, detail);
       if (problems.length > 0 || !detail) return problems;
       const rerouted = { ...offramp, payment_detail_id: detail.id };

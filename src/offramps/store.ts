@@ -220,19 +220,22 @@ export function listQuotePayments(
   );
 }
 
-/** Locks the next offramps of a quote that its deposit has not reached yet. */
+/**
+ * Locks the next offramps of a quote that its deposit has not reached yet; with a message, only
+ * those that do not show it already.
+ */
 export function claimUnfunded(
   tx: Session,
   quote: { account_id: string; id: string },
-  which: "any" | "initiated",
+  status_message: string | null,
   limit: number,
 ): Promise<OfframpRow[]> {
   return tx.query<OfframpRow>(
     `select * from offramps
      where account_id = $1 and quote_id = $2 and funded_at is null and status <> 'failed'
-       and ($3 = 'any' or status = $3)
+       and ($3::text is null or status_message is distinct from $3)
      order by account_id, id limit $4 for no key update`,
-    [quote.account_id, quote.id, which, limit],
+    [quote.account_id, quote.id, status_message, limit],
   );
 }
 

@@ -36,7 +36,7 @@ import {
   GENERAL_FIELDS,
   WORD_FIELDS,
 } from "../catalogue/payment-detail-fields.ts";
-import { DEFAULT_RAIL, isRail, type Rail } from "../catalogue/rails.ts";
+import { DEFAULT_RAIL, isRail, RAILS, type Rail } from "../catalogue/rails.ts";
 import type { RailRequirement } from "../catalogue/requirements.ts";
 import { isLongerThan, lowerAscii } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
@@ -101,6 +101,27 @@ export function checkPaymentDetail(
   checkOtherIdentifiers(draft, rules);
   const metadata = readMetadata(draft);
   return { problems: draft.problems, fields: { ...draft.values, metadata } };
+}
+
+/** Whether the table of requirements can be asked for this currency and rail. */
+export function checkRequirementFilter(
+  catalogue: Catalogue,
+  filter: { currency?: unknown; rails?: unknown },
+): Problem[] {
+  const problems: Problem[] = [];
+  const currency = typeof filter.currency === "string" ? lowerAscii(filter.currency) : null;
+  const offered = currency === null ? null : railsOf(catalogue, currency);
+  if (offered?.length === 0) {
+    const message = "This currency is not paid out; leave the filter out to see all.";
+    problems.push({ field: "currency", code: "currency_not_supported", message });
+  }
+  const rail = typeof filter.rails === "string" ? filter.rails : null;
+  const is_offered = offered?.length ? offered.some((other) => other === rail) : isRail(rail ?? "");
+  if (rail !== null && !is_offered) {
+    const message = `Send one of: ${(offered?.length ? offered : RAILS).join(", ")}.`;
+    problems.push({ field: "rails", code: "rails_not_available", message });
+  }
+  return problems;
 }
 
 /** Whether a stored payment detail has what a rail needs, which need not be its own rail. */
@@ -246,5 +267,27 @@ function checkLengthLimits(draft: Draft, limits: RailRequirement["length_limits"
 function checkOtherIdentifiers(draft: Draft, applied: readonly FieldRule[]): void {
   for (const rule of USUAL_RULES) {
     if (!applied.some((other) => other.name === rule.name)) applyRule(draft, rule);
+  }
+  checkSameAccount(draft, applied);
+}
+
+/** Fields that say which account is meant; sort codes say a part of it. */
+const ACCOUNT_FIELDS = ["iban", "account_number", "rib_number", "sort_code"] as const;
+
+/**
+ * A record that names two accounts must not be kept: nobody could tell which one is paid. What is
+ * given beside the needed identifiers has to be a part of one of them, or contain it.
+ */
+function checkSameAccount(draft: Draft, applied: readonly FieldRule[]): void {
+  const isApplied = (name: FieldName) => applied.some((rule) => rule.name === name);
+  const needed = ACCOUNT_FIELDS.filter(isApplied).flatMap((name) => draft.values[name] ?? []);
+  if (needed.length === 0) return;
+  for (const name of ACCOUNT_FIELDS) {
+    const value = draft.values[name];
+    if (value === null || isApplied(name)) continue;
+    const is_same = needed.every((other) => other.includes(value) || value.includes(other));
+    if (is_same) continue;
+    const message = "It names another account than the other fields; leave it out or correct it.";
+    report(draft, name, "record_invalid", message);
   }
 }

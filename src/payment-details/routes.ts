@@ -10,7 +10,7 @@ import type { KycEnforcement } from "../users/clearance.ts";
 import { findUser, type UserKey } from "../users/store.ts";
 import { createPaymentDetails } from "./create-payment-details.ts";
 import { deactivatePaymentDetails } from "./deactivate-payment-details.ts";
-import { type CheckedPaymentDetail, checkPaymentDetail } from "./model.ts";
+import { type CheckedPaymentDetail, checkPaymentDetail, checkRequirementFilter } from "./model.ts";
 import {
   renderPaymentDetail,
   renderPaymentDetails,
@@ -98,6 +98,7 @@ function addValidate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     method: "POST",
     path: "/users/:user_id/payment_details/validate",
     operation: "validatePaymentDetail",
+    stores_nothing: true,
     summary: "Check a payment detail without storing it",
     tag: TAG,
     body: PaymentDetailBody,
@@ -189,7 +190,8 @@ function addRequirements(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     answer: RequirementsAnswer,
     errors: ["currency_not_supported", "rails_not_available"],
     handle: async ({ query, problems }) => {
-      if (problems.length > 0) throw Refusal.of(problems);
+      const found = [...problems, ...checkRequirementFilter(deps.catalogue, query)];
+      if (found.length > 0) throw Refusal.of(found);
       return renderRequirements(describeRequirements(deps.catalogue, query));
     },
   });

@@ -5,7 +5,7 @@ import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
 
-type PaymentDetailRow = {
+export type PaymentDetailRow = {
   account_id: string;
   id: string;
   user_id: string;

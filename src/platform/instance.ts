@@ -10,6 +10,7 @@ import {
   realpath,
   rename,
   rm,
+  stat,
   unlink,
 } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -71,8 +72,7 @@ export async function ensureDataDir(data_dir: string): Promise<string> {
   try {
     // As root PostgreSQL runs as another user, who has to pass through, but not to list.
     const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
-    const first_made = await mkdir(directory, { recursive: true, mode });
-    if (first_made !== undefined) await chmodBetween(first_made, directory, mode);
+    await makeDirectory(directory, mode);
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     return await realpath(directory);
   } catch (error) {
@@ -80,9 +80,20 @@ export async function ensureDataDir(data_dir: string): Promise<string> {
   }
 }
 
-/** mkdir's mode is cut by the umask: say it again for each directory that was made. */
-async function chmodBetween(first: string, last: string, mode: number): Promise<void> {
-  for (let at = last; at.length >= first.length; at = dirname(at)) await chmod(at, mode);
+/**
+ * Made one by one: mkdir's own recursion never ends where a file system has nothing to be made in.
+ * Its mode is cut by the umask, so it is said again.
+ */
+async function makeDirectory(directory: string, mode: number): Promise<void> {
+  const exists = await stat(directory).catch(() => null);
+  if (exists?.isDirectory()) return;
+  const parent = dirname(directory);
+  if (parent !== directory) await makeDirectory(parent, mode);
+  await mkdir(directory, { mode }).catch((error: NodeJS.ErrnoException) => {
+    // Another process may have made it meanwhile.
+    if (error.code !== "EEXIST") throw error;
+  });
+  await chmod(directory, mode);
 }
 
 async function tryClaim(directory: string, identity: ProcessIdentity): Promise<boolean> {

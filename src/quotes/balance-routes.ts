@@ -10,7 +10,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, listAnswer, listQuery, readPage } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
-import { minorToNumber, parseAmount } from "../platform/money.ts";
+import { minorToNumber, minorToText, parseAmount } from "../platform/money.ts";
 import { findUser, type UserKey } from "../users/store.ts";
 import { refundBalances } from "./refund-balances.ts";
 import { listRefundAddresses, listRefunds, openAddress, type Refund } from "./refund-store.ts";
@@ -58,7 +58,6 @@ const RefundAddressesAnswer = listAnswer("refund_addresses", RefundAddressRecord
 const RefundsAnswer = listAnswer("refunds", RefundRecord);
 const ListQuery = listQuery({});
 
-const writeBalances = compileRender(BalancesAnswer);
 const writeRefundAddress = compileRender(RefundAddressAnswer);
 const writeRefundAddresses = compileRender(RefundAddressesAnswer);
 const writeRefund = compileRender(RefundAnswer);
@@ -118,11 +117,7 @@ function addBalanceRoute(addRoute: AddRoute, deps: BalanceDeps): void {
       const key = { account_id: caller.account_id, user_id: params.user_id! };
       await openUser(deps, key, problems);
       const rows = await listBalances(deps.database, key);
-      const balances = rows.map(({ currency, balance }) => ({
-        currency,
-        amount: minorToNumber(balance, TOKEN_DIGITS),
-      }));
-      return writeBalances({ balances });
+      return writeBalances(rows);
     },
   });
 }
@@ -253,6 +248,15 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
       return writeRefunds({ refunds, has_more });
     },
   });
+}
+
+/** By hand: a sum of deposits may have more digits than a JavaScript number holds. */
+function writeBalances(rows: readonly { currency: string; balance: bigint }[]): string {
+  const balances = rows.map(
+    ({ currency, balance }) =>
+      `{"currency":${JSON.stringify(currency)},"amount":${minorToText(balance, TOKEN_DIGITS)}}`,
+  );
+  return `{"balances":[${balances.join(",")}]}`;
 }
 
 function toRecord(refund: Refund) {

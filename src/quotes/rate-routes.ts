@@ -25,7 +25,7 @@ const TAG = "Quotes";
 const ERRORS = ["currency_not_supported", "rails_not_available", "below_currency_limit"] as const;
 const RETRY_AFTER_SECONDS = 60;
 
-/** The two calculators. They store nothing, so an Idempotency-Key is checked and has no effect. */
+/** The two calculators: they price, and keep nothing but the answer of an Idempotency-Key. */
 export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
   const { database, catalogue, clock, prices } = deps;
 
@@ -33,6 +33,7 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     method: "POST",
     path: "/users/:user_id/quote/rate",
     operation: "calculateQuoteRate",
+    stores_nothing: true,
     summary: "Price one payout without storing anything",
     description: "The answer is what a quote made now would say; no rate is kept.",
     tag: TAG,
@@ -60,6 +61,7 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     method: "POST",
     path: "/conversions",
     operation: "calculateConversion",
+    stores_nothing: true,
     summary: "Convert an amount without storing anything",
     description:
       "From a token to a currency that is paid out, on the first rail that it offers; or from " +

@@ -1,5 +1,7 @@
+import { owedTo } from "../ledger/model.ts";
 import { postEntries } from "../ledger/post.ts";
 import { payoutInstructed } from "../ledger/postings.ts";
+import { findBalances } from "../ledger/store.ts";
 import { applyAnswers, type BankDeps } from "../offramps/apply-bank-answers.ts";
 import { instruction } from "../offramps/assess-offramps.ts";
 import { endQuote } from "../offramps/close-quote.ts";
@@ -22,6 +24,7 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { least } from "../platform/money.ts";
 import type { Quote } from "../quotes/model.ts";
 import { findQuotes, lockQuotes, updateProgress } from "../quotes/store.ts";
 import { findPath } from "./find-path.ts";
@@ -62,9 +65,9 @@ async function read({ database, keyring }: WalkDeps, key: Key): Promise<KeyedOff
 }
 
 async function takeStep(deps: WalkDeps, seen: Offramp, to: OfframpStatus): Promise<void> {
-  if (seen.status === "initiated" && to === "pending_internal_assessment") {
-    return payQuote(deps, seen);
-  }
+  // What has no money set aside for it cannot go on to the bank: its quote is paid first.
+  const needs_money = to === "pending_internal_assessment" || to === "sending_fiat";
+  if (needs_money && seen.funded_at === null) return payQuote(deps, seen);
   if (seen.status === "initiated" && to === "failed") return abandonQuote(deps, seen);
   const { database, clock } = deps;
   const answer = bankAnswer(seen, to);
@@ -170,7 +173,13 @@ async function payQuote(deps: WalkDeps, offramp: Offramp): Promise<void> {
   const [quote] = await findQuotes(database, [key]);
   if (!quote) return;
   const { token_amount } = await withoutAbandoned(database, quote);
-  const missing = token_amount - quote.received;
+  const owed_key = {
+    account_id: quote.account_id,
+    ledger_account: owedTo(quote.user_id),
+    currency: quote.deposit_token,
+  };
+  const owed = (await findBalances(database, [owed_key])).get(owed_key);
+  const missing = token_amount - least(quote.received, owed);
   if (missing > 0n && !quote.funded_at) {
     await insertSandboxTransfer(database, {
       chain: quote.deposit_token_chain,

@@ -3,10 +3,12 @@ import { AUDIT_LOG } from "../access/audit.ts";
 import { listAccounts } from "../access/store.ts";
 import { LEDGER_LOG } from "../ledger/sealed.ts";
 import type { Database, Session } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
 import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.ts";
 import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { EVENT_LOG } from "../webhooks/record-events.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
+import { verifyDetails } from "./verify-details.ts";
 import { type Check, verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
@@ -22,6 +24,8 @@ const CHECKS: readonly Check[] = [verifyLedger, verifyOfframps, verifyQuotes];
 export type VerifyInput = {
   now: Date;
   real_now: Date;
+  /** With it, also what is encrypted is looked at. */
+  keyring?: Keyring;
   /** Lines of the service's log: the heads in it must still be in their chains. */
   anchors?: AsyncIterable<string>;
 };
@@ -30,19 +34,21 @@ export type Verification = { accounts: number; fault: string | null };
 
 /**
  * Recomputes the sealed logs, the ledger, quotes, offramps and payouts from one snapshot of a live
- * system and names the first wrong row. What is encrypted guards itself: it fails to open.
+ * system and names the first wrong row.
  */
 export function verify(
   database: Database,
   key: KeyObject,
-  { now, real_now, anchors }: VerifyInput,
+  { now, real_now, keyring, anchors }: VerifyInput,
 ): Promise<Verification> {
   return database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
     const accounts = await listAccounts(tx);
     const { beating } = await workerHealth(tx, { now, real_now });
     for (const account of accounts) {
-      const fault = await findFault(tx, key, account.id, now, beating);
+      const fault =
+        (await findFault(tx, key, account.id, now, beating)) ??
+        (keyring ? await verifyDetails(tx, keyring, account.id) : null);
       if (fault) return { accounts: accounts.length, fault };
     }
     const fault = anchors ? await verifyAnchors(tx, key, anchors) : null;

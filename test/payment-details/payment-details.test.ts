@@ -324,6 +324,25 @@ type Requirement = {
   one_of: string[][];
 };
 
+describe("identifiers that are given without being needed", () => {
+  it.each([
+    ["an account number that is no part of the IBAN", { account_number: "garbage!" }],
+    ["another IBAN as account number", { account_number: "FR1420041010050500013M02606" }],
+    ["a RIB that is no part of the IBAN", { rib_number: "x" }],
+  ])("422 record_invalid: %s", async (_name, extra) => {
+    const answer = await create({ ...EUR, ...extra });
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors.map((error: { code: string }) => error.code)).toEqual([
+      "record_invalid",
+    ]);
+  });
+
+  it("are kept where they name the same account", async () => {
+    const answer = await create({ ...EUR, account_number: EUR.iban });
+    expect(answer.status, answer.text).toBe(200);
+  });
+});
+
 describe("GET /payment_detail_requirements", () => {
   const ask = async (query = ""): Promise<Requirement[]> =>
     (await server.call("GET", `/payment_detail_requirements${query}`)).body
@@ -353,7 +372,11 @@ describe("GET /payment_detail_requirements", () => {
     expect(new Set((await ask("?currency=eur")).map((row) => row.currency))).toEqual(
       new Set(["eur"]),
     );
-    expect(await ask("?currency=xyz")).toEqual([]);
+    const unknown = await server.call("GET", "/payment_detail_requirements?currency=xyz&rails=x");
+    expect(unknown.body.errors.map((error: { code: string }) => error.code)).toEqual([
+      "currency_not_supported",
+      "rails_not_available",
+    ]);
     const wrong = await server.call("GET", "/payment_detail_requirements?beneficiary_type=x");
     expect(refusal(wrong)).toEqual(["422", "beneficiary_type record_invalid"]);
     const unknown = await server.call("GET", "/payment_detail_requirements?curency=eur");
@@ -420,7 +443,7 @@ describe("SLIPROAD_CATALOGUE_FILE", () => {
       const blocked = await create(EUR, own);
       expect(refusal(blocked)).toEqual(["422", "country country_not_supported"]);
       const rows = (await own.call("GET", "/payment_detail_requirements?currency=gbp")).body;
-      expect(rows.payment_detail_requirements).toEqual([]);
+      expect(rows.error_code).toBe("currency_not_supported");
     } finally {
       await own.app.close();
     }

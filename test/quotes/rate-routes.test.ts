@@ -135,13 +135,15 @@ describe("POST /users/:user_id/quote/rate", () => {
     expect(changed.body.message).toContain("at most 15 significant digits");
   });
 
-  it("an Idempotency-Key is checked and has no effect", async () => {
+  it("an Idempotency-Key gives the first answer again, and belongs to that request", async () => {
     const headers = { "Idempotency-Key": "one" };
-    for (const fiat_amount of [1000, 2000]) {
-      const answer = await askRate({ fiat_amount }, headers);
-      expect(answer.body.quote.fiat_amount).toBe(fiat_amount);
-      expect(answer.headers.has("Idempotent-Replayed")).toBe(false);
-    }
+    const first = await askRate({ fiat_amount: 1000 }, headers);
+    expect(first.body.quote.fiat_amount).toBe(1000);
+    const again = await askRate({ fiat_amount: 1000 }, headers);
+    expect(again.text).toBe(first.text);
+    expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+    const other = await askRate({ fiat_amount: 2000 }, headers);
+    expect(other.body.error_code).toBe("idempotency_key_reused");
     const long = await askRate({ fiat_amount: 1000 }, { "Idempotency-Key": "x".repeat(256) });
     expect(long.status).toBe(422);
   });

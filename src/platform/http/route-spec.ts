@@ -21,6 +21,8 @@ export type RouteSpec<Query extends TObject, Body extends TObject> = {
   /** The codes this route may answer beside those that every route may. */
   errors: readonly ErrorCode[];
   body_bytes_max?: number;
+  /** True for a POST or PATCH that is no command; its answer is kept for repetition as well. */
+  stores_nothing?: boolean;
   /** True when the answer is a file instead of JSON. */
   is_file?: boolean;
   handle: (request: ApiRequest<Static<Query>, Static<Body>>) => Promise<RouteAnswer>;

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Type, { type Static, type TObject } from "typebox";
+import type { KeepAnswer } from "../commands/keep-answers.ts";
 import type { Idempotency } from "../commands/use-case.ts";
 import { keyedHash } from "../encryption/cipher.ts";
 import type { Problem } from "../errors.ts";
@@ -27,6 +28,7 @@ export function addRoute<Query extends TObject, Body extends TObject>(
   app: FastifyInstance,
   index_key: Buffer,
   spec: RouteSpec<Query, Body>,
+  keepAnswer?: KeepAnswer,
 ): void {
   const checkQuery = compileCheck(spec.query ?? NO_QUERY, "query");
   const checkBody = spec.body ? compileCheck(spec.body, "body") : null;
@@ -45,19 +47,25 @@ export function addRoute<Query extends TObject, Body extends TObject>(
         ...(checkBody ? checkJson(checkBody, body) : refuseBody(body)),
         ...(idempotency && "code" in idempotency ? [idempotency] : []),
       ];
-      const answer = await spec.handle({
-        caller: request.caller!,
-        params,
-        query: request.query as Static<Query>,
-        body: body?.value as Static<Body>,
-        problems,
-        command: (input) => ({
-          ...callerIds(request.caller!),
-          input,
-          bytes: body?.bytes ?? 0,
-          idempotency: idempotency && "index" in idempotency ? idempotency : null,
-        }),
+      const command = <Input>(input: Input) => ({
+        ...callerIds(request.caller!),
+        input,
+        bytes: body?.bytes ?? 0,
+        idempotency: idempotency && "index" in idempotency ? idempotency : null,
       });
+      const handle = () =>
+        spec.handle({
+          caller: request.caller!,
+          params,
+          query: request.query as Static<Query>,
+          body: body?.value as Static<Body>,
+          problems,
+          command,
+        });
+      const answer =
+        spec.stores_nothing && keepAnswer
+          ? await keepAnswer(command(null), handle as () => Promise<string>)
+          : await handle();
       return send(reply, answer);
     },
   });

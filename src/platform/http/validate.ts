@@ -35,7 +35,10 @@ function describe(validate: ValidateFunction, source: "body" | "query"): Problem
     }
     if (by_field.size >= PROBLEMS_MAX) break;
   }
-  return [...by_field.values()];
+  const found = [...by_field.values()];
+  // Of a choice of forms each refusal is listed; what is wrong inside says more than the choice.
+  const isWithin = (field: string) => found.some((other) => other.field.startsWith(`${field}.`));
+  return found.filter(({ field, code }) => code !== "record_invalid" || !isWithin(field));
 }
 
 function toProblem(error: ErrorObject, source: "body" | "query"): Problem | undefined {

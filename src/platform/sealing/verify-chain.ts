@@ -137,11 +137,14 @@ async function checkListed(
     select unnest(entry_ids) as id from seal_blocks where account_id = $1 and log = $2
     union all
     select entry_id from seal_pending where account_id = $1 and log = $2`;
+  // The planner takes each array for a few ids and would compare every entry with every one.
+  await session.query("select set_config('enable_nestloop', 'off', true)");
   const [unlisted] = await session.query<{ id: string }>(
     `select entry.id from ${table} as entry left join (${listed}) as listed on listed.id = entry.id
      where entry.account_id = $1 and listed.id is null order by entry.id limit 1`,
     [account_id, log],
   );
+  await session.query("select set_config('enable_nestloop', 'on', true)");
   if (unlisted) return `${log} entry ${unlisted.id} of account ${account_id}: no block lists it`;
   const [waiting] = await session.query<{ count: bigint }>(
     "select count(*) from seal_pending where account_id = $1 and log = $2",
