@@ -372,8 +372,8 @@ describe("GET /payment_detail_requirements", () => {
     expect(new Set((await ask("?currency=eur")).map((row) => row.currency))).toEqual(
       new Set(["eur"]),
     );
-    const unknown = await server.call("GET", "/payment_detail_requirements?currency=xyz&rails=x");
-    expect(unknown.body.errors.map((error: { code: string }) => error.code)).toEqual([
+    const unserved = await server.call("GET", "/payment_detail_requirements?currency=xyz&rails=x");
+    expect(unserved.body.errors.map((error: { code: string }) => error.code)).toEqual([
       "currency_not_supported",
       "rails_not_available",
     ]);
