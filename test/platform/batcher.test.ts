@@ -6,6 +6,7 @@ import {
   type BatcherOptions,
 } from "../../src/platform/batcher/batcher.ts";
 import { Refusal } from "../../src/platform/errors.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 type Command = Batchable & { marker: string; is_poison?: boolean };
 type Run = { commands: Command[]; finish(): Promise<void> };
@@ -31,7 +32,12 @@ function openRoom(options: Partial<BatcherOptions<Command, string>> = {}) {
       begun.push(entry);
       running.add(entry);
     });
-  const batcher = new Batcher<Command, string>({ across_accounts: true, run, ...options });
+  const batcher = new Batcher<Command, string>({
+    across_accounts: true,
+    gather_ms: 0,
+    run,
+    ...options,
+  });
   const finishAll = async () => {
     while (running.size > 0) await [...running][0]!.finish();
   };
@@ -195,6 +201,54 @@ describe("fairness between accounts", () => {
     }
     expect(begun.slice(0, 4).flatMap((run) => run.commands)).toContain(whale);
     await finishAll();
+  });
+});
+
+describe("gathering", () => {
+  const command = (marker: number): Command => ({
+    account_id: "one",
+    rows: 1,
+    bytes: 1,
+    marker: String(marker),
+  });
+
+  it("waits for as many as were just answered, and goes as soon as they have come", async () => {
+    const { batcher, begun, submitAll } = openRoom({ batches_in_flight_max: 1, gather_ms: 60_000 });
+    const first = batcher.submit(command(1));
+    const three = submitAll([command(2), command(3), command(4)]);
+    await begun[0]!.finish();
+    await begun[1]!.finish();
+    const again = submitAll([command(5), command(6)]);
+    await settle();
+    expect(begun).toHaveLength(2);
+    again.push(batcher.submit(command(7)));
+    expect(begun[2]!.commands).toHaveLength(3);
+    await begun[2]!.finish();
+    await Promise.all([first, ...three, ...again]);
+  });
+
+  it("waits no longer than it may", async () => {
+    const { batcher, begun, submitAll, finishAll } = openRoom({
+      batches_in_flight_max: 1,
+      gather_ms: 5,
+    });
+    const answers = [batcher.submit(command(1)), ...submitAll([command(2), command(3)])];
+    await begun[0]!.finish();
+    await begun[1]!.finish();
+    answers.push(batcher.submit(command(4)));
+    await waitFor(() => begun.length === 3);
+    await finishAll();
+    await Promise.all(answers);
+  });
+
+  it("never makes a caller wait who is alone", async () => {
+    const { batcher, begun } = openRoom({ batches_in_flight_max: 1, gather_ms: 60_000 });
+    for (const marker of [0, 1, 2]) {
+      const answer = batcher.submit(command(marker));
+      expect(begun).toHaveLength(marker + 1);
+      await begun[marker]!.finish();
+      await answer;
+    }
   });
 });
 

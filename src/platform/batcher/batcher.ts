@@ -16,6 +16,8 @@ export type BatcherOptions<Command extends Batchable, Answer> = {
   bytes_max?: number;
   /** These hold for each of the two lanes. */
   batches_in_flight_max?: number;
+  /** How long a batch waits at most for those who were just answered; 0 for not at all. */
+  gather_ms?: number;
   commands_queued_max?: number;
   bytes_queued_max?: number;
 };
@@ -33,10 +35,12 @@ const LARGE_ROWS = 100;
 /** One account gets at most this part of a batch while others wait. */
 const ACCOUNT_SHARE = 1 / 4;
 const RETRY_AFTER_SECONDS = 1;
+/** Less than a commit takes, and enough for a few dozen callers to come back. */
+const GATHER_MS = 4;
 
 /**
  * Coalesces concurrent commands into sets. The first runs at once; those that arrive while it runs
- * form the next set. Never waits for more to come: an idle service adds no delay.
+ * form the next set. An idle service adds no delay, nor does one with a single caller.
  */
 export class Batcher<Command extends Batchable, Answer> {
   readonly #small: Lane<Command, Answer>;
@@ -60,12 +64,15 @@ class Lane<Command extends Batchable, Answer> {
   #commands_queued = 0;
   #bytes_queued = 0;
   #in_flight = 0;
+  #expected = 0;
+  #gathering: NodeJS.Timeout | undefined;
 
   constructor(options: BatcherOptions<Command, Answer>) {
     this.#options = {
       rows_max: 500,
       bytes_max: 1_000_000,
       batches_in_flight_max: 2,
+      gather_ms: GATHER_MS,
       commands_queued_max: 10_000,
       bytes_queued_max: 64_000_000,
       ...options,
@@ -100,13 +107,38 @@ class Lane<Command extends Batchable, Answer> {
 
   #pump(): void {
     while (this.#commands_queued > 0 && this.#in_flight < this.#options.batches_in_flight_max) {
+      if (this.#isGathering()) return;
       const batch = this.#takeBatch();
       this.#in_flight += 1;
       void this.#runBatch(batch).finally(() => {
         this.#in_flight -= 1;
+        this.#gather(batch.length);
         this.#pump();
       });
     }
+  }
+
+  /**
+   * Whoever was just answered will most likely ask again at once. The first of them to do so must
+   * not take a whole commit for itself while the others wait for it: the next batch waits until as
+   * many have come as were answered, for a moment at most. One caller alone never waits.
+   */
+  #gather(answered: number): void {
+    if (answered <= 1 || this.#options.gather_ms === 0) return;
+    this.#expected = answered;
+    clearTimeout(this.#gathering);
+    this.#gathering = setTimeout(() => {
+      this.#gathering = undefined;
+      this.#pump();
+    }, this.#options.gather_ms);
+  }
+
+  #isGathering(): boolean {
+    if (this.#gathering === undefined) return false;
+    if (this.#commands_queued < this.#expected) return true;
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    return false;
   }
 
   /** Takes commands account by account, in turn; while several wait, each gets its share. */
