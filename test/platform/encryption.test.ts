@@ -48,6 +48,7 @@ function canaryUser() {
 }
 
 function canaryDetail() {
+  const iban = germanIban();
   return {
     account_name: word(),
     currency: "usd",
@@ -61,8 +62,9 @@ function canaryDetail() {
     postal_code: digits(17),
     country: "PT",
     date_of_birth: "17/03/1932",
-    account_number: digits(17),
-    iban: germanIban(),
+    // A part of the IBAN, as both must name the same account.
+    account_number: iban.slice(5),
+    iban,
     swift_bic: "DEUTDEFF",
     document_number: word(),
     company_number: word(),

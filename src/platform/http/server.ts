@@ -235,7 +235,7 @@ const UNREADABLE: Record<string, string> = {
 /** What arrived is not HTTP, so that there is no request to reply to: the socket itself answers. */
 function answerUnreadable(
   options: ServerOptions,
-  error: Error & { code?: string },
+  error: Error & { code?: string; rawPacket?: unknown },
   socket: Socket,
 ): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
@@ -253,7 +253,10 @@ function answerUnreadable(
     Connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${refusal.status} Bad Request\r\n${lines.join("")}\r\n${body}`);
+  // An answer to HEAD has no body, also where the rest of the request could not be read.
+  const is_head = String(error.rawPacket ?? "").startsWith("HEAD ");
+  const content = is_head ? "" : body;
+  socket.end(`HTTP/1.1 ${refusal.status} Bad Request\r\n${lines.join("")}\r\n${content}`);
 }
 
 /** With a single problem the caller should not have to look further than the first line. */
