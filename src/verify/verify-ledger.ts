@@ -1,5 +1,5 @@
 import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
-import { POSTINGS } from "../ledger/postings.ts";
+import { POSTINGS } from "../ledger/posting-table.ts";
 import type { Session } from "../platform/db/database.ts";
 
 /** Looks at one account. A sentence naming the first row that is wrong, or null. */
