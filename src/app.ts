@@ -12,6 +12,10 @@ import { createOfframpRenderer } from "./offramps/render.ts";
 import { addOfframpRoutes } from "./offramps/routes.ts";
 import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
+import { addDepositRoutes } from "./onramps/deposit-routes.ts";
+import { addOnrampRoutes } from "./onramps/routes.ts";
+import { READ_CREDITS_TASK } from "./onramps/task-kinds.ts";
+import { onrampTasks } from "./onramps/tasks.ts";
 import type { BankPort } from "./partners/bank/port.ts";
 import { createSandboxBank } from "./partners/bank/sandbox.ts";
 import type { ChainPort } from "./partners/chain/port.ts";
@@ -72,6 +76,7 @@ const RECURRING_TASKS = [
   WATCH_CHAINS_TASK,
   READ_BANK_TASK,
   CHASE_PAYOUTS_TASK,
+  READ_CREDITS_TASK,
 ];
 
 export type App = {
@@ -130,6 +135,7 @@ export async function createApp(
       refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
       ...offrampTasks(ramp),
+      ...onrampTasks(ramp),
     ],
   });
   const executor = createExecutor({
@@ -140,7 +146,7 @@ export async function createApp(
     findActiveKeys,
     afterCommit: worker.poke,
   });
-  const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
+  const deps = { ...ramp, executor };
   const keepAnswer = createKeepAnswer(database, executor);
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
@@ -157,6 +163,8 @@ export async function createApp(
     (spec) => addUploadRoute(server, index_key, { ...ramp.files, judge: judgeFile }, spec),
     deps,
   );
+  addOnrampRoutes(add, deps);
+  addDepositRoutes(add, deps);
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
   await addAccessPages(server, { ...deps, public_url: publicUrl, mode: config.mode });
   await addDocs(server);
@@ -174,7 +182,7 @@ export async function createApp(
   return { server, worker, close };
 }
 
-/** What quotes, offramps and their tasks work with. */
+/** What quotes, offramps, onramps and their tasks work with. */
 async function openRamp(core: Core, partners: Partners, publicUrl: () => string, log: TaskLog) {
   const { config, database, catalogue, clock } = core;
   const source = openRateSource(config);
@@ -185,6 +193,8 @@ async function openRamp(core: Core, partners: Partners, publicUrl: () => string,
     ...partners,
     prices: await openPrices({ database, catalogue, source, fees, max_age_ms, log }, clock.now()),
     renderer: createOfframpRenderer(publicUrl),
+    operator_id: core.first_start.operator.id,
+    kyc_enforcement: config.kyc_enforcement,
     policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
     quote_life_ms: config.quote_life_minutes * 60_000,
     allow_http: config.mode === "sandbox",
