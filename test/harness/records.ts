@@ -5,7 +5,7 @@ import type { Answer, TestServer } from "./server.ts";
 /** One record of each kind, all belonging together: the ids that paths and bodies may name. */
 export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
-const RECORDS = ["user_id", "payment_detail_id", "quote_id", "offramp_id"] as const;
+const RECORDS = ["user_id", "payment_detail_id", "quote_id", "offramp_id", "proposal_id"] as const;
 
 /**
  * Makes them through the API. A new kind of record whose id stands in a path is added here; the
@@ -30,7 +30,18 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
     raw: UPLOAD,
     headers: { "content-type": UPLOAD_TYPE },
   });
-  return { user_id, payment_detail_id, quote_id, offramp_id };
+  const proposal_id = await createProposal(server, key, user_id);
+  return { user_id, payment_detail_id, quote_id, offramp_id, proposal_id };
+}
+
+/** To an address that is not registered, so it needs two members; from a quote of its own. */
+async function createProposal(server: TestServer, key: string, user_id: string): Promise<string> {
+  const post = (path: string, body: unknown) => server.call("POST", path, body, { key });
+  const quote_id = idOf(await post(`/users/${user_id}/quotes`, NEW_QUOTE), "quote");
+  await post("/sandbox/crypto_deposits", { crypto_deposit: { quote_id, amount: 20 } });
+  const address = `0x${"2".repeat(40)}`;
+  const refund = { token: "usdc", chain: "polygon", amount: 20, address };
+  return idOf(await post(`/users/${user_id}/refunds`, { refund }), "proposal");
 }
 
 /** Ids that no record has. */
