@@ -14,6 +14,10 @@ import { addOfframpRoutes } from "./offramps/routes.ts";
 import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
 import { changeProposalTasks } from "./offramps/watched-changes.ts";
+import { addDepositRoutes } from "./onramps/deposit-routes.ts";
+import { addOnrampRoutes } from "./onramps/routes.ts";
+import { READ_CREDITS_TASK } from "./onramps/task-kinds.ts";
+import { onrampTasks } from "./onramps/tasks.ts";
 import type { BankPort } from "./partners/bank/port.ts";
 import { createSandboxBank } from "./partners/bank/sandbox.ts";
 import type { ChainPort } from "./partners/chain/port.ts";
@@ -76,6 +80,7 @@ const RECURRING_TASKS = [
   WATCH_CHAINS_TASK,
   READ_BANK_TASK,
   CHASE_PAYOUTS_TASK,
+  READ_CREDITS_TASK,
 ];
 
 export type App = {
@@ -136,6 +141,7 @@ export async function createApp(
       ...offrampTasks(ramp),
       refundProposalTask(ramp),
       ...changeProposalTasks(ramp),
+      ...onrampTasks(ramp),
     ],
   });
   const executor = createExecutor({
@@ -146,7 +152,7 @@ export async function createApp(
     findActiveKeys,
     afterCommit: worker.poke,
   });
-  const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
+  const deps = { ...ramp, executor };
   const keepAnswer = createKeepAnswer(database, executor);
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
@@ -163,6 +169,8 @@ export async function createApp(
     (spec) => addUploadRoute(server, index_key, { ...ramp.files, judge: judgeFile }, spec),
     deps,
   );
+  addOnrampRoutes(add, deps);
+  addDepositRoutes(add, deps);
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
   addProposalRoutes(add, deps);
   const page_deps = { ...deps, public_url: publicUrl, mode: config.mode };
@@ -183,7 +191,7 @@ export async function createApp(
   return { server, worker, close };
 }
 
-/** What quotes, offramps and their tasks work with. */
+/** What quotes, offramps, onramps and their tasks work with. */
 async function openRamp(core: Core, partners: Partners, publicUrl: () => string, log: TaskLog) {
   const { config, database, catalogue, clock } = core;
   const source = openRateSource(config);
@@ -201,6 +209,8 @@ async function openRamp(core: Core, partners: Partners, publicUrl: () => string,
       keyring: core.keyring,
     },
     renderer: createOfframpRenderer(publicUrl),
+    operator_id: core.first_start.operator.id,
+    kyc_enforcement: config.kyc_enforcement,
     policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
     quote_life_ms: config.quote_life_minutes * 60_000,
     allow_http: config.mode === "sandbox",

@@ -36,7 +36,9 @@ const ASSESSED_AGAIN_AFTER_MS = 60 * 60 * 1000;
 /** The background work of offramps, each kind as sets of due tasks. */
 export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   return [
-    partnerTask(deps.database, WATCH_CHAINS_TASK, (now) => recordDeposits(deps.database, deps.chain, now)),
+    partnerTask(deps.database, WATCH_CHAINS_TASK, (now) =>
+      recordDeposits(deps.database, deps.chain, now),
+    ),
     partnerTask(deps.database, READ_BANK_TASK, (now) => readBank(deps, now)),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announce(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {

@@ -10,7 +10,7 @@ import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
 import type { Onramp } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
-import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps } from "./store.ts";
+import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps, updateOnramps } from "./store.ts";
 
 export type DeliverDeps = {
   database: Database;
@@ -32,15 +32,9 @@ export async function deliverOnramps(deps: DeliverDeps, set: TaskSet): Promise<v
 
 async function deliverOnramp(deps: DeliverDeps, set: TaskSet, task: Task): Promise<void> {
   const { database, chain } = deps;
-  const step = await database.transaction((tx) => beginDelivery(tx, deps, set, task));
-  if (step === "held" || step === null) return;
-  const sent = await chain.send({
-    key: `onramp:${step.account_id}:${step.id}`,
-    chain: step.crypto_rails,
-    token: step.crypto_currency,
-    amount: step.destination_amount,
-    address: step.destination_address,
-  });
+  const onramp = await database.transaction((tx) => beginDelivery(tx, deps, set, task));
+  if (onramp === null) return;
+  const sent = await sendCoins(chain, onramp);
   await database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return;
@@ -50,13 +44,24 @@ async function deliverOnramp(deps: DeliverDeps, set: TaskSet, task: Task): Promi
   });
 }
 
-/** The first beat. Null when there is nothing to do, "held" when a gate is closed. */
+/** Sends once, however often it is called: the key is made of the record's id. */
+export function sendCoins(chain: ChainPort, onramp: Onramp): Promise<{ tx_id: string }> {
+  return chain.send({
+    key: `onramp:${onramp.account_id}:${onramp.id}`,
+    chain: onramp.crypto_rails,
+    token: onramp.crypto_currency,
+    amount: onramp.destination_amount,
+    address: onramp.destination_address,
+  });
+}
+
+/** The first beat; null when there is nothing to send, or not now. */
 async function beginDelivery(
   tx: Transaction,
   deps: DeliverDeps,
   set: TaskSet,
   task: Task,
-): Promise<Onramp | "held" | null> {
+): Promise<Onramp | null> {
   const tasks = await set.lock(tx, [task]);
   if (tasks.length === 0) return null;
   const key = { account_id: task.account_id, id: task.record_id };
@@ -65,7 +70,7 @@ async function beginDelivery(
   const user = seen && { account_id: seen.account_id, user_id: seen.user_id };
   const kycs = user && (await lockKycs(tx, [user]));
   const entry = await lockOnramp(tx, deps, task);
-  if (!entry || entry.onramp.status !== "sending_fiat" || entry.onramp.delivery === "sent") {
+  if (entry?.onramp.status !== "sending_fiat" || entry.onramp.delivery === "sent") {
     set.finish(tx, tasks);
     return null;
   }
@@ -77,7 +82,7 @@ async function beginDelivery(
       recordChanges(tx, [changeOnramp(entry, { status_message: closed }, set.now)], set.now);
     }
     set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
-    return "held";
+    return null;
   }
   if (onramp.delivery === "waiting") recordConversion(tx, entry, set.now);
   return onramp;
@@ -89,13 +94,20 @@ function closedGate(enforcement: KycEnforcement, kyc: Kyc | undefined): string |
   return clearanceProblems(kyc, null, null, "")[0]?.message ?? null;
 }
 
+/** No event of its own unless it shows: the record still says `sending_fiat`. */
 export function recordConversion(tx: Transaction, entry: KeyedOnramp, now: Date): void {
   const change = { delivery: "sending", status_message: null } as const;
-  recordChanges(tx, [changeOnramp(entry, change, now)], now);
+  if (entry.onramp.status_message === null) updateOnramps(tx, [{ ...entry.onramp, ...change }]);
+  else recordChanges(tx, [changeOnramp(entry, change, now)], now);
   postEntries(tx, [onrampConverted(entry.onramp)], now);
 }
 
-function recordDelivered(tx: Transaction, entry: KeyedOnramp, tx_id: string, now: Date): void {
+export function recordDelivered(
+  tx: Transaction,
+  entry: KeyedOnramp,
+  tx_id: string,
+  now: Date,
+): void {
   const change = { status: "crypto_sent", status_message: null, delivery: "sent", tx_id } as const;
   recordChanges(tx, [changeOnramp(entry, change, now)], now);
   postEntries(tx, [onrampDelivered(entry.onramp)], now);

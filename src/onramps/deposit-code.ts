@@ -24,7 +24,10 @@ export function formatDepositCode(code: string): string {
 }
 
 function checkSymbol(symbols: readonly string[]): string {
-  const sum = symbols.reduce((total, symbol, place) => total + (place + 1) * VALUES.get(symbol)!, 0);
+  const sum = symbols.reduce(
+    (total, symbol, place) => total + (place + 1) * VALUES.get(symbol)!,
+    0,
+  );
   // The check has weight 12, and 12 × 13 = 5 × 31 + 1: its inverse is 13.
   const value = (((-sum * 13) % SYMBOLS.length) + SYMBOLS.length) % SYMBOLS.length;
   return SYMBOLS[value]!;

@@ -49,13 +49,13 @@ export async function insertDeposits(
   return new Set(rows.map((row) => row.id));
 }
 
-/** What the bank told before under these references, as it told it first. */
+/** What the bank has told under these references so far. */
 export function findLines(
   session: Session,
   account_id: string,
   references: readonly string[],
-): Promise<DepositFacts[]> {
-  return session.query<DepositFacts>(
+): Promise<FiatDepositRow[]> {
+  return session.query<FiatDepositRow>(
     `select * from fiat_deposits
      where account_id = $1 and bank_reference = any($2::text[]) and part = 0`,
     [account_id, references],

@@ -156,7 +156,10 @@ export function openAmount(deposit: Pick<FiatDeposit, "amount" | "matched_amount
   return deposit.matched_amount ?? deposit.amount;
 }
 
-/** Everything of the record that is not personal: what its last event vouches for. */
+/**
+ * Everything of the record that its last event vouches for: what is not personal, and shows.
+ * `delivery` is vouched for by the ledger.
+ */
 export function digestFacts(onramp: Omit<Onramp, "destination_address">): Buffer {
   return digestOf(
     onramp.account_id,
@@ -177,7 +180,6 @@ export function digestFacts(onramp: Omit<Onramp, "destination_address">): Buffer
     onramp.deposit_message,
     onramp.deposit_id,
     onramp.received,
-    onramp.delivery,
     onramp.tx_id,
     onramp.sequence,
     onramp.created_at.toISOString(),

@@ -9,7 +9,7 @@ import {
   fiatReturnStarted,
 } from "../ledger/postings.ts";
 import type { BankPort } from "../partners/bank/port.ts";
-import type { Database, Transaction } from "../platform/db/database.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import { KEY_BYTES } from "../platform/encryption/cipher.ts";
 import { createSubjectKeys, type Keyring } from "../platform/encryption/keyring.ts";
 import { newId } from "../platform/ids.ts";
@@ -24,11 +24,11 @@ import {
   openDeposits,
   updateDeposits,
 } from "./deposit-store.ts";
-import { type Funding, fundOnramp } from "./fund-onramp.ts";
+import { type FundDeps, type Funding, fundOnramp } from "./fund-onramp.ts";
 import { giveBackOnramp } from "./give-back-onramp.ts";
 import { DEPOSIT_MOVES, openAmount } from "./model.ts";
 
-export type MoveDeps = { database: Database; keyring: Keyring; bank: BankPort };
+export type MoveDeps = FundDeps & { bank: BankPort };
 
 const BANK_ASKED_AGAIN_AFTER_MS = 60_000;
 
@@ -43,7 +43,7 @@ export async function moveDeposits(deps: MoveDeps, set: TaskSet): Promise<void> 
 
 async function moveDeposit(deps: MoveDeps, set: TaskSet, task: Task): Promise<void> {
   const deposit = await findDeposit(deps.database, task.account_id, task.record_id);
-  const step = deposit && (await nextStep(deps, deposit, set.now));
+  const step = deposit ? await nextStep(deps, deposit, set.now) : null;
   await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return;
@@ -51,13 +51,24 @@ async function moveDeposit(deps: MoveDeps, set: TaskSet, task: Task): Promise<vo
       const again_at = new Date(set.now.getTime() + BANK_ASKED_AGAIN_AFTER_MS);
       return set.postpone(tx, tasks, again_at);
     }
-    const [locked] = await lockDeposits(tx, task.account_id, [task.record_id]);
-    // Somebody else may have taken it on since.
-    const is_ours = step && locked?.status === deposit.status;
-    if (is_ours) await recordStep(tx, deps, locked, step, set.now);
-    if (is_ours && step.changes.status === "returning") set.postpone(tx, tasks, set.now);
+    const status = deposit && step ? await recordStep(tx, deps, deposit, step, set.now) : null;
+    if (status === "returning") set.postpone(tx, tasks, set.now);
     else set.finish(tx, tasks);
   });
+}
+
+/** The same at once and without a task, for those who play the partners. */
+export async function moveDepositToRest(
+  deps: MoveDeps,
+  { account_id, id }: { account_id: string; id: string },
+  now: Date,
+): Promise<void> {
+  for (;;) {
+    const deposit = await findDeposit(deps.database, account_id, id);
+    const step = deposit ? await nextStep(deps, deposit, now) : null;
+    if (!deposit || step === null || step === "later") return;
+    await deps.database.transaction((tx) => recordStep(tx, deps, deposit, step, now));
+  }
 }
 
 /** Does what another account or the bank has to do, and says what it means for the deposit. */
@@ -85,16 +96,21 @@ async function nextStep(
 /** What changes of a deposit, what is posted, and what of it is left over for the list. */
 type Step = { changes: Partial<DepositFacts>; entries: NewEntry[]; excess?: bigint };
 
+/** Writes a step, unless somebody else has taken the deposit on since; says where it is now. */
 async function recordStep(
   tx: Transaction,
   { keyring }: MoveDeps,
-  row: FiatDepositRow,
+  seen: DepositFacts,
   { changes, entries, excess = 0n }: Step,
   now: Date,
-): Promise<void> {
-  if (excess > 0n) await insertExcess(tx, keyring, row, excess, now);
-  updateDeposits(tx, [changeDeposit(row, changes, now)]);
+): Promise<DepositFacts["status"]> {
+  const [row] = await lockDeposits(tx, seen.account_id, [seen.id]);
+  if (row!.status !== seen.status) return row!.status;
+  if (excess > 0n) await insertExcess(tx, keyring, row!, excess, now);
+  const changed = changeDeposit(row!, changes, now);
+  updateDeposits(tx, [changed]);
   postEntries(tx, entries, now);
+  return changed.status;
 }
 
 /** What came too much is a deposit of its own: it can be returned, or pay another onramp. */

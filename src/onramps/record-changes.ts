@@ -24,21 +24,13 @@ export function changeOnramp(
 }
 
 /** Writes locked onramps and one event for each change; the row once, as it is in the end. */
-export function recordChanges(
-  tx: Transaction,
-  changes: readonly ChangedOnramp[],
-  now: Date,
-): void {
+export function recordChanges(tx: Transaction, changes: readonly ChangedOnramp[], now: Date): void {
   const last = new Map(changes.map(({ onramp }) => [onramp.id, onramp]));
   updateOnramps(tx, [...last.values()]);
   onrampEvents(tx, changes, now);
 }
 
-export function onrampEvents(
-  tx: Transaction,
-  changes: readonly ChangedOnramp[],
-  now: Date,
-): void {
+export function onrampEvents(tx: Transaction, changes: readonly ChangedOnramp[], now: Date): void {
   recordEvents(
     tx,
     changes.map(({ onramp, key, from_status }) => ({

@@ -107,9 +107,17 @@ export const FiatDepositListQuery = listQuery({
 
 export const MatchDepositBody = Type.Object(
   {
-    deposit: Type.Object(
-      { onramp_id: Type.String({ description: "The onramp, of any account, that it pays." }) },
-      closed,
+    deposit: Type.Optional(
+      Type.Object(
+        {
+          onramp_id: Type.Optional(
+            Type.Union([Type.String(), Type.Null()], {
+              description: "The onramp, of any account; left out: the one that its code names.",
+            }),
+          ),
+        },
+        closed,
+      ),
     ),
   },
   closed,

@@ -87,6 +87,11 @@ export function createRandomBank(random: Random, weather: Weather) {
       listAnswers: troubled(random, weather, (cursor: string | null, limit: number) =>
         bank.port.listAnswers(random.chance(weather.trouble) ? null : cursor, limit),
       ),
+      coordinatesFor: bank.port.coordinatesFor,
+      listCredits: troubled(random, weather, (cursor: string | null, limit: number) =>
+        bank.port.listCredits(random.chance(weather.trouble) ? null : cursor, limit),
+      ),
+      returnCredit: troubled(random, weather, bank.port.returnCredit),
     },
     /** Decides on some payment, or says again what it said. */
     act: (account_id: string) => {

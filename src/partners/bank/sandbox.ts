@@ -43,6 +43,10 @@ const SANDBOX_ACCOUNTS: Readonly<Record<string, BankCoordinates>> = {
   },
 };
 
+export function sandboxCoordinates(currency: string): BankCoordinates | null {
+  return Object.hasOwn(SANDBOX_ACCOUNTS, currency) ? SANDBOX_ACCOUNTS[currency]! : null;
+}
+
 /** Which of our accounts at the sandbox's bank a currency comes into. */
 export function sandboxBankAccount(currency: string): string {
   return `sandbox-${currency}`;
@@ -69,8 +73,7 @@ export function createSandboxBank(session: Session): BankPort {
       }));
       return { answers, cursor: last ? String(last.number) : cursor };
     },
-    coordinatesFor: (currency) =>
-      Object.hasOwn(SANDBOX_ACCOUNTS, currency) ? SANDBOX_ACCOUNTS[currency]! : null,
+    coordinatesFor: sandboxCoordinates,
     listCredits: async (cursor, limit) => {
       const rows = await listSandboxCredits(session, cursor, limit);
       const last = rows.at(-1);
