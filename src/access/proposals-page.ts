@@ -7,6 +7,7 @@ import { nameOf } from "./pages.ts";
 import {
   CONFIRMATIONS_NEEDED,
   mayVote,
+  type Proposal,
   type ProposalStatus,
   REASON_LENGTH_MAX,
   type Vote,
@@ -57,7 +58,7 @@ function pendingSection(session: MemberSession, entry: ProposalView, names: Name
 <dl>
 <div><dt>Amount</dt><dd>${amount(proposal.amount_usd)}</dd></div>
 ${details?.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
-<div><dt>Proposed by</dt><dd>${nameOf(proposal.proposed_by, names)}</dd></div>
+<div><dt>Proposed by</dt><dd>${proposerOf(proposal, names)}</dd></div>
 <div><dt>Proposed</dt><dd>${moment(proposal.created_at)}</dd></div>
 <div><dt>Concerns</dt><dd><code>${proposal.record_id}</code></dd></div>
 <div><dt>Confirmed</dt><dd>${proposal.confirmations} of ${CONFIRMATIONS_NEEDED}${
@@ -101,7 +102,7 @@ ${table({
     moment(proposal.created_at),
     html`<span title="${proposal.record_id}">${proposal.summary}</span>`,
     amount(proposal.amount_usd),
-    nameOf(proposal.proposed_by, names),
+    proposerOf(proposal, names),
     votes.length > 0 ? voteList(votes, names) : NONE,
     html`${STATUS_NAMES[proposal.status]}${proposal.outcome && `: ${proposal.outcome}`}`,
   ]),
@@ -110,13 +111,19 @@ ${table({
 </section>`;
 }
 
+function proposerOf({ proposed_by }: Proposal, names: Names): Html | string {
+  const name = nameOf(proposed_by, names);
+  return proposed_by.startsWith("api_key:") ? html`<code>${name}</code>` : name;
+}
+
 function voteList(votes: readonly Vote[], names: Names): Html {
-  return html`${votes.map(
+  // In one element: on a narrow screen every child of a cell gets a place of its own.
+  return html`<span>${votes.map(
     ({ person_id, verdict }, at) =>
       html`${at > 0 && ", "}${nameOf(`member:${person_id}`, names)}${
         verdict === "reject" && " (rejects)"
       }`,
-  )}`;
+  )}</span>`;
 }
 
 /** With thousands apart, as people read money. */
