@@ -50,7 +50,7 @@ ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</
 </section>
 <section class="card" aria-labelledby="proposals-title">
 <h2 id="proposals-title">Proposals</h2>
-<p>${has_pending_proposals ? "Some wait for two members to agree." : "Nothing waits to be confirmed."}
+<p>${has_pending_proposals ? "Some wait for two members to agree." : "Nothing waits."}
 <a href="/dashboard/proposals">See the proposals</a></p>
 </section>
 ${

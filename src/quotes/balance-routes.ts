@@ -195,8 +195,8 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     summary: "Return what is owed to a user",
     description:
       "To an address that the user has registered; the coins are sent in the background. To " +
-      "another address, or above the amount for four eyes, it becomes a proposal that two members " +
-      "confirm.",
+      "another address, or above the amount for four eyes, it becomes a proposal that two " +
+      "members confirm.",
     tag: TAG,
     body: RefundBody,
     body_example: {

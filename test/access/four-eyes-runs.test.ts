@@ -265,3 +265,16 @@ describe("plain data", () => {
 it("sliproad verify finds nothing wrong after all of it", async () => {
   expect(await findFault(server)).toBeNull();
 });
+
+it("what can no longer be read, because the person was erased, fails", async () => {
+  const { id, user_id } = await addConfirmed();
+  const { database, keyring } = server.core;
+  const subject = { account_id: server.account_id, subject_id: user_id };
+  await database.transaction(async (tx) => keyring.eraseSubject(tx, subject));
+  await withWorker(proposalTask(server.core, refunds()), async () => {
+    expect(await waitForEnd(server, id)).toMatchObject({
+      status: "failed",
+      outcome: "The person whom this concerns was erased.",
+    });
+  });
+});

@@ -13,7 +13,7 @@ export type Command<Input> = {
   idempotency: Idempotency | null;
   /** Who acts, where it is not the key. */
   actor?: `member:${string}` | `proposal:${string}`;
-  /** Two members are asked (`asked`) or have agreed (`given`): what only they may allow is allowed. */
+  /** Two members are asked, or have agreed: then that is allowed which only they may allow. */
   four_eyes?: "asked" | "given";
 };
 

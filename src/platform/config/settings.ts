@@ -202,9 +202,9 @@ export const SETTINGS = {
           ? parseMinor(value, 2)
           : fail("must be an amount in usd such as 10000 or 2500.50"),
     },
-    "Refunds, re-routes and reviews of more than this many usd need two members, who confirm them " +
-      "on /dashboard/proposals; 0 asks for two always. Default: no limit in sandbox, 10000 in live " +
-      "mode.",
+    "Refunds, re-routes and reviews of more than this many usd need two members, who confirm " +
+      "them on `/dashboard/proposals`; 0 asks for two always. Default: no limit in sandbox, " +
+      "10000 in live mode.",
   ),
   metrics_token: optional(
     text("SLIPROAD_METRICS_TOKEN", null, ""),
