@@ -386,6 +386,37 @@ create table price_versions (
   constraint price_versions_content_hash_key UNIQUE (content_hash)
 );
 
+create table proposal_votes (
+  account_id uuid not null,
+  proposal_id uuid not null,
+  person_id uuid not null,
+  verdict text not null,
+  created_at timestamp with time zone not null,
+  constraint proposal_votes_pkey PRIMARY KEY (account_id, proposal_id, person_id),
+  constraint proposal_votes_verdict_check CHECK ((verdict = ANY (ARRAY['confirm'::text, 'reject'::text]))),
+  constraint proposal_votes_account_id_proposal_id_fkey FOREIGN KEY (account_id, proposal_id) REFERENCES proposals(account_id, id)
+);
+
+create table proposals (
+  account_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  record_id uuid not null,
+  input bytea not null,
+  subject_id uuid,
+  amount_usd numeric(24,2),
+  summary text not null,
+  proposed_by text not null,
+  proposed_by_person uuid,
+  status text not null,
+  outcome text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint proposals_pkey PRIMARY KEY (account_id, id),
+  constraint proposals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'confirmed'::text, 'rejected'::text, 'done'::text, 'failed'::text])))
+);
+CREATE INDEX proposals_list_by_status ON public.proposals USING btree (account_id, status, id);
+
 create table quotes (
   account_id uuid not null,
   id uuid not null,

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { createAuthenticate } from "./access/authenticate.ts";
 import { type FirstStart, firstStart } from "./access/first-start.ts";
+import { addProposalPages, addProposalRoutes } from "./access/proposal-routes.ts";
 import { addAccessPages } from "./access/routes.ts";
 import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
@@ -12,6 +13,7 @@ import { createOfframpRenderer } from "./offramps/render.ts";
 import { addOfframpRoutes } from "./offramps/routes.ts";
 import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
+import { changeProposalTasks } from "./offramps/watched-changes.ts";
 import { addDepositRoutes } from "./onramps/deposit-routes.ts";
 import { addOnrampRoutes } from "./onramps/routes.ts";
 import { READ_CREDITS_TASK } from "./onramps/task-kinds.ts";
@@ -31,7 +33,7 @@ import { createExecutor } from "./platform/commands/executor.ts";
 import { createKeepAnswer } from "./platform/commands/keep-answers.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
 import type { Config } from "./platform/config/config.ts";
-import { type Database, openDatabase } from "./platform/db/database.ts";
+import { type Database, openDatabase, type Session } from "./platform/db/database.ts";
 import { migrate } from "./platform/db/migrate.ts";
 import { openInstallation } from "./platform/encryption/installation.ts";
 import { createKeyring, type Keyring } from "./platform/encryption/keyring.ts";
@@ -54,6 +56,8 @@ import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
 import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
+import { usdValue } from "./quotes/usd-value.ts";
+import { refundProposalTask } from "./quotes/watched-refunds.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 
@@ -135,6 +139,8 @@ export async function createApp(
       refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
       ...offrampTasks(ramp),
+      refundProposalTask(ramp),
+      ...changeProposalTasks(ramp),
       ...onrampTasks(ramp),
     ],
   });
@@ -166,7 +172,10 @@ export async function createApp(
   addOnrampRoutes(add, deps);
   addDepositRoutes(add, deps);
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
-  await addAccessPages(server, { ...deps, public_url: publicUrl, mode: config.mode });
+  addProposalRoutes(add, deps);
+  const page_deps = { ...deps, public_url: publicUrl, mode: config.mode };
+  await addAccessPages(server, page_deps);
+  addProposalPages(server, { ...page_deps, poke: worker.poke });
   await addDocs(server);
 
   for (const kind of RECURRING_TASKS) {
@@ -188,10 +197,17 @@ async function openRamp(core: Core, partners: Partners, publicUrl: () => string,
   const source = openRateSource(config);
   const fees = readFees(config);
   const max_age_ms = config.rates_max_age_minutes * 60_000;
+  const price_deps = { database, catalogue, source, fees, max_age_ms, log };
+  const prices = await openPrices(price_deps, clock.now());
   return {
     ...core,
     ...partners,
-    prices: await openPrices({ database, catalogue, source, fees, max_age_ms, log }, clock.now()),
+    prices,
+    four_eyes: {
+      limit_usd: config.four_eyes_usd,
+      usdValue: (session: Session) => usdValue(prices, session),
+      keyring: core.keyring,
+    },
     renderer: createOfframpRenderer(publicUrl),
     operator_id: core.first_start.operator.id,
     kyc_enforcement: config.kyc_enforcement,

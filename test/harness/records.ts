@@ -7,7 +7,7 @@ export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
 const RECORDS = [
   ...(["user_id", "payment_detail_id", "quote_id", "offramp_id"] as const),
-  ...(["onramp_id", "deposit_id"] as const),
+  ...(["onramp_id", "deposit_id", "proposal_id"] as const),
 ] as const;
 
 /**
@@ -39,7 +39,19 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
   // All deposits are the operator's, whoever lets them arrive.
   const deposit = { amount: 1, currency: "usd", deposit_message: "no code" };
   const deposit_id = idOf(await post("/sandbox/deposits", { deposit }), "deposit");
-  return { user_id, payment_detail_id, quote_id, offramp_id, onramp_id, deposit_id };
+  const proposal_id = await createProposal(server, key, user_id);
+  const own = { user_id, payment_detail_id, quote_id, offramp_id, onramp_id };
+  return { ...own, deposit_id, proposal_id };
+}
+
+/** To an address that is not registered, so it needs two members; from a quote of its own. */
+async function createProposal(server: TestServer, key: string, user_id: string): Promise<string> {
+  const post = (path: string, body: unknown) => server.call("POST", path, body, { key });
+  const quote_id = idOf(await post(`/users/${user_id}/quotes`, NEW_QUOTE), "quote");
+  await post("/sandbox/crypto_deposits", { crypto_deposit: { quote_id, amount: 20 } });
+  const address = `0x${"2".repeat(40)}`;
+  const refund = { token: "usdc", chain: "polygon", amount: 20, address };
+  return idOf(await post(`/users/${user_id}/refunds`, { refund }), "proposal");
 }
 
 /** Ids that no record has. */
