@@ -6,6 +6,8 @@ import { addAccessPages } from "./access/routes.ts";
 import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
+import { addKycPages } from "./kyc/page-routes.ts";
+import { addKycRoutes } from "./kyc/routes.ts";
 import { addDocumentRoutes } from "./offramps/document-routes.ts";
 import { addQuoteRoutes } from "./offramps/quote-routes.ts";
 import { createOfframpRenderer } from "./offramps/render.ts";
@@ -141,12 +143,14 @@ export async function createApp(
     afterCommit: worker.poke,
   });
   const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
+  const page_deps = { ...deps, public_url: publicUrl, mode: config.mode, poke: worker.poke };
   const keepAnswer = createKeepAnswer(database, executor);
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
   await addOpenApi(server);
   addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });
   addUserRoutes(add, deps);
+  addKycRoutes(add, page_deps);
   addPaymentDetailRoutes(add, deps);
   addRateRoutes(add, deps);
   addBalanceRoutes(add, deps);
@@ -158,7 +162,8 @@ export async function createApp(
     deps,
   );
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
-  await addAccessPages(server, { ...deps, public_url: publicUrl, mode: config.mode });
+  addKycPages(server, page_deps);
+  await addAccessPages(server, page_deps);
   await addDocs(server);
 
   for (const kind of RECURRING_TASKS) {

@@ -26,7 +26,16 @@ export type ApiKey = {
   revoked_at: Date | null;
 };
 
-export type Account = { id: string; name: string; is_operator: boolean; created_at: Date };
+export type Account = {
+  id: string;
+  name: string;
+  is_operator: boolean;
+  /** A decision on somebody's identity needs two different members. */
+  kyc_four_eyes: boolean;
+  /** The account's own members review identities, beside the operator's. */
+  kyc_review_by_account: boolean;
+  created_at: Date;
+};
 
 export function makeApiKey(mode: Mode): string {
   return `${PREFIXES[mode]}${randomBytes(KEY_RANDOM_BYTES).toString("base64url")}`;
