@@ -9,11 +9,14 @@ const UNWANTED = new Set([
   "--single-process",
 ]);
 
+/** A camera that shows a test picture, and that pages are allowed to use. */
+const CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
+
 /** A headless Chromium from npm; whoever opens it closes it, in a `finally`. */
 export async function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: await sparticuz.executablePath(),
-    args: sparticuz.args.filter((argument) => !UNWANTED.has(argument)),
+    args: [...sparticuz.args.filter((argument) => !UNWANTED.has(argument)), ...CAMERA],
     headless: true,
   });
 }

@@ -27,7 +27,6 @@ export const english = {
     waiting: "Waiting for the connection …",
     back: "Back",
     change: "Change",
-    keep: "Keep what you have",
     edit: "Edit",
     try_again: "Try again",
     submit: "Send for checking",
@@ -45,7 +44,7 @@ export const english = {
   welcome: {
     title: "{account} asks you to confirm who you are",
     title_business: "{account} asks you to confirm your company",
-    lead: "By law, payments need to know who they belong to. You only do this once.",
+    lead: "Before money can move, the law wants to know who it belongs to. You only do this once.",
     retry_title: "Please send some of it again",
     retry_lead: "{account} looked at what you sent and needs something more from you:",
     need_title: "Have this at hand",
@@ -57,7 +56,7 @@ export const english = {
     document_title_business: "Your own identity document",
     camera_title: "A phone or a camera",
     camera: "To photograph the document and your face. A file from your device works too.",
-    registration_title: "Proof that the company is registered",
+    registration_title: "Proof of registration",
     registration: "For example an extract from the company register, as a PDF or a photo.",
     data_title: "What happens with your data",
     data: [
@@ -69,15 +68,15 @@ export const english = {
   },
 
   confirm: {
-    title: "Is it you?",
-    lead: "{account} already gave us some of your data. To show it, we need to know that it is you who opened this link.",
-    button: "Show my data",
+    title: "Confirm that it is you",
+    lead: "{account} has already given us some of your details. Enter your date of birth to see them, so that you need not type them again.",
+    button: "Show my details",
     checking: "Checking …",
     skip: "Go on without",
     skip_hint:
-      "You can also go on without. The data stays hidden, and you can replace what is wrong.",
+      "You can also go on without. Your details stay hidden then, and you can replace what is wrong.",
     used_up:
-      "This did not match too often. The data stays hidden; you can still go on and replace what is wrong.",
+      "The date did not match too often. Your details stay hidden; you can still go on and replace what is wrong.",
   },
 
   about: {
@@ -91,7 +90,7 @@ export const english = {
   address: {
     title: "Where you live",
     lead: "Your home address. A post office box is not enough.",
-    title_business: "Where your company is registered",
+    title_business: "The company's address",
     lead_business: "The address that the company register shows.",
   },
   person: {
@@ -99,7 +98,7 @@ export const english = {
     lead: "One person who owns or directs the company, best of all yourself. The identity document and the selfie of the next steps must be this person's.",
   },
   registration: {
-    title: "Proof that the company is registered",
+    title: "Proof of registration",
     lead: "An extract from the company register, a certificate of incorporation or a similar official document.",
   },
   document: {
@@ -212,7 +211,7 @@ export const english = {
     driving_licence: "Driving licence",
     residence_permit: "Residence permit",
   } as Record<string, string | undefined>,
-  date: { day: "Day", month: "Month", year: "Year" },
+  date: { day: "Day", month: "Month", year: "Year", no_month: "–" },
 
   problems: {
     summary: {
@@ -268,6 +267,7 @@ export const english = {
     pdf: "PDF document",
     photo: "Photo",
     replace: "Replace",
+    keep: "Keep the present one",
     remove: "Remove",
     retry: "Send again",
     faults: {
@@ -275,7 +275,8 @@ export const english = {
       too_large: "This file has {size}. Please choose one of at most 10 MB.",
       phone_photo:
         "This photo is in a format that we cannot read (HEIC). Please save it as JPG, or take a new photo here.",
-      wrong_type: "This is not a {kinds} file, whatever its name says. Please choose another one.",
+      wrong_type:
+        "This file is not a {kinds}, even if its name says so. Please choose another one.",
       unreadable: "This file cannot be read. Please choose it again.",
     },
     kinds: "JPG, PNG or PDF",
@@ -283,7 +284,7 @@ export const english = {
   },
 
   camera: {
-    title: "Take a photo: {file}",
+    title: "Photo: {file}",
     starting: "Starting the camera …",
     shoot: "Take the photo",
     again: "Take it again",

@@ -5,13 +5,21 @@ export type Texts = typeof english;
 /** A translation is one file more and one entry here. */
 const LANGUAGES: Record<string, Texts> = { en: english };
 
+/** Some systems name languages that the browser itself does not understand ("en-US@posix"). */
+const wanted = navigator.languages.filter((tag) => {
+  try {
+    return Intl.getCanonicalLocales(tag).length > 0;
+  } catch {
+    return false;
+  }
+});
 const language =
-  navigator.languages.map((tag) => tag.split("-")[0] ?? "").find((tag) => tag in LANGUAGES) ?? "en";
+  wanted.map((tag) => tag.split("-")[0] ?? "").find((tag) => tag in LANGUAGES) ?? "en";
 
 export const texts: Texts = LANGUAGES[language] ?? english;
 
 /** The language of the page, and the person's own way of writing dates within it. */
-export const locale = navigator.languages.find((tag) => tag.startsWith(language)) ?? language;
+export const locale = wanted.find((tag) => tag.startsWith(language)) ?? language;
 
 /** Puts values into a text: `fill("Step {number}", { number: "2" })`. */
 export function fill(text: string, values: Record<string, string>): string {

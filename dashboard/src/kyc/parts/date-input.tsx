@@ -48,7 +48,7 @@ export function DateInput(props: {
           onChange={(event) => change({ month: event.target.value })}
           onBlur={leave}
         >
-          <option value="">{texts.choose_one}</option>
+          <option value="">{texts.date.no_month}</option>
           {monthNames().map((name, at) => (
             <option key={name} value={`${at + 1}`.padStart(2, "0")}>
               {name}

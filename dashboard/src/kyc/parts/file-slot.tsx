@@ -25,48 +25,54 @@ export function FileSlot({ slot, title, missing }: Props) {
   const file = state.files[slot];
   const { upload, choose, remove, cancel, retry, refuse } = useUpload(slot, title);
   const [is_camera_open, setCameraOpen] = useState(false);
+  const [is_replacing, setReplacing] = useState(false);
   const id = useId();
   const chooser = useRef<HTMLInputElement>(null);
   const phone_camera = useRef<HTMLInputElement>(null);
   const takes_pdf = file?.accepts.includes("application/pdf") ?? false;
   const uses_live_camera = has_live_camera && (slot === "selfie" || !is_touch);
-  const problem =
-    upload.problem ?? (missing && !file?.uploaded ? texts.problems.file_missing : null);
+  const is_missing = missing && !file?.uploaded && upload.share === null;
+  const problem = upload.problem ?? (is_missing ? texts.problems.file_missing : null);
+  const section = useRef<HTMLElement>(null);
+  /** The button that was used is about to go: the keyboard stays in this place all the same. */
+  const stayHere = () => section.current?.focus();
 
   const take = () => (uses_live_camera ? setCameraOpen(true) : phone_camera.current?.click());
-  const chosen = (input: HTMLInputElement) => {
-    const [picked] = input.files ?? [];
-    // Emptied, so that the same file may be chosen again.
-    if (picked) void choose(picked).finally(() => (input.value = ""));
+  const picked = (blob: Blob) => {
+    stayHere();
+    setReplacing(false);
+    void choose(blob);
   };
-  const actions = (words: { take: string; choose: string }) => (
-    <>
-      {(uses_live_camera || is_touch) && (
-        <button type="button" className="plain" onClick={take}>
-          <Icon name="camera" />
-          {words.take}
-        </button>
-      )}
-      <button type="button" className="plain" onClick={() => chooser.current?.click()}>
-        <Icon name="upload" />
-        {words.choose}
-      </button>
-    </>
-  );
-  const take_words = is_touch ? texts.files.take_photo : texts.files.use_camera;
+  const chosen = (input: HTMLInputElement) => {
+    const [file] = input.files ?? [];
+    if (file) picked(file);
+    // Emptied, so that the same file may be chosen again.
+    input.value = "";
+  };
+  const replace = (is_wanted: boolean) => {
+    stayHere();
+    setReplacing(is_wanted);
+  };
+  const drop = () => {
+    stayHere();
+    void remove();
+  };
 
   return (
-    <section className="slot" id={`slot-${slot}`} aria-labelledby={id} tabIndex={-1}>
+    <section ref={section} className="slot" id={`slot-${slot}`} aria-labelledby={id} tabIndex={-1}>
       <h2 id={id}>{title}</h2>
-      <DropZone onDrop={(dropped) => void choose(dropped)} is_filled={Boolean(file?.uploaded)}>
+      <DropZone onDrop={picked} is_filled={Boolean(file?.uploaded)}>
         {upload.share !== null ? (
           <Sending {...{ title, cancel, is_lost }} share={upload.share} url={upload.preview_url} />
-        ) : file?.uploaded ? (
+        ) : file?.uploaded && !is_replacing ? (
           <>
             <FilePreview slot={slot} title={title} file={file.uploaded} url={upload.preview_url} />
             <div className="slot-actions">
-              {actions({ take: take_words, choose: texts.files.replace })}
-              <button type="button" className="plain" onClick={remove}>
+              <button type="button" className="plain" onClick={() => replace(true)}>
+                <Icon name="upload" />
+                {texts.files.replace}
+              </button>
+              <button type="button" className="plain" onClick={drop}>
                 <Icon name="cross" />
                 {texts.files.remove}
               </button>
@@ -79,9 +85,24 @@ export function FileSlot({ slot, title, missing }: Props) {
                 <li key={tip}>{tip}</li>
               ))}
             </ul>
-            <div className="slot-actions">
-              {actions({ take: take_words, choose: texts.files.choose })}
-              {!is_touch && <span className="muted">{texts.files.drop}</span>}
+            <div className="slot-actions choose">
+              {(uses_live_camera || is_touch) && (
+                <button type="button" className="plain" onClick={take}>
+                  <Icon name="camera" />
+                  {is_touch ? texts.files.take_photo : texts.files.use_camera}
+                </button>
+              )}
+              <button type="button" className="plain" onClick={() => chooser.current?.click()}>
+                <Icon name="upload" />
+                {texts.files.choose}
+              </button>
+              {file?.uploaded ? (
+                <button type="button" className="quiet" onClick={() => replace(false)}>
+                  {texts.files.keep}
+                </button>
+              ) : (
+                !is_touch && <span className="muted">{texts.files.drop}</span>
+              )}
             </div>
             <p className="hint">{takes_pdf ? texts.files.limits : texts.files.limits_photo}</p>
           </>
@@ -120,7 +141,7 @@ export function FileSlot({ slot, title, missing }: Props) {
           title={title}
           is_face={slot === "selfie"}
           onClose={() => setCameraOpen(false)}
-          onPhoto={(photo) => void choose(photo)}
+          onPhoto={picked}
           onFault={refuse}
         />
       )}

@@ -24,7 +24,7 @@ export function Layout(props: {
         {texts.skip}
       </a>
       <header>
-        <div className="column">
+        <div className={is_on_the_way ? "column wide" : "column"}>
           <Mark />
           <p>
             <span className="brand">{account ?? texts.page_title}</span>
@@ -46,13 +46,9 @@ export function Layout(props: {
             )}
           </div>
           <div className="card">{children}</div>
+          {account && <p className="run-by">{fill(texts.footer, { account })}</p>}
         </main>
       </div>
-      {account && (
-        <footer className="column">
-          <p>{fill(texts.footer, { account })}</p>
-        </footer>
-      )}
       <p role="status" className="visually-hidden">
         {announcement}
       </p>

@@ -102,7 +102,10 @@ function useDetails(step: StepName) {
     const is_same = value === clearValue(state, field.name);
     if (leaving.current || value === "" || is_same || isHidden(field)) return;
     if (findProblem(state, field, value, country_code)) return;
-    save({ [field.name]: value }).catch((error) => {
+    // A postcode can only be judged together with its country.
+    const is_of_country = field.name === "state" || field.name === "postcode";
+    const country = is_of_country && country_code ? { country: country_code } : {};
+    save({ ...country, [field.name]: value }).catch((error) => {
       if (error instanceof Refusal && error.is_final) fail(error);
       // Any other refusal is told when the person goes on.
     });
