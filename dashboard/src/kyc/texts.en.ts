@@ -232,10 +232,13 @@ export const english = {
   },
 
   files: {
-    document_front: { title: "Front side", passport: "Page with your photo" },
-    document_back: { title: "Back side", passport: "Back side" },
-    selfie: { title: "Your selfie", passport: "Your selfie" },
-    registration_document: { title: "Company document", passport: "Company document" },
+    titles: {
+      document_front: "Front side",
+      document_back: "Back side",
+      selfie: "Your selfie",
+      registration_document: "Company document",
+    },
+    passport_page: "Page with the photo",
     tips: {
       document_front: ["All four corners are in the picture.", "No glare, and the text is sharp."],
       document_back: ["All four corners are in the picture.", "No glare, and the text is sharp."],

@@ -104,8 +104,9 @@ function useDetails(step: StepName) {
     if (findProblem(state, field, value, country_code)) return;
     // A postcode can only be judged together with its country.
     const is_of_country = field.name === "state" || field.name === "postcode";
-    const country = is_of_country && country_code ? { country: country_code } : {};
-    save({ ...country, [field.name]: value }).catch((error) => {
+    const given: Record<string, string> = { [field.name]: value };
+    if (is_of_country && country_code) given.country = country_code;
+    save(given).catch((error) => {
       if (error instanceof Refusal && error.is_final) fail(error);
       // Any other refusal is told when the person goes on.
     });

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Refusal } from "../api.ts";
 import { useSession, wordsFor } from "../session.ts";
-import { clearValue, type FileSlotName, isMasked } from "../state.ts";
+import { clearValue, isMasked } from "../state.ts";
 import { fieldsOf } from "../step-list.ts";
 import { texts } from "../texts.ts";
 import { FilesStep } from "./files-step.tsx";
@@ -39,15 +39,12 @@ export function DocumentStep() {
     return true;
   }
 
-  const titleOf = (slot: FileSlotName) =>
-    chosen === "passport" ? texts.files[slot].passport : texts.files[slot].title;
   return (
     <FilesStep
       step="document"
       title={is_business ? texts.document.title_business : texts.document.title}
       lead={texts.document.lead}
       are_files_open={chosen !== "" || is_kept}
-      titleOf={titleOf}
       refuse={refuse}
     >
       <fieldset

@@ -1,11 +1,10 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { FileSlot } from "../parts/file-slot.tsx";
+import { fileTitle } from "../parts/file-title.ts";
 import { StepButtons } from "../parts/step-buttons.tsx";
 import { StepFrame } from "../parts/step-frame.tsx";
 import { useSession } from "../session.ts";
-import type { FileSlotName } from "../state.ts";
 import { filesOf, missingOn, type StepName, stepAfter } from "../step-list.ts";
-import { texts } from "../texts.ts";
 
 /** A step of files: company document, identity document, selfie. */
 export function FilesStep(props: {
@@ -15,12 +14,10 @@ export function FilesStep(props: {
   /** What stands before the files, and whether they are asked for yet. */
   children?: ReactNode;
   are_files_open?: boolean;
-  titleOf?: (slot: FileSlotName) => string;
   /** True when something else than a file is missing; it says so itself. */
   refuse?: () => boolean;
 }) {
   const { step, title, lead, children, are_files_open = true, refuse } = props;
-  const titleOf = props.titleOf ?? ((slot) => texts.files[slot].title);
   const { state, go } = useSession();
   const [missing, setMissing] = useState<string[]>([]);
 
@@ -43,7 +40,7 @@ export function FilesStep(props: {
             <FileSlot
               key={slot}
               slot={slot}
-              title={titleOf(slot)}
+              title={fileTitle(state, slot)}
               missing={missing.includes(slot)}
             />
           ))}

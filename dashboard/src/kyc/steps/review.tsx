@@ -1,12 +1,20 @@
 import { type FormEvent, useState } from "react";
 import { Refusal, submit as submitAll } from "../api.ts";
 import { FilePreview } from "../parts/file-preview.tsx";
+import { fileTitle } from "../parts/file-title.ts";
 import { Icon } from "../parts/icons.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { StepButtons } from "../parts/step-buttons.tsx";
 import { StepFrame } from "../parts/step-frame.tsx";
 import { inWords, useSession, wordsFor } from "../session.ts";
-import { clearValue, type Field, findCountry, isMasked, type KycState } from "../state.ts";
+import {
+  clearValue,
+  type Field,
+  type FileSlotName,
+  findCountry,
+  isMasked,
+  type KycState,
+} from "../state.ts";
 import {
   existsIn,
   fieldsOf,
@@ -16,7 +24,7 @@ import {
   stepAsking,
   stepsOf,
 } from "../step-list.ts";
-import { fill, longDate, texts } from "../texts.ts";
+import { fill, locale, longDate, texts } from "../texts.ts";
 
 /** All that will be sent, with a way back to each part of it. */
 export function Review() {
@@ -62,15 +70,18 @@ export function Review() {
         <div role="alert">
           {message && (
             <Notice kind="alert" icon="alert" title={message}>
-              {Object.keys(problems).length > 0 && (
-                <ul>
-                  {Object.entries(problems).map(([name, words]) => (
-                    <li key={name}>
-                      {nameOf(name)}: {words}
-                    </li>
-                  ))}
-                </ul>
-              )}
+              <ul>
+                {missing.map((name) => (
+                  <li key={name}>
+                    {nameOf(state, name)}: {texts.review.missing.toLocaleLowerCase(locale)}
+                  </li>
+                ))}
+                {Object.entries(problems).map(([name, words]) => (
+                  <li key={name}>
+                    {nameOf(state, name)}: {words}
+                  </li>
+                ))}
+              </ul>
             </Notice>
           )}
         </div>
@@ -95,6 +106,8 @@ function Section({ step }: { step: StepName }) {
   const { state, go, problems } = useSession();
   const title = texts.step_names[step];
   const missing = missingOn(state, step);
+  // Elsewhere the heading says already which file it is.
+  const has_sides = step === "document";
   const country = clearValue(state, "country");
   const fields = fieldsOf(state, step).filter(({ name }) => existsIn(state, country, name));
   return (
@@ -126,10 +139,10 @@ function Section({ step }: { step: StepName }) {
       )}
       {filesOf(state, step).map((slot) => {
         const file = state.files[slot]?.uploaded;
-        const file_title = texts.files[slot].title;
+        const file_title = fileTitle(state, slot);
         return (
           <div key={slot} className="summary-file">
-            <p className="summary-label">{file_title}</p>
+            {has_sides && <p className="summary-label">{file_title}</p>}
             {file ? (
               <FilePreview slot={slot} title={file_title} file={file} is_small />
             ) : (
@@ -173,8 +186,7 @@ function shown(state: KycState, field: Field) {
   return texts.options[value] ?? value;
 }
 
-function nameOf(name: string): string {
-  const file = texts.files[name as keyof typeof texts.files];
-  if (typeof file === "object" && "title" in file) return file.title as string;
+function nameOf(state: KycState, name: string): string {
+  if (name in state.files) return fileTitle(state, name as FileSlotName);
   return texts.fields[name]?.label ?? name;
 }
