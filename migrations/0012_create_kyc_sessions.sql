@@ -17,7 +17,7 @@ create table kyc_sessions (
   -- Business time.
   expires_at timestamptz not null,
   ended_at timestamptz,
-  end_reason text check (end_reason in ('replaced', 'expired', 'erased')),
+  end_reason text check (end_reason in ('replaced', 'expired')),
   wrong_birth_dates integer not null default 0,
   primary key (account_id, id),
   foreign key (account_id, user_id) references users,

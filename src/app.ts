@@ -7,7 +7,10 @@ import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
 import { addKycPages } from "./kyc/page-routes.ts";
+import { addReviewPages } from "./kyc/review-routes.ts";
 import { addKycRoutes } from "./kyc/routes.ts";
+import { READ_IDENTITY_TASK, RETENTION_TASK } from "./kyc/task-kinds.ts";
+import { kycTasks } from "./kyc/tasks.ts";
 import { addDocumentRoutes } from "./offramps/document-routes.ts";
 import { addQuoteRoutes } from "./offramps/quote-routes.ts";
 import { createOfframpRenderer } from "./offramps/render.ts";
@@ -20,6 +23,8 @@ import type { ChainPort } from "./partners/chain/port.ts";
 import { createSandboxChain } from "./partners/chain/sandbox.ts";
 import { judgeFile } from "./partners/files/judge-file.ts";
 import { openLocalDirectory } from "./partners/files/local-directory.ts";
+import type { IdentityPort } from "./partners/identity/port.ts";
+import { createReviewerIdentity } from "./partners/identity/reviewers.ts";
 import { isLoopbackHost } from "./partners/outbound-http/address-policy.ts";
 import { createGuardedSender } from "./partners/outbound-http/guarded-sender.ts";
 import { openRateSource } from "./partners/rates/open-rate-source.ts";
@@ -74,6 +79,8 @@ const RECURRING_TASKS = [
   WATCH_CHAINS_TASK,
   READ_BANK_TASK,
   CHASE_PAYOUTS_TASK,
+  READ_IDENTITY_TASK,
+  RETENTION_TASK,
 ];
 
 export type App = {
@@ -105,7 +112,12 @@ export async function openCore(config: Config, database_url: string): Promise<Co
   }
 }
 
-export type Partners = { chain: ChainPort; bank: BankPort };
+export type Partners = {
+  chain: ChainPort;
+  bank: BankPort;
+  /** Without one, our own reviewers judge. */
+  identity?: IdentityPort;
+};
 
 /** Puts the program together. `publicUrl` is known once the server listens. */
 export async function createApp(
@@ -131,6 +143,7 @@ export async function createApp(
       trimCommandsTask(database, clock),
       refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
+      ...kycTasks(ramp),
       ...offrampTasks(ramp),
     ],
   });
@@ -163,6 +176,7 @@ export async function createApp(
   );
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
   addKycPages(server, page_deps);
+  addReviewPages(server, page_deps);
   await addAccessPages(server, page_deps);
   await addDocs(server);
 
@@ -188,6 +202,8 @@ async function openRamp(core: Core, partners: Partners, publicUrl: () => string,
   return {
     ...core,
     ...partners,
+    identity: partners.identity ?? createReviewerIdentity(),
+    kyc_retention_days: config.kyc_retention_days,
     prices: await openPrices({ database, catalogue, source, fees, max_age_ms, log }, clock.now()),
     renderer: createOfframpRenderer(publicUrl),
     policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },

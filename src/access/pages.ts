@@ -1,6 +1,6 @@
 import { type Html, html } from "../platform/http/html.ts";
 import type { Dashboard } from "./load-dashboard.ts";
-import type { ApiKey, Mode } from "./model.ts";
+import { type ApiKey, type Mode, REVIEWER_ROLES } from "./model.ts";
 import { badge, csrfField, moment, NONE, page, ROLE_NAMES, table } from "./page-layout.ts";
 import type { MemberSession } from "./sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
@@ -47,6 +47,7 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <div><dt>Your role</dt><dd>${ROLE_NAMES[session.role]}</dd></div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
 </dl>
+${REVIEWER_ROLES.includes(session.role) && html`<p><a href="/dashboard/kyc">Identity reviews</a></p>`}
 </section>
 ${
   api_keys === null || audit_entries === null

@@ -3,6 +3,7 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { UserKey } from "../users/store.ts";
 import type { FieldName, Slot, Values } from "./fields.ts";
+import { deleteProposal } from "./proposal-store.ts";
 
 /** What was typed on the page, and in which visit: only that one sees it again in clear. */
 export type KycDraft = Partial<Record<FieldName, { value: string | null; visit_id: string }>>;
@@ -142,6 +143,13 @@ export async function listUsersToForget(
     [account_id, decided_by, limit],
   );
   return rows.map((row) => row.user_id);
+}
+
+/** All that an erased person has left here, but for the bare fact that there were applications. */
+export function deleteKycDataOf(tx: Transaction, key: UserKey, now: Date): void {
+  deleteKycDraft(tx, key);
+  deleteApplicationData(tx, key, null, now);
+  deleteProposal(tx, key);
 }
 
 /** Data and files of the applications decided by then; that there were any stays known. */

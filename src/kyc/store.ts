@@ -1,7 +1,7 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { UserKey } from "../users/store.ts";
 
-export type EndReason = "replaced" | "expired" | "erased";
+export type EndReason = "replaced" | "expired";
 
 export type KycSession = {
   account_id: string;
