@@ -65,6 +65,9 @@ export function checkIdentity(
   for (const name of ["document_type", "controller_document_type"] as const) {
     checkWord(draft, name, Object.keys(DOCUMENT_TYPES));
   }
+  const { registration_number } = draft.values;
+  if (registration_number)
+    draft.values.registration_number = registration_number.replace(/\s/g, "");
   checkPhone(draft);
   checkAddress(draft, catalogue, standing);
   const names = Object.keys(given).filter((name) => known.includes(name)) as FieldName[];

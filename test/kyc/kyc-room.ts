@@ -164,7 +164,7 @@ export function pdf(): Buffer {
   return Buffer.from("%PDF-1.4\n1 0 obj\n<<>>\nendobj\nstartxref\n9\n%%EOF\n");
 }
 
-export async function statusOf(server: TestServer, user_id: string): Promise<string> {
-  const shown = await server.call("GET", `/users/${user_id}`);
+export async function statusOf(server: TestServer, user_id: string, key?: string): Promise<string> {
+  const shown = await server.call("GET", `/users/${user_id}`, undefined, key ? { key } : {});
   return shown.body.user.kyc.general.status;
 }
