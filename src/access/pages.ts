@@ -5,6 +5,8 @@ import { badge, csrfField, moment, NONE, page, ROLE_NAMES, table } from "./page-
 import type { MemberSession } from "./sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
 
+const REVIEWS_LINK = html`<p><a href="/dashboard/kyc">Identity reviews</a></p>`;
+
 export function signInPage(options: {
   mode: Mode;
   csrf: string;
@@ -47,7 +49,7 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <div><dt>Your role</dt><dd>${ROLE_NAMES[session.role]}</dd></div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
 </dl>
-${REVIEWER_ROLES.includes(session.role) && html`<p><a href="/dashboard/kyc">Identity reviews</a></p>`}
+${REVIEWER_ROLES.includes(session.role) && REVIEWS_LINK}
 </section>
 ${
   api_keys === null || audit_entries === null

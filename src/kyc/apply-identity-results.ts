@@ -40,7 +40,7 @@ export async function readIdentityResults(deps: ResultDeps, now: Date): Promise<
 
 /**
  * Applies each result once, however often and from however many sides it is told. One that comes
- * too late, for an earlier application or after a reviewer's decision, is noted and changes nothing.
+ * too late, for an earlier application or after a reviewer's decision, is noted, no more.
  */
 export async function applyIdentityResults(
   deps: ResultDeps,

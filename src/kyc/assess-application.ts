@@ -85,8 +85,8 @@ async function findAdvice(deps: AssessDeps, opened: Opened, now: Date): Promise<
   if (other_names.length > 0) {
     const account = await findAccountById(deps.database, key.account_id);
     advice.push(
-      `The name differs from the one that ${account?.name} has for you. Write it as they have it, ` +
-        "or ask them to correct theirs.",
+      `The name differs from the one that ${account?.name} has for you. Write it as they have ` +
+        "it, or ask them to correct theirs.",
     );
   }
   for (const file of files) {
@@ -96,7 +96,7 @@ async function findAdvice(deps: AssessDeps, opened: Opened, now: Date): Promise<
   return advice;
 }
 
-/** Reads the file from its place, as a reviewer will: whole, authentic, and what it claims to be. */
+/** Reads the file as a reviewer will: whole, authentic, and what it claims to be. */
 async function findFault(
   { files }: AssessDeps,
   { key, subject_key }: Opened,

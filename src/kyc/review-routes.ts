@@ -15,15 +15,8 @@ import type { UserKey } from "../users/store.ts";
 import { DECISION_NAMES } from "./decisions.ts";
 import { openKycFile } from "./kyc-file.ts";
 import { loadReview, loadReviewFile } from "./load-review.ts";
+import { QUEUE_PATH, QUEUES, type Queue, queuePage, reviewPage, reviewPath } from "./pages.ts";
 import { type ReviewDeps, type ReviewOutcome, reviewKyc } from "./review-kyc.ts";
-import {
-  QUEUE_PATH,
-  QUEUES,
-  type Queue,
-  queuePage,
-  reviewPage,
-  reviewPath,
-} from "./review-pages.ts";
 import { listReviews } from "./review-store.ts";
 
 export type ReviewPageDeps = PageDeps & ReviewDeps & { files: FileStore; poke: () => void };

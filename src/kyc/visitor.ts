@@ -28,7 +28,7 @@ export type VisitorDeps = {
 /** Somebody who holds a link, in one browser. */
 export type Visitor = { key: UserKey; session: KycSession; visit: KycVisit };
 
-/** The link was good once. The same code as for one that never was, so that pages treat it alike. */
+/** The link was good once. The code is that of one that never was: pages treat them alike. */
 export class SessionGone extends Refusal {
   constructor(message: string) {
     super("record_not_found", message);

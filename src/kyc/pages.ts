@@ -36,7 +36,7 @@ export function queuePage({ mode, session }: Shown, queue: Queue, rows: readonly
 <h2 id="queue-title">${QUEUES[queue]}</h2>
 ${table({
   label: QUEUES[queue],
-  columns: ["User", "Account", "Kind", "Since", ""],
+  columns: ["User", "Account", "Kind", "Since", "Review"],
   rows: rows.map((row) => [
     html`<code>${row.user_id}</code>`,
     row.account_name,
