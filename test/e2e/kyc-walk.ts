@@ -65,9 +65,10 @@ export async function fillDate(page: Page, day: string, month: string, year: str
   await page.getByLabel("Year").fill(year);
 }
 
+/** For a user of whom only the name is known: one part of it is given anew, one kept hidden. */
 export async function fillAbout(page: Page): Promise<void> {
-  await page.getByLabel("First names").fill("Ana Maria");
-  await page.getByLabel("Last name").fill("Sample");
+  await page.getByRole("button", { name: "Change: First names" }).click();
+  await page.getByLabel("First names", { exact: true }).fill("Ana Maria");
   await fillDate(page, "21", "April", "1988");
   await page.getByLabel("Nationality").selectOption("Portugal");
   await page.getByLabel("Phone").fill("+351 912 345 678");
@@ -89,7 +90,7 @@ export async function fillCompany(page: Page): Promise<void> {
 /** Puts a file into its place as the chooser would, and waits until the server has it. */
 export async function addFile(page: Page, slot: string, file: Upload): Promise<void> {
   await page.locator(`input[type=file][data-slot=${slot}]`).setInputFiles(file);
-  await page.locator(`#slot-${slot}`).getByText("Added").waitFor();
+  await page.locator(`#slot-${slot}`).getByText("Added", { exact: true }).waitFor();
 }
 
 export async function chooseDocument(page: Page, kind: string): Promise<void> {

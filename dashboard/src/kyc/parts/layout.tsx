@@ -5,7 +5,10 @@ import { fill, texts } from "../texts.ts";
 import { Icon, Mark } from "./icons.tsx";
 import { Notice } from "./notice.tsx";
 
-/** What stands around every place: who asks, the list of steps on a wide screen, the connection. */
+/**
+ * What stands around every place: who asks, the list of steps on a wide screen, the connection. The
+ * content has the place's name, so that the link that skips to it changes no place.
+ */
 export function Layout(props: {
   state: KycState | null;
   place: PlaceName;
@@ -20,7 +23,7 @@ export function Layout(props: {
   const is_on_the_way = state?.can_edit && !has_ended && place !== "welcome" && place !== "confirm";
   return (
     <>
-      <a className="skip" href={`#${place}`} onClick={focusMain}>
+      <a className="skip" href={`#${place}`}>
         {texts.skip}
       </a>
       <header>
@@ -34,7 +37,7 @@ export function Layout(props: {
       </header>
       <div className={is_on_the_way ? "column body with-steps" : "column body"}>
         {is_on_the_way && state && <StepList state={state} place={place} />}
-        <main id="main" tabIndex={-1}>
+        <main id={place} tabIndex={-1}>
           <div role="alert">
             {is_lost && (
               <Notice kind="alert" icon="offline" title={texts.connection.lost}>
@@ -82,9 +85,4 @@ function StepList({ state, place }: { state: KycState; place: PlaceName }) {
       </ol>
     </nav>
   );
-}
-
-function focusMain(event: React.MouseEvent) {
-  event.preventDefault();
-  document.getElementById("main")?.focus();
 }

@@ -6,9 +6,9 @@ import { useSession } from "../session.ts";
 import type { KycStatus } from "../state.ts";
 import { fill, texts } from "../texts.ts";
 
-const LOOK_AGAIN_MS = 5_000;
-/** Ten minutes; by then a person is looking at it, who takes longer than anyone waits. */
-const LOOKS_MAX = 120;
+/** The first checks take a moment; a person who looks at it takes longer. */
+const FIRST_PAUSE_MS = 1_000;
+const PAUSE_MAX_MS = 30_000;
 
 const words = texts.result;
 const CHECKED = {
@@ -79,14 +79,19 @@ export function Result() {
 
   useEffect(() => {
     if (!is_waiting) return;
-    let looks = 0;
-    const timer = setInterval(() => {
-      looks += 1;
-      if (looks >= LOOKS_MAX) clearInterval(timer);
-      // A link that runs out meanwhile changes nothing in what is shown.
-      if (!document.hidden) run(loadState).then(update, () => {});
-    }, LOOK_AGAIN_MS);
-    return () => clearInterval(timer);
+    let timer = 0;
+    const lookAgain = (pause_ms: number) => {
+      timer = window.setTimeout(async () => {
+        // A link that runs out meanwhile changes nothing in what is shown.
+        if (!document.hidden) await run(loadState).then(update, () => {});
+        if (timer !== 0) lookAgain(Math.min(pause_ms * 1.5, PAUSE_MAX_MS));
+      }, pause_ms);
+    };
+    lookAgain(FIRST_PAUSE_MS);
+    return () => {
+      window.clearTimeout(timer);
+      timer = 0;
+    };
   }, [is_waiting, run, update]);
 
   return (

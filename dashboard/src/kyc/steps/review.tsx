@@ -28,7 +28,7 @@ import { fill, locale, longDate, texts } from "../texts.ts";
 
 /** All that will be sent, with a way back to each part of it. */
 export function Review() {
-  const { state, run, update, fail, problems, setProblems } = useSession();
+  const { state, run, update, go, fail, problems, setProblems } = useSession();
   const [message, setMessage] = useState("");
   const [is_busy, setBusy] = useState(false);
   const is_business = state.beneficiary_type === "business";
@@ -48,6 +48,8 @@ export function Review() {
     setMessage("");
     try {
       update(await run(submitAll));
+      // Should something be asked for again, that place says what.
+      go("welcome");
     } catch (error) {
       if (!(error instanceof Refusal) || error.is_final) return fail(error);
       explain(error);
