@@ -4,8 +4,9 @@ import type { IdentityOutcome, IdentityPort, IdentityResult } from "../partners/
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
-import type { KycStatus } from "../users/model.ts";
+import type { KycStatus, User } from "../users/model.ts";
 import { findApplicationUser, findLastApplication, insertResult } from "./application-store.ts";
+import { findChangedSince, type Values } from "./fields.ts";
 import { KYC_MOVES } from "./model.ts";
 import { lockKycUser, recordMoves } from "./move-kyc.ts";
 
@@ -65,7 +66,7 @@ async function applyOne(deps: ResultDeps, result: IdentityResult, now: Date): Pr
     if (!locked) return;
     const last = await findLastApplication(tx, key, locked.subject_key);
     const from = locked.user.kyc.general.status;
-    const to = STATUS_OF[outcome];
+    const to = statusAfter(outcome, locked.user, last?.submitted?.values ?? {});
     const applies = last?.id === application_id && OPEN.includes(from);
     const is_applied = applies && KYC_MOVES[from].includes(to);
     const is_new = await insertResult(tx, result, is_applied, now);
@@ -85,4 +86,12 @@ async function applyOne(deps: ResultDeps, result: IdentityResult, now: Date): Pr
       now,
     );
   });
+}
+
+/** An approval speaks of what was submitted; where the record says otherwise, a person looks. */
+function statusAfter(outcome: IdentityOutcome, user: User, submitted: Partial<Values>): KycStatus {
+  const { beneficiary_type, identity } = user;
+  if (outcome === "approved" && findChangedSince(beneficiary_type, identity, submitted).length > 0)
+    return "awaiting_manual_review";
+  return STATUS_OF[outcome];
 }

@@ -152,6 +152,23 @@ export function knownValues(
   );
 }
 
+/**
+ * What the user's record says otherwise than what was submitted: the account can change its record
+ * until the approval, and nobody must approve what was never shown.
+ */
+export function findChangedSince(
+  type: BeneficiaryType,
+  identity: Identity,
+  submitted: Partial<Values>,
+): FieldName[] {
+  return FIELDS[type]
+    .map(({ name }) => name)
+    .filter((name) => {
+      const in_user = IN_USER[name];
+      return in_user && identity[in_user] !== (submitted[name] ?? null);
+    });
+}
+
 /** The user's identity with what was submitted laid over it. */
 export function withSubmitted(
   type: BeneficiaryType,

@@ -6,6 +6,7 @@ import { MEDIA_TYPES } from "../partners/files/judge-file.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { Html } from "../platform/http/html.ts";
 import type { JsonBody } from "../platform/http/json-body.ts";
+import { createRateLimiter } from "../platform/http/rate-limit.ts";
 import { addStaticFiles, readStaticFiles } from "../platform/http/static-files.ts";
 import { listKycFiles } from "./application-store.ts";
 import { attachFile, deleteFile, type FileDeps } from "./attach-file.ts";
@@ -27,6 +28,10 @@ export type KycPageDeps = FileDeps & {
 };
 
 type Deps = KycPageDeps & { attempts: TokenAttempts };
+
+/** A file that was replaced lies on the disk for some minutes more. */
+const UPLOADS_MAX = 40;
+const UPLOADS_WINDOW_MS = 10 * 60 * 1000;
 
 const BUILT_PAGE = join(import.meta.dirname, "../../dashboard/dist/kyc");
 const MULTIPART = "multipart/form-data";
@@ -75,6 +80,7 @@ function addShell(app: FastifyInstance, deps: Deps, shell: Buffer | undefined): 
   app.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => {
       if (!(error instanceof Refusal)) throw error;
+      reply.headers(SHELL_HEADERS);
       const seconds = error.retry_after_seconds;
       if (seconds !== undefined) reply.header("Retry-After", seconds);
       request.log.debug({ status: error.status }, "a link was refused");
@@ -157,12 +163,18 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
     return sendState(deps, reply, visitor);
   });
 
+  const uploads = createRateLimiter(UPLOADS_MAX, UPLOADS_WINDOW_MS);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     // Left alone here, as every upload: a parser that fails would end the connection.
     scope.addContentTypeParser(MULTIPART, (_request, _payload, done) => done(null));
     scope.put("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
       const visitor = await requireVisitor(deps, request);
+      const limit = uploads?.take(visitor.session.id);
+      if (limit && !limit.allowed) {
+        const message = "Too many files in a short time. Wait some minutes, then try again.";
+        throw new Refusal("too_many_requests", message, limit.reset_seconds);
+      }
       await attachFile(deps, visitor, readSlot(request), request);
       return sendState(deps, reply, visitor);
     });

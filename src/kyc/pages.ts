@@ -7,8 +7,9 @@ import { type Html, html } from "../platform/http/html.ts";
 import type { KycStatus } from "../users/model.ts";
 import type { KycFile } from "./application-store.ts";
 import { COMMENT_LENGTH_MAX, DECISIONS, type Decision, decisionsFrom } from "./decisions.ts";
-import { FIELDS, type Field } from "./fields.ts";
+import { FIELDS, type Field, findChangedSince, knownValues } from "./fields.ts";
 import type { LoadedReview } from "./load-review.ts";
+import { versionOf } from "./review-kyc.ts";
 import type { QueueRow } from "./review-store.ts";
 
 export const QUEUE_PATH = "/dashboard/kyc";
@@ -98,15 +99,25 @@ function noticeLine({ text, is_problem }: { text: string; is_problem: boolean })
 }
 
 function dataList({ user, application, values }: LoadedReview): Html {
+  const type = user.beneficiary_type;
   const changed = application?.submitted?.changed ?? [];
-  const rows = FIELDS[user.beneficiary_type].map((field) => {
+  const now = knownValues(type, user.identity, {});
+  const since = application?.submitted ? findChangedSince(type, user.identity, values) : [];
+  const rows = FIELDS[type].map((field) => {
     const value = values[field.name];
     return html`<div><dt>${labelOf(field.name)}</dt><dd>${
       value ? shownValue(field, value) : NONE
-    }${changed.includes(field.name) && html` <em>changed by the person</em>`}</dd></div>`;
+    }${changed.includes(field.name) && html` <em>changed by the person</em>`}${
+      since.includes(field.name) && html` <strong>${sinceText(field, now[field.name])}</strong>`
+    }</dd></div>`;
   });
   return html`<dl class="data">${rows}
 <div><dt>E-mail</dt><dd>${user.identity.email}</dd></div></dl>`;
+}
+
+function sinceText(field: Field, value: string | null | undefined): string {
+  const shown = value ? shownValue(field, value) : "nothing";
+  return `The account's record says since: ${shown}`;
 }
 
 function shownValue({ kind }: Field, value: string): string {
@@ -148,12 +159,12 @@ function decisionSection(session: MemberSession, review: LoadedReview, comment: 
 has to confirm it.</p>`
     : html`<form method="post" action="${reviewPath({ account_id: account.id, user_id: user.id })}">
 ${csrfField(session.csrf)}
-<input type="hidden" name="user_sequence" value="${user.sequence}">
+<input type="hidden" name="seen" value="${versionOf(user)}">
 <label for="comment">Comment</label>
 <textarea id="comment" name="comment" rows="3" maxlength="${COMMENT_LENGTH_MAX}"
   aria-describedby="comment-hint">${comment}</textarea>
-<p class="hint" id="comment-hint">Who is asked again, refused or suspended reads it. Of an approval
-it stands in the audit log only.</p>
+<p class="hint" id="comment-hint">Who is asked again, refused or suspended reads it, and so does
+whoever else holds the link: write nothing personal. Of an approval it stands in the audit log only.</p>
 <p class="buttons">${possible.map((name) => decisionButton(name, proposal?.decision))}</p>
 </form>`;
   return html`<section class="card" aria-labelledby="decision-title">

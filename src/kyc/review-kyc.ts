@@ -7,6 +7,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
+import type { User } from "../users/model.ts";
 import type { UserKey } from "../users/store.ts";
 import { findLastApplication, listKycFiles } from "./application-store.ts";
 import {
@@ -24,8 +25,8 @@ export type ReviewDeps = { database: Database; keyring: Keyring; clock: Clock };
 export type Review = {
   decision: Decision;
   comment: string;
-  /** Of the user as the reviewer saw it: nobody decides on what they have not seen. */
-  user_sequence: number;
+  /** The version of the user that was shown: nobody decides on what they have not seen. */
+  seen: string;
 };
 
 /** `proposed` waits for a second member; `returned`: the second did not agree with the first. */
@@ -35,6 +36,11 @@ export type ReviewOutcome = "decided" | "proposed" | "returned";
 export function mayReview(member: MemberSession, account: Account): boolean {
   if (!REVIEWER_ROLES.includes(member.role)) return false;
   return member.is_operator || (member.account_id === account.id && account.kyc_review_by_account);
+}
+
+/** Changes with every move of the state and with every change of the user's data. */
+export function versionOf({ sequence, updated_at }: User): string {
+  return `${sequence}-${updated_at.getTime()}`;
 }
 
 /** A member's decision on a user, with its comment in the audit log. */
@@ -51,7 +57,7 @@ export function reviewKyc(
     if (!account || !locked || !mayReview(member, account)) throw new Refusal("record_not_found");
     const { user, subject_key } = locked;
     const { from } = DECISIONS[review.decision];
-    if (user.sequence !== review.user_sequence || user.kyc.general.status !== from) {
+    if (versionOf(user) !== review.seen || user.kyc.general.status !== from) {
       throw new Refusal("invalid_transition", OUT_OF_DATE);
     }
     const now = deps.clock.now();
@@ -72,7 +78,8 @@ export function reviewKyc(
 }
 
 const OUT_OF_DATE =
-  "This person's state has changed since you opened the page, so nothing was done. Look again.";
+  "This person's data or state has changed since you opened the page, so nothing was done. " +
+  "Look again.";
 const NOT_THE_SAME =
   "You proposed this yourself, so nothing was done. Another member has to confirm it.";
 

@@ -68,10 +68,8 @@ async function decide(
   const decision = DECISION_NAMES.find((name) => name === wanted);
   if (!decision) throw new Refusal("record_invalid", "Choose one of the decisions.");
   const comment = readField(request, "comment").trim();
-  const sequence = readField(request, "user_sequence");
-  const user_sequence = /^\d{1,9}$/.test(sequence) ? Number(sequence) : -1;
   try {
-    const review = { decision, comment, user_sequence };
+    const review = { decision, comment, seen: readField(request, "seen") };
     const outcome = await reviewKyc(deps, request.member!, key, review);
     deps.poke();
     return reply.redirect(`${reviewPath(key)}?done=${outcome}`, 303);

@@ -45,7 +45,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const ENDED_KNOWN_MS = 90 * DAY_MS;
 const RESULTS_READ_EVERY_MS = 5_000;
 const RETENTION_EVERY_MS = 60 * 60 * 1000;
-const USERS_FORGOTTEN_MAX = 200;
+/** Of each account, every time. */
+const USERS_FORGOTTEN_MAX = 1_000;
 
 /** The background work of KYC, each kind as sets of due tasks. */
 export function kycTasks(deps: KycTaskDeps): TaskHandler[] {

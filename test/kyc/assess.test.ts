@@ -173,6 +173,17 @@ describe("an identity adapter", () => {
     ]);
   });
 
+  it("does not approve somebody whom the account has renamed since the submission", async () => {
+    const { user_id } = await submitted();
+    const { application } = await waitFor(() =>
+      identity.received.find((one) => one.application.user_id === user_id),
+    );
+    await server.call("PATCH", `/users/${user_id}`, { user: { last_name: "Substituta" } });
+    const result = { ...application, result_id: "r", outcome: "approved", comment: null } as const;
+    await applyIdentityResults(deps(), [result], server.core.clock.now());
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+  });
+
   it("changes nothing for an application that nobody made", async () => {
     const unknown = { account_id: server.account_id, application_id: crypto.randomUUID() };
     const result = { ...unknown, result_id: "x", outcome: "approved", comment: null } as const;

@@ -25,8 +25,8 @@ describe("four eyes", () => {
     const shown = await admin.visitor.get(path);
     expect(shown.body).toContain("Another member");
     expect(shown.body).not.toContain('name="decision"');
-    const sequence = await sequenceOf(user_id);
-    const same = { decision: "approve", comment: "me again", user_sequence: sequence };
+    const seen = await versionOfUser(user_id);
+    const same = { decision: "approve", comment: "me again", seen };
     expect((await admin.visitor.post(path, same)).statusCode).toBe(403);
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
 
@@ -60,7 +60,7 @@ describe("four eyes", () => {
   it("twenty clicks of one person at once decide nothing", async () => {
     const { user_id, path } = await addWaiting(server);
     await admin.visitor.get(path);
-    const fields = { decision: "approve", user_sequence: await sequenceOf(user_id) };
+    const fields = { decision: "approve", seen: await versionOfUser(user_id) };
     const clicks = Array.from({ length: 20 }, () => admin.visitor.post(path, fields));
     const answers = await Promise.all(clicks);
     expect(answers.filter(({ statusCode }) => statusCode === 303)).toHaveLength(1);
@@ -81,10 +81,11 @@ describe("four eyes", () => {
   });
 });
 
-async function sequenceOf(user_id: string): Promise<string> {
-  const [row] = await server.db.database.query<{ sequence: number }>(
-    "select sequence from users where id = $1",
+/** What the form of a page that shows this user carries. */
+async function versionOfUser(user_id: string): Promise<string> {
+  const [row] = await server.db.database.query<{ sequence: number; updated_at: Date }>(
+    "select sequence, updated_at from users where id = $1",
     [user_id],
   );
-  return String(row!.sequence);
+  return `${row!.sequence}-${row!.updated_at.getTime()}`;
 }

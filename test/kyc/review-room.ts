@@ -75,8 +75,8 @@ export async function waitForStatus(
 /** Sends the decision from the page that the reviewer sees. */
 export async function decide(visitor: HttpVisitor, path: string, decision: string, comment = "") {
   const shown = await visitor.get(path);
-  const user_sequence = /name="user_sequence" value="(\d+)"/.exec(shown.body)?.[1] ?? "";
-  return visitor.post(path, { decision, comment, user_sequence });
+  const seen = /name="seen" value="([\d-]+)"/.exec(shown.body)?.[1] ?? "";
+  return visitor.post(path, { decision, comment, seen });
 }
 
 export function auditOf(server: TestServer, user_id: string) {

@@ -144,12 +144,25 @@ describe("a reviewer", () => {
   it("cannot decide on what they have not seen: the page says that it is out of date", async () => {
     const { user_id, path } = await addWaiting(server);
     await admin.visitor.get(path);
-    const stale = await admin.visitor.post(path, { decision: "approve", user_sequence: "1" });
+    const stale = await admin.visitor.post(path, { decision: "approve", seen: "1-1" });
     expect(stale.statusCode).toBe(422);
     expect(stale.body).toContain("has changed since");
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
     const illegal = await decide(admin.visitor, path, "unsuspend", "why not");
     expect(illegal.statusCode).toBe(422);
+  });
+
+  it("sees what the account changed after the submission, and cannot approve without", async () => {
+    const { user_id, path } = await addWaiting(server);
+    const shown = await admin.visitor.get(path);
+    const seen = /name="seen" value="([\d-]+)"/.exec(shown.body)![1]!;
+    expect(shown.body).not.toContain("says since");
+    const user = { last_name: "Substituta" };
+    expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);
+    const stale = await admin.visitor.post(path, { decision: "approve", seen });
+    expect(stale.statusCode).toBe(422);
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+    expect(stale.body).toContain("The account&#39;s record says since: Substituta");
   });
 
   it("of two who decide at once, one is told that it was decided", async () => {
@@ -171,7 +184,7 @@ describe("who may review", () => {
       expect((await visitor.get(address)).statusCode).toBe(403);
     }
     await visitor.get("/dashboard");
-    const refused = await visitor.post(path, { decision: "approve", user_sequence: "5" });
+    const refused = await visitor.post(path, { decision: "approve", seen: "5-1" });
     expect(refused.statusCode).toBe(403);
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
   });
