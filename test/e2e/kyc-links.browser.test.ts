@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { HttpVisitor } from "../access/http-visitor.ts";
+import { addWaiting, decide, signInAs } from "../kyc/review-room.ts";
 import { openStage, type Stage, WIDTHS } from "./kyc-stage.ts";
-import { heading } from "./kyc-walk.ts";
+import { addFile, chooseDocument, fillDate, goOn, heading } from "./kyc-walk.ts";
 
 const ANA = { beneficiary_type: "individual", first_name: "Ana", last_name: "Sample" };
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 let stage: Stage;
+let reviewer: HttpVisitor;
 beforeAll(async () => {
   stage = await openStage();
+  const { server } = stage;
+  reviewer = (await signInAs(server, server.account_id, "admin")).visitor;
 });
 afterAll(() => stage?.close());
 
@@ -42,7 +47,9 @@ test("without script the page says what it needs", async () => {
   try {
     const page = await context.newPage();
     await page.goto(link);
-    await page.getByText("needs JavaScript").waitFor();
+    const words = page.locator(".without-script");
+    await words.waitFor();
+    expect(await words.textContent()).toContain("needs JavaScript");
   } finally {
     await context.close();
   }
@@ -90,6 +97,36 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
   });
 });
 
+test("asked again, a person reads why, sees what they gave, and sends it once more", async () => {
+  const { user_id, token, path } = await addWaiting(stage.server);
+  await stage.visit(360, async ({ page, check }) => {
+    await page.goto(`${stage.server.url}/kyc/${token}`);
+    await heading(page, "A person is looking at it").waitFor();
+    await decide(reviewer, path, "ask_again", "The photo page is cut off.");
+    await heading(page, "Please send some of it again").waitFor();
+    await page.getByText("The photo page is cut off.").waitFor();
+    await check("welcome-again");
+
+    await page.goto(await stage.makeLink(user_id));
+    await page.getByText("The photo page is cut off.").waitFor();
+    await page.getByRole("button", { name: "Start" }).click();
+    await fillDate(page, "21", "April", "1988");
+    await page.getByRole("button", { name: "Show my details" }).click();
+    await heading(page, "About you").waitFor();
+    expect(await page.getByLabel("First names").inputValue()).toBe("Marisol");
+    await goOn(page, "Where you live");
+    await goOn(page, "Your identity document");
+    await chooseDocument(page, "Passport");
+    await addFile(page, "document_front", stage.photos.front);
+    await goOn(page, "A photo of your face");
+    await addFile(page, "selfie", stage.photos.face);
+    await goOn(page, "Check and send");
+    await page.getByRole("button", { name: "Send for checking" }).click();
+    await heading(page, "A person is looking at it").waitFor();
+    expect(await stage.statusOf(user_id)).toBe("awaiting_manual_review");
+  });
+});
+
 /** Moves the time of the whole server, so it stands last. */
 test("a link that expires while the page is open ends it with what to do", async () => {
   const link = await stage.makeLink(await stage.addUser(ANA));
@@ -101,6 +138,7 @@ test("a link that expires while the page is open ends it with what to do", async
     await page.getByLabel("Phone").fill("+351 912 345 678");
     await page.getByLabel("Nationality").focus();
     await heading(page, "This link no longer works").waitFor();
+    await page.getByText("This link has expired").waitFor();
     await check("link-expired-open");
     const again = await page.goto(link);
     expect(again?.status()).toBe(410);

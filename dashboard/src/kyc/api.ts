@@ -133,6 +133,9 @@ async function reopenAndRetry(error: unknown, attempt: () => Promise<KycState>) 
 }
 
 async function send(method: string, path: string, body?: unknown): Promise<KycState> {
+  // By hand: browsers of 2022 have no AbortSignal.timeout.
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), ANSWER_WITHIN_MS);
   let answer: Response;
   let text: string;
   try {
@@ -145,11 +148,13 @@ async function send(method: string, path: string, body?: unknown): Promise<KycSt
       },
       body: body === undefined ? null : JSON.stringify(body),
       cache: "no-store",
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      signal: controller.signal,
     });
     text = await answer.text();
   } catch {
     throw new ConnectionLost();
+  } finally {
+    clearTimeout(timer);
   }
   return read(answer.status, text);
 }

@@ -163,10 +163,10 @@ export const english = {
 
   ended: {
     expired_title: "This link no longer works",
-    expired: "Links for an identity check live for 24 hours, and a newer one replaces the older.",
+    expired: "It has run out, or a newer one took its place. Please ask for a new link.",
     unknown_title: "This link is not right",
-    unknown: "We do not know this address. Perhaps a part of it was lost on the way.",
-    next: "Please use the newest link that you were sent, or ask for a new one.",
+    unknown:
+      "Perhaps a part of it was lost on the way. Please open the whole link that you were sent.",
     busy_title: "Too many tries",
     busy: "This page was opened very often in a short time. Please wait a minute.",
     broken_title: "Something went wrong on our side",

@@ -6,17 +6,9 @@ import { texts } from "../texts.ts";
 /** The link no longer works, never did, or we failed: said plainly, with what to do. */
 export function Ended({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const words = texts.ended;
   const status = error instanceof Refusal ? error.status : 500;
-  const is_over = status === 410 || status === 404;
-  const [title, text] =
-    status === 410
-      ? [words.expired_title, words.expired]
-      : status === 404
-        ? [words.unknown_title, words.unknown]
-        : status === 429
-          ? [words.busy_title, words.busy]
-          : [words.broken_title, words.broken];
+  const is_over = status === 404 || status === 410;
+  const [title, text] = wordsOf(status, error instanceof Refusal ? error.message : "");
 
   useEffect(() => {
     document.title = `${title} · ${texts.page_title}`;
@@ -32,9 +24,7 @@ export function Ended({ error, onRetry }: { error: unknown; onRetry: () => void 
         {title}
       </h1>
       <p className="lead">{text}</p>
-      {is_over ? (
-        <p>{words.next}</p>
-      ) : (
+      {!is_over && (
         <div className="buttons">
           <button type="button" className="primary" onClick={onRetry}>
             {texts.buttons.try_again}
@@ -43,4 +33,13 @@ export function Ended({ error, onRetry }: { error: unknown; onRetry: () => void 
       )}
     </div>
   );
+}
+
+function wordsOf(status: number, message: string): [title: string, text: string] {
+  const words = texts.ended;
+  // The server knows which it was: run out, or replaced by a newer one.
+  if (status === 410) return [words.expired_title, message || words.expired];
+  if (status === 404) return [words.unknown_title, words.unknown];
+  if (status === 429) return [words.busy_title, words.busy];
+  return [words.broken_title, words.broken];
 }
