@@ -190,6 +190,6 @@ function decisionButton(name: Decision, proposed: Decision | undefined): Html {
 
 /** `controller_first_name` → `Controller first name`. */
 function labelOf(name: string): string {
-  const words = name.replaceAll("_", " ");
+  const words = name.replaceAll("_", " ").replace(/(\d)$/, " $1");
   return `${words[0]?.toUpperCase()}${words.slice(1)}`;
 }

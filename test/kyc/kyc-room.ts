@@ -125,7 +125,9 @@ export function png(text = "", width = 320, height = 200): Buffer {
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   header.set([8, 0, 0, 0, 0], 8);
-  const pixels = deflateSync(Buffer.alloc((width + 1) * height, 200));
+  // Each line begins with the number of its filter: none.
+  const line = Buffer.concat([Buffer.from([0]), Buffer.alloc(width, 200)]);
+  const pixels = deflateSync(Buffer.concat(Array.from({ length: height }, () => line)));
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     chunk("IHDR", header),
@@ -153,6 +155,11 @@ export function jpeg(width = 320, height = 200): Buffer {
   return Buffer.from([
     ...[0xff, 0xd8],
     ...segment(0xe0, [0x4a, 0x46, 0x49, 0x46, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0]),
+    ...segment(
+      0xdb,
+      Array.from({ length: 65 }, (_, at) => (at === 0 ? 0 : 1)),
+    ),
+    ...segment(0xc4, [0, ...Array.from({ length: 16 }, (_, at) => (at === 0 ? 1 : 0)), 0]),
     ...segment(0xc0, [8, height >> 8, height & 255, width >> 8, width & 255, 1, 1, 0x11, 0]),
     ...segment(0xda, [1, 1, 0, 0, 63, 0]),
     ...Array.from({ length: 3000 }, (_, at) => at % 250),

@@ -40,6 +40,20 @@ it("refuses pictures that are too small or claim an absurd size", async () => {
   expect(await inspect("jpg", jpeg(60_000, 500))).toBe("malformed");
 });
 
+it("refuses a picture of which one byte is not what it was", async () => {
+  const changed = Buffer.from(png());
+  const at = changed.indexOf("IDAT") + 10;
+  changed[at] = changed[at]! ^ 1;
+  expect(await inspect("png", changed, 50)).toBe("malformed");
+});
+
+it("refuses a JPG without the tables that it is decoded by", async () => {
+  const whole = jpeg();
+  const table = whole.indexOf(Buffer.from([0xff, 0xdb]));
+  const without = Buffer.concat([whole.subarray(0, table), whole.subarray(table + 69)]);
+  expect(await inspect("jpg", without)).toBe("malformed");
+});
+
 it("refuses what only begins like a picture", async () => {
   expect(await inspect("png", Buffer.concat([png().subarray(0, 8), Buffer.alloc(500)]))).toBe(
     "malformed",

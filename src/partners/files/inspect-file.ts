@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import type { FileType } from "./judge-file.ts";
 
 /** Why a file cannot be looked at, or null when it is whole. */
@@ -34,7 +35,7 @@ const ENDED = Symbol("the file ended");
 type Reader = {
   /** Exactly this many bytes; throws when there are fewer. */
   take(bytes: number): Promise<Buffer>;
-  skip(bytes: number): Promise<void>;
+  skip(bytes: number, look?: (part: Buffer) => void): Promise<void>;
   /** Whether these bytes stand somewhere in what is left. */
   finds(bytes: Buffer): Promise<boolean>;
   /** The last bytes of what is left. */
@@ -44,7 +45,7 @@ type Reader = {
 
 async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
   if (!(await reader.take(2)).equals(Buffer.from([0xff, 0xd8]))) return "malformed";
-  let has_size = false;
+  const seen = new Set<string>();
   for (let segments = 0; segments < SEGMENTS_MAX; segments += 1) {
     const [mark] = await reader.take(1);
     let [kind] = await reader.take(1);
@@ -54,7 +55,7 @@ async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
     const length = (await reader.take(2)).readUInt16BE();
     if (length < 2) return "malformed";
     if (kind === 0xda) {
-      if (!has_size) return "malformed";
+      if (!["size", "quantization", "coding"].every((part) => seen.has(part))) return "malformed";
       // Cameras write data of their own behind the end; within the picture it cannot stand.
       return (await reader.finds(JPEG_END)) ? null : "truncated";
     }
@@ -64,8 +65,12 @@ async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
       if (frame.length < 6) return "malformed";
       const fault = judgeSize(frame.readUInt16BE(3), frame.readUInt16BE(1));
       if (fault) return fault;
-      has_size = true;
+      seen.add("size");
+      // The later frame types code by arithmetic and need no table for it.
+      if (kind > 0xc8) seen.add("coding");
     } else await reader.skip(length - 2);
+    if (kind === 0xdb) seen.add("quantization");
+    if (kind === 0xc4) seen.add("coding");
   }
   return "malformed";
 }
@@ -77,13 +82,19 @@ async function inspectPng(reader: Reader): Promise<FileFault | null> {
     const head = await reader.take(8);
     const length = head.readUInt32BE(0);
     const kind = head.toString("latin1", 4, 8);
+    let sum = crc32(head.subarray(4));
     if (chunks === 0) {
       if (kind !== "IHDR" || length !== 13) return "malformed";
       const header = await reader.take(13);
       const fault = judgeSize(header.readUInt32BE(0), header.readUInt32BE(4));
       if (fault) return fault;
-    } else await reader.skip(length);
-    await reader.skip(4);
+      sum = crc32(header, sum);
+    } else {
+      await reader.skip(length, (part) => {
+        sum = crc32(part, sum);
+      });
+    }
+    if ((await reader.take(4)).readUInt32BE() !== sum) return "malformed";
     has_data ||= kind === "IDAT";
     if (kind === "IEND") return has_data ? null : "malformed";
   }
@@ -116,12 +127,14 @@ function createReader(content: AsyncIterable<Buffer>): Reader {
       held = held.subarray(bytes);
       return taken;
     },
-    skip: async (bytes) => {
+    skip: async (bytes, look) => {
       let left = bytes;
       while (left > held.length) {
+        look?.(held);
         left -= held.length;
         held = await pull();
       }
+      look?.(held.subarray(0, left));
       held = held.subarray(left);
     },
     finds: async (bytes) => {
