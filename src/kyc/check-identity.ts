@@ -25,6 +25,8 @@ import { ADULT_YEARS } from "./model.ts";
 
 /** Letters of any script, with what stands between them in names. */
 const NAME = /^[\p{L}\p{M}][\p{L}\p{M} .,'’ʼ·-]*$/u;
+/** Enough to mend a request by; an answer must not grow with what is wrong. */
+const UNKNOWN_NAMED_MAX = 20;
 const ONE_CHARACTER = /^(.)\1{2,}$/iu;
 const COUNTRY_FIELDS = ["country", "nationality", "controller_nationality"] as const;
 const NAME_FIELDS = [
@@ -45,6 +47,7 @@ export function checkIdentity(
 ): { values: Partial<Values>; problems: Problem[] } {
   const known: readonly string[] = FIELDS[type].map(({ name }) => name);
   const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  unknown.splice(UNKNOWN_NAMED_MAX);
   const already = unknown.map((name) => unknownField(name, known));
   const draft = readDraft("identity", FIELD_LIMITS, given, already);
   for (const name of COUNTRY_FIELDS) {
@@ -138,16 +141,16 @@ function checkAddress(
     report(draft, "country", "country_not_supported", "People in this country are not served.");
   }
   const country = findPostalCountry(values.country ?? standing.country ?? "");
+  // It is not named below: it may be hidden from who reads this.
   if (values.state !== null && country?.states) {
     const code = findState(country, values.state);
     if (code) values.state = code;
-    else report(draft, "state", "record_invalid", `Choose a state of ${country.name}.`);
+    else report(draft, "state", "record_invalid", "Choose a state of your country.");
   }
   if (values.postcode !== null && country?.postcode_pattern) {
     values.postcode = upperAscii(values.postcode);
     if (new RegExp(country.postcode_pattern).test(values.postcode)) return;
-    const message = `Write a postcode of ${country.name}, such as ${country.postcode_example}.`;
-    report(draft, "postcode", "record_invalid", message);
+    report(draft, "postcode", "record_invalid", "This is no postcode of your country; check both.");
   }
 }
 

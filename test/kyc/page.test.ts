@@ -162,6 +162,16 @@ describe("files", () => {
     expect(refused.body.message).toContain("10 MB");
   });
 
+  it("are limited in number: 40 in ten minutes for one link", async () => {
+    const { page } = await begin();
+    const answers = [];
+    for (let sent = 0; sent < 41; sent += 1) {
+      answers.push((await page.upload("selfie", Buffer.from("no picture"))).status);
+    }
+    expect(answers.filter((status) => status === 422)).toHaveLength(40);
+    expect(answers.at(-1)).toBe(429);
+  });
+
   it("can be replaced and removed", async () => {
     const { page } = await begin();
     await page.upload("document_front", jpeg());

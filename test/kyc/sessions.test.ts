@@ -174,6 +174,8 @@ describe("a stolen link", () => {
     await thief.confirm("01/01/1990");
     await thief.save({ document_type: "passport" });
     await thief.send("GET", "/kyc/session/files/document_front");
+    const refused = await thief.save({ postcode: "1" });
+    expect(refused.body.message).not.toMatch(/Portugal|PT|\d{4}-\d{3}/);
     await thief.submit();
     const planted = ["8765-432", "1979", "14/07", "9998877", "Hidden", "Quetzal", "Xaviera"];
     planted.push("Obscuria", "lottery");
