@@ -1,0 +1,50 @@
+import type { CallOptions } from "../api.ts";
+import type { Answer, Body, Schema } from "../types.ts";
+import { canBeReadAgain, type FileSource, toMultipart } from "../upload.ts";
+import { Resource } from "./resource.ts";
+
+const PATH = "/offramps/{offramp_id}/supporting-documents";
+
+export type DocumentReview = Body<"patch", typeof PATH>["supporting_document"];
+export type UploadOptions = CallOptions & { file_name?: string | undefined };
+
+/** A file as the service serves it. Read it once, by one of the three ways. */
+export type DownloadedFile = {
+  content_type: string | null;
+  stream: ReadableStream<Uint8Array>;
+  bytes(): Promise<Uint8Array>;
+  blob(): Promise<Blob>;
+};
+
+/** The document that explains a payout; one is kept per offramp, the last. */
+export class Documents extends Resource {
+  /** PDF, JPG or PNG, at most 5 MB. */
+  upload(
+    offramp_id: string,
+    source: FileSource,
+    { file_name, ...options }: UploadOptions = {},
+  ): Promise<Answer<"post", typeof PATH>> {
+    const makeBody = () => toMultipart(source, file_name);
+    const file = { makeBody, can_repeat: canBeReadAgain(source) };
+    return this.api.upload(PATH, { path: { offramp_id } }, file, options);
+  }
+
+  async download(offramp_id: string, options?: CallOptions): Promise<DownloadedFile> {
+    const answer = await this.api.download(PATH, { path: { offramp_id } }, options);
+    return {
+      content_type: answer.headers.get("content-type"),
+      stream: answer.body as ReadableStream<Uint8Array>,
+      bytes: async () => new Uint8Array(await answer.arrayBuffer()),
+      blob: () => answer.blob(),
+    };
+  }
+
+  async review(
+    offramp_id: string,
+    supporting_document: DocumentReview,
+    options?: CallOptions,
+  ): Promise<Schema<"Offramp">> {
+    const input = { path: { offramp_id }, body: { supporting_document } };
+    return (await this.api.send("patch", PATH, input, options)).offramp;
+  }
+}
