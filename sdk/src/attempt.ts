@@ -16,6 +16,8 @@ export type RequestBody = {
   type?: string;
   /** What the source of a stream has failed with: the caller's error, not the net's. */
   failure?: () => unknown;
+  /** Lets go of a source that was not read to its end. */
+  close?: () => void;
 };
 
 export type HttpLimits = { fetch: Fetch; timeout_ms: number; signal: AbortSignal | null };
@@ -54,6 +56,7 @@ export async function attempt<Result>(
     const message = `The connection to ${new URL(request.url).origin} failed.`;
     throw new SliproadError("connection_failed", message, details);
   } finally {
+    body?.close?.();
     clearTimeout(timer);
     // An answer that is handed on as a stream can still be aborted while it is read.
     if (!is_streamed) signal?.removeEventListener("abort", stop);

@@ -62,10 +62,12 @@ function toStream(source: AsyncIterable<Uint8Array>, file_name = DEFAULT_NAME): 
     }
     yield encoder.encode(`\r\n--${boundary}--\r\n`);
   }
+  const chunks = makeChunks();
   return {
-    content: streamOf(makeChunks()),
+    content: streamOf(chunks),
     type: `multipart/form-data; boundary=${boundary}`,
     failure: () => failure,
+    close: () => void chunks.return(undefined).catch(() => {}),
   };
 }
 
@@ -76,9 +78,6 @@ function streamOf(chunks: AsyncGenerator<Uint8Array>) {
       const { done, value } = await chunks.next();
       if (done) controller.close();
       else controller.enqueue(value as Uint8Array<ArrayBuffer>);
-    },
-    async cancel() {
-      await chunks.return(undefined);
     },
   });
 }
