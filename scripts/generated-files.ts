@@ -6,7 +6,7 @@ import {
   type RequirementField,
   type RequirementRow,
 } from "../src/catalogue/catalogue.ts";
-import { describePostings } from "../src/ledger/postings.ts";
+import { describePostings } from "../src/ledger/posting-table.ts";
 import { SETTINGS } from "../src/platform/config/settings.ts";
 import { describeSchema } from "../src/platform/db/describe-schema.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";

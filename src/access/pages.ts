@@ -36,7 +36,7 @@ ${mode === "sandbox" && html`<p class="hint">This is a sandbox. No real money mo
 }
 
 export function dashboardPage(mode: Mode, session: MemberSession, dashboard: Dashboard): Html {
-  const { memberships, api_keys, audit_entries, names } = dashboard;
+  const { memberships, has_pending_proposals, api_keys, audit_entries, names } = dashboard;
   const body = html`<div class="heading"><h1>${session.account_name}</h1>
 ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <section class="card" aria-labelledby="account-title">
@@ -47,6 +47,11 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <div><dt>Your role</dt><dd>${ROLE_NAMES[session.role]}</dd></div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
 </dl>
+</section>
+<section class="card" aria-labelledby="proposals-title">
+<h2 id="proposals-title">Proposals</h2>
+<p>${has_pending_proposals ? "Some wait for two members to agree." : "Nothing waits."}
+<a href="/dashboard/proposals">See the proposals</a></p>
 </section>
 ${
   api_keys === null || audit_entries === null
@@ -145,7 +150,7 @@ function idOf(reference: string): string {
 }
 
 /** The name of what `kind:id` stands for; without one, its kind and the end of its id. */
-function nameOf(reference: string, names: ReadonlyMap<string, string>): Html | string {
+export function nameOf(reference: string, names: ReadonlyMap<string, string>): Html | string {
   const [kind, id] = reference.split(":");
   if (kind === undefined || id === undefined) return reference;
   const words = kind.replaceAll("_", " ");
