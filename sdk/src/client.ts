@@ -2,8 +2,11 @@ import { Api, type CallOptions } from "./api.ts";
 import type { Fetch } from "./attempt.ts";
 import { Balances, RefundAddresses, Refunds } from "./resources/balances.ts";
 import { Conversions } from "./resources/conversions.ts";
+import { Deposits } from "./resources/deposits.ts";
 import { Offramps } from "./resources/offramps.ts";
+import { Onramps } from "./resources/onramps.ts";
 import { PaymentDetails } from "./resources/payment-details.ts";
+import { Proposals } from "./resources/proposals.ts";
 import { Quotes } from "./resources/quotes.ts";
 import { Sandbox } from "./resources/sandbox.ts";
 import { Users } from "./resources/users.ts";
@@ -44,9 +47,12 @@ export class Sliproad {
   readonly quotes: Quotes;
   readonly conversions: Conversions;
   readonly offramps: Offramps;
+  readonly onramps: Onramps;
+  readonly deposits: Deposits;
   readonly balances: Balances;
   readonly refunds: Refunds;
   readonly refundAddresses: RefundAddresses;
+  readonly proposals: Proposals;
   readonly sandbox: Sandbox;
   readonly #api: Api;
 
@@ -66,9 +72,12 @@ export class Sliproad {
     this.quotes = new Quotes(api);
     this.conversions = new Conversions(api);
     this.offramps = new Offramps(api);
+    this.onramps = new Onramps(api);
+    this.deposits = new Deposits(api);
     this.balances = new Balances(api);
     this.refunds = new Refunds(api);
     this.refundAddresses = new RefundAddresses(api);
+    this.proposals = new Proposals(api);
     this.sandbox = new Sandbox(api);
   }
 

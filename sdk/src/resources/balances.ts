@@ -1,6 +1,6 @@
 import type { CallOptions } from "../api.ts";
 import type { List } from "../list.ts";
-import type { Body, Query, Schema } from "../types.ts";
+import type { Answer, Body, Query, Schema } from "../types.ts";
 import { Resource } from "./resource.ts";
 
 const REFUNDS = "/users/{user_id}/refunds";
@@ -22,9 +22,13 @@ export class Balances extends Resource {
 
 /** Tokens that go back to an address the user has registered. */
 export class Refunds extends Resource {
-  async create(user_id: string, refund: NewRefund, options?: CallOptions): Promise<Refund> {
-    const input = { path: { user_id }, body: { refund } };
-    return (await this.api.send("post", REFUNDS, input, options)).refund;
+  /** `{ refund }`, or `{ proposal }` where the amount asks for four eyes. */
+  create(
+    user_id: string,
+    refund: NewRefund,
+    options?: CallOptions,
+  ): Promise<Answer<"post", typeof REFUNDS>> {
+    return this.api.send("post", REFUNDS, { path: { user_id }, body: { refund } }, options);
   }
 
   list(user_id: string, query: Query<typeof REFUNDS> = {}, options?: CallOptions): List<Refund> {

@@ -1,5 +1,5 @@
 import type { CallOptions } from "../api.ts";
-import type { Answer, Body, Schema } from "../types.ts";
+import type { Answer, Body } from "../types.ts";
 import { canBeReadAgain, type FileSource, toMultipart } from "../upload.ts";
 import { Resource } from "./resource.ts";
 
@@ -39,12 +39,13 @@ export class Documents extends Resource {
     };
   }
 
-  async review(
+  /** `{ offramp }`, or `{ proposal }` where the amount asks for four eyes. */
+  review(
     offramp_id: string,
     supporting_document: DocumentReview,
     options?: CallOptions,
-  ): Promise<Schema<"Offramp">> {
+  ): Promise<Answer<"patch", typeof PATH>> {
     const input = { path: { offramp_id }, body: { supporting_document } };
-    return (await this.api.send("patch", PATH, input, options)).offramp;
+    return this.api.send("patch", PATH, input, options);
   }
 }

@@ -1,6 +1,6 @@
 import type { Api, CallOptions } from "../api.ts";
 import type { List } from "../list.ts";
-import type { Body, Query, Schema } from "../types.ts";
+import type { Answer, Body, Query, Schema } from "../types.ts";
 import { Documents } from "./documents.ts";
 import { Resource } from "./resource.ts";
 
@@ -11,6 +11,8 @@ const ONE = "/users/{user_id}/offramps/{offramp_id}";
 export type Offramp = Schema<"Offramp">;
 export type NewOfframp = Body<"post", typeof OF_QUOTE>["offramps"][number];
 export type OfframpChanges = Body<"patch", `${typeof OF_QUOTE}/{offramp_id}`>["offramp"];
+/** What was done, or what waits for two members. */
+export type OfframpOrProposal = Answer<"post", `${typeof ONE}/reroute`>;
 
 /** Payouts to bank accounts. */
 export class Offramps extends Resource {
@@ -52,20 +54,22 @@ export class Offramps extends Resource {
     return (await this.api.send("patch", `${OF_QUOTE}/{offramp_id}`, input, options)).offramp;
   }
 
-  /** Sends a bounced payout to another bank account, or again to the same. */
-  async reroute(
+  /**
+   * Sends a bounced payout to another bank account, or again to the same: `{ offramp }`, or
+   * `{ proposal }` where the amount asks for four eyes.
+   */
+  reroute(
     user_id: string,
     offramp_id: string,
     payment_detail_id: string,
     options?: CallOptions,
-  ): Promise<Offramp> {
+  ): Promise<OfframpOrProposal> {
     const input = { path: { user_id, offramp_id }, body: { offramp: { payment_detail_id } } };
-    return (await this.api.send("post", `${ONE}/reroute`, input, options)).offramp;
+    return this.api.send("post", `${ONE}/reroute`, input, options);
   }
 
-  /** Gives a payout up; what was paid for it is owed to the user again. */
-  async refund(user_id: string, offramp_id: string, options?: CallOptions): Promise<Offramp> {
-    const input = { path: { user_id, offramp_id } };
-    return (await this.api.send("post", `${ONE}/refund`, input, options)).offramp;
+  /** Gives a payout up; what was paid for it is owed to the user again. Answers like reroute. */
+  refund(user_id: string, offramp_id: string, options?: CallOptions): Promise<OfframpOrProposal> {
+    return this.api.send("post", `${ONE}/refund`, { path: { user_id, offramp_id } }, options);
   }
 }

@@ -3,11 +3,14 @@ import type { Answer, Body, Schema } from "../types.ts";
 import { Resource } from "./resource.ts";
 
 const DETAIL = "/sandbox/users/{user_id}/payment_details/{payment_detail_id}";
-const DEPOSITS = "/sandbox/crypto_deposits";
+const ONRAMP = "/sandbox/onramps/{onramp_id}";
+const CRYPTO_DEPOSITS = "/sandbox/crypto_deposits";
 
 export type SandboxClock = Answer<"get", "/sandbox/clock">["clock"];
-export type SandboxCryptoDeposit = Answer<"post", typeof DEPOSITS>["crypto_deposit"];
-export type NewSandboxCryptoDeposit = Body<"post", typeof DEPOSITS>["crypto_deposit"];
+export type SandboxCryptoDeposit = Answer<"post", typeof CRYPTO_DEPOSITS>["crypto_deposit"];
+export type NewSandboxCryptoDeposit = Body<"post", typeof CRYPTO_DEPOSITS>["crypto_deposit"];
+
+export type NewSandboxDeposit = Body<"post", "/sandbox/deposits">["deposit"];
 
 /** Plays the partners. In live mode none of these routes exist. */
 export class Sandbox extends Resource {
@@ -41,13 +44,31 @@ export class Sandbox extends Resource {
     return (await this.api.send("patch", "/sandbox/offramps/{offramp_id}", input, options)).offramp;
   }
 
+  async setOnrampStatus(
+    onramp_id: string,
+    status: string,
+    options?: CallOptions,
+  ): Promise<Answer<"patch", typeof ONRAMP>["onramp"]> {
+    const input = { path: { onramp_id }, body: { onramp: { status } } };
+    return (await this.api.send("patch", ONRAMP, input, options)).onramp;
+  }
+
+  /** Lets fiat arrive at the bank; the same `bank_reference` again is the same deposit. */
+  async createDeposit(
+    deposit: NewSandboxDeposit,
+    options?: CallOptions,
+  ): Promise<Schema<"Deposit">> {
+    const input = { body: { deposit } };
+    return (await this.api.send("post", "/sandbox/deposits", input, options)).deposit;
+  }
+
   /** Lets a transfer arrive at a quote's address. */
   async createCryptoDeposit(
     crypto_deposit: NewSandboxCryptoDeposit,
     options?: CallOptions,
   ): Promise<SandboxCryptoDeposit> {
     const input = { body: { crypto_deposit } };
-    return (await this.api.send("post", DEPOSITS, input, options)).crypto_deposit;
+    return (await this.api.send("post", CRYPTO_DEPOSITS, input, options)).crypto_deposit;
   }
 
   async showClock(options?: CallOptions): Promise<SandboxClock> {
