@@ -1,5 +1,6 @@
 export type { CallOptions } from "./api.ts";
 export { Sliproad, type SliproadOptions } from "./client.ts";
+export type { DownloadedFile } from "./download.ts";
 export {
   type ClientErrorCode,
   isSliproadError,

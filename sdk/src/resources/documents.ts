@@ -1,4 +1,5 @@
 import type { CallOptions } from "../api.ts";
+import { type DownloadedFile, toDownloadedFile } from "../download.ts";
 import type { Answer, Body } from "../types.ts";
 import { canBeReadAgain, type FileSource, toMultipart } from "../upload.ts";
 import { Resource } from "./resource.ts";
@@ -7,14 +8,6 @@ const PATH = "/offramps/{offramp_id}/supporting-documents";
 
 export type DocumentReview = Body<"patch", typeof PATH>["supporting_document"];
 export type UploadOptions = CallOptions & { file_name?: string | undefined };
-
-/** A file as the service serves it. Read it once, by one of the three ways. */
-export type DownloadedFile = {
-  content_type: string | null;
-  stream: ReadableStream<Uint8Array>;
-  bytes(): Promise<Uint8Array>;
-  blob(): Promise<Blob>;
-};
 
 /** The document that explains a payout; one is kept per offramp, the last. */
 export class Documents extends Resource {
@@ -30,13 +23,7 @@ export class Documents extends Resource {
   }
 
   async download(offramp_id: string, options?: CallOptions): Promise<DownloadedFile> {
-    const answer = await this.api.download(PATH, { path: { offramp_id } }, options);
-    return {
-      content_type: answer.headers.get("content-type"),
-      stream: answer.body as ReadableStream<Uint8Array>,
-      bytes: async () => new Uint8Array(await answer.arrayBuffer()),
-      blob: () => answer.blob(),
-    };
+    return toDownloadedFile(await this.api.download(PATH, { path: { offramp_id } }, options));
   }
 
   /** `{ offramp }`, or `{ proposal }` where the amount asks for four eyes. */
