@@ -15,6 +15,7 @@ create table accounts (
   name text not null,
   is_operator boolean not null,
   created_at timestamp with time zone not null,
+  webhooks_enabled_at timestamp with time zone,
   constraint accounts_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX accounts_name ON public.accounts USING btree (name);
@@ -39,6 +40,57 @@ create table api_keys (
   constraint api_keys_pkey PRIMARY KEY (account_id, id),
   constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+
+create table app_grants (
+  account_id uuid not null,
+  app_id uuid not null,
+  app_account_id uuid not null,
+  person_id uuid not null,
+  created_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  constraint app_grants_pkey PRIMARY KEY (account_id, app_id, person_id),
+  constraint app_grants_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint app_grants_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE
+);
+
+create table app_ids (
+  id uuid not null,
+  account_id uuid not null,
+  constraint app_ids_pkey PRIMARY KEY (id),
+  constraint app_ids_account_id_id_fkey FOREIGN KEY (account_id, id) REFERENCES apps(account_id, id)
+);
+
+create table apps (
+  account_id uuid not null,
+  id uuid not null,
+  name text not null,
+  flow text not null,
+  client_secret_hash bytea not null,
+  client_secret_last_four text not null,
+  redirect_uris text[] not null,
+  used_at timestamp with time zone,
+  webhook_url text,
+  webhook_secret bytea,
+  webhook_secret_next bytea,
+  webhook_secret_switch_at timestamp with time zone,
+  webhook_headers bytea,
+  events text[] not null,
+  is_ordered boolean not null,
+  webhook_state text not null,
+  webhook_state_reason text,
+  failing_since timestamp with time zone,
+  circuit_failures integer not null default 0,
+  circuit_until timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  deleted_at timestamp with time zone,
+  constraint apps_pkey PRIMARY KEY (account_id, id),
+  constraint apps_check CHECK (((webhook_secret_next IS NULL) = (webhook_secret_switch_at IS NULL))),
+  constraint apps_flow_check CHECK ((flow = ANY (ARRAY['authorization_code'::text, 'client_credentials'::text]))),
+  constraint apps_webhook_state_check CHECK ((webhook_state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
+  constraint apps_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE INDEX apps_list ON public.apps USING btree (account_id, id) WHERE (deleted_at IS NULL);
 
 create table audit_entries (
   account_id uuid not null,
@@ -120,9 +172,15 @@ create table events (
   to_status text not null,
   facts bytea not null,
   subject_id uuid,
-  body bytea not null,
+  body bytea,
   created_at timestamp with time zone not null,
+  change_id uuid,
+  role text,
+  app_id uuid,
+  counterpart_account_id uuid,
   constraint events_pkey PRIMARY KEY (account_id, id),
+  constraint events_check CHECK (((change_id IS NULL) = (role IS NULL))),
+  constraint events_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
   constraint events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 CREATE UNIQUE INDEX events_sequence ON public.events USING btree (account_id, record_id, sequence);

@@ -26,7 +26,14 @@ export type ApiKey = {
   revoked_at: Date | null;
 };
 
-export type Account = { id: string; name: string; is_operator: boolean; created_at: Date };
+export type Account = {
+  id: string;
+  name: string;
+  is_operator: boolean;
+  /** Null until the operator enables webhooks: nothing is sent for the account before. */
+  webhooks_enabled_at: Date | null;
+  created_at: Date;
+};
 
 export function makeApiKey(mode: Mode): string {
   return `${PREFIXES[mode]}${randomBytes(KEY_RANDOM_BYTES).toString("base64url")}`;
