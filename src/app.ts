@@ -44,7 +44,7 @@ import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
 import { StartupError } from "./platform/startup-error.ts";
 import type { TaskLog } from "./platform/tasks/task-log.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
-import { createWorker, type Worker } from "./platform/tasks/worker.ts";
+import type { Worker } from "./platform/tasks/worker.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
 import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
@@ -52,6 +52,13 @@ import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
+import { addAppRoutes } from "./webhooks/app-routes.ts";
+import { createDeliveryWorker, withDeliveries } from "./webhooks/delivery-worker.ts";
+import { addEventRoutes } from "./webhooks/event-routes.ts";
+import { fanOutTask } from "./webhooks/fan-out.ts";
+import { TRIM_EVENTS_TASK } from "./webhooks/model.ts";
+import { replayTask } from "./webhooks/replay-app.ts";
+import { trimEventsTask } from "./webhooks/trim-events.ts";
 
 /** What everything is built from: an open, migrated database with its clock and keys. */
 export type Core = {
@@ -72,6 +79,7 @@ const RECURRING_TASKS = [
   WATCH_CHAINS_TASK,
   READ_BANK_TASK,
   CHASE_PAYOUTS_TASK,
+  TRIM_EVENTS_TASK,
 ];
 
 export type App = {
@@ -120,12 +128,17 @@ export async function createApp(
     authenticate: createAuthenticate(database, index_key, config.mode),
   });
   const ramp = await openRamp(core, partners, publicUrl, server.log);
-  const worker = createWorker({
+  const signing_key = signingKey(signingSeed(config));
+  const deliveries = createDeliveryWorker(ramp);
+  const worker = withDeliveries(deliveries, {
     database,
     clock,
     log: server.log,
     handlers: [
-      sealTask(database, signingKey(signingSeed(config)), server.log),
+      sealTask(database, signing_key, server.log),
+      fanOutTask({ ...ramp, signing_key, pokeDeliveries: deliveries.poke }),
+      replayTask({ database, pokeDeliveries: deliveries.poke }),
+      trimEventsTask({ ...config, database }),
       trimCommandsTask(database, clock),
       refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
@@ -140,7 +153,9 @@ export async function createApp(
     findActiveKeys,
     afterCommit: worker.poke,
   });
-  const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
+  const app_rules = { allow_http: ramp.allow_http, refuseUrl: ramp.sender.refuse };
+  const { poke } = worker;
+  const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement, app_rules, poke };
   const keepAnswer = createKeepAnswer(database, executor);
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
@@ -157,7 +172,9 @@ export async function createApp(
     (spec) => addUploadRoute(server, index_key, { ...ramp.files, judge: judgeFile }, spec),
     deps,
   );
-  if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
+  addAppRoutes(add, deps);
+  addEventRoutes(add, deps);
+  if (config.mode === "sandbox") addSandboxRoutes(add, deps);
   await addAccessPages(server, { ...deps, public_url: publicUrl, mode: config.mode });
   await addDocs(server);
 
@@ -207,7 +224,7 @@ function openPartners(config: Config, database: Database): Partners {
   return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
 }
 
-function openSender(config: Config) {
+export function openSender(config: Config) {
   const allow_loopback = config.mode === "sandbox" && isLoopbackHost(config.host);
   return createGuardedSender({ allow_list: config.outbound_allow, allow_loopback });
 }
