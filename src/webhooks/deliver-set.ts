@@ -1,8 +1,8 @@
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
+import { createPageLoader } from "./due-pages.ts";
 import { Lane } from "./lane.ts";
 import type { DeliverDeps } from "./lane-model.ts";
-import { createPageLoader } from "./load-pages.ts";
 import { DELIVER_TASK } from "./model.ts";
 import { createRecorder } from "./record-outcomes.ts";
 

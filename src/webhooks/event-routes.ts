@@ -6,10 +6,11 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
-import { type Delivery, listAttempts, listDeliveriesOfEvent } from "./delivery-store.ts";
+import type { Delivery } from "./delivery-store.ts";
 import { findEvent, findEventPosition, listEvents, type StoredEvent } from "./event-order-store.ts";
 import { bodyPlace } from "./record-events.ts";
 import { redeliverEvent } from "./redeliver-event.ts";
+import { listAttempts, listDeliveriesOfEvent } from "./redelivery-store.ts";
 import { type ReadableEvent, renderDeliveries, renderEvent, renderEvents } from "./render.ts";
 import {
   DeliveryListAnswer,

@@ -6,7 +6,7 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
 import type { Outcome } from "./delivery-store.ts";
-import type { OpenEndpoint } from "./load-pages.ts";
+import type { OpenEndpoint } from "./due-pages.ts";
 
 export type DeliverDeps = {
   database: Database;

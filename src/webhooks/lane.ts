@@ -1,9 +1,9 @@
 import type { Task } from "../platform/tasks/tasks.ts";
 import { missingSetup } from "./audience.ts";
 import type { DueQuery, Outcome } from "./delivery-store.ts";
+import type { LoadPage, OpenEndpoint, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
-import type { LoadPage, OpenEndpoint, Sendable } from "./load-pages.ts";
 import { nextAttemptAt } from "./model.ts";
 import { sealAnswer } from "./sealed-answer.ts";
 import { type SendResult, sendDelivery } from "./send-delivery.ts";

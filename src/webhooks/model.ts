@@ -32,7 +32,7 @@ export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;
 /** So many failures in a row, and an endpoint is left alone for a while. */
 export const CIRCUIT_FAILURES = 5;
 const CIRCUIT_FIRST_MS = 30 * SECOND_MS;
-const CIRCUIT_MAX_MS = 10 * MINUTE_MS;
+const CIRCUIT_MAX_MS = 30 * MINUTE_MS;
 
 /** How much of an answer is kept. */
 export const ANSWER_BYTES_MAX = 16 * 1024;

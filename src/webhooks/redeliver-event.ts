@@ -1,9 +1,10 @@
 import type { Transaction } from "../platform/db/database.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
 import { type Consent, type Endpoint, isTold, missingSetup } from "./audience.ts";
-import { type Delivery, insertDeliveries, updateEventAgain } from "./delivery-store.ts";
+import { type Delivery, insertDeliveries } from "./delivery-store.ts";
 import { newDelivery } from "./fan-out.ts";
 import { DELIVER_TASK } from "./model.ts";
+import { updateEventAgain } from "./redelivery-store.ts";
 import type { EventRow } from "./store.ts";
 
 /** Sends an event again, also to applications that were not set up when it happened. */

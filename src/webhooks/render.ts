@@ -2,7 +2,8 @@ import type { Static } from "typebox";
 import type { Revealed } from "../access/change-app.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { type Endpoint, missingSetup } from "./audience.ts";
-import type { AttemptRow, Delivery } from "./delivery-store.ts";
+import type { Delivery } from "./delivery-store.ts";
+import type { AttemptRow } from "./redelivery-store.ts";
 import {
   AppAnswer,
   AppListAnswer,

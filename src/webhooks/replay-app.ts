@@ -4,15 +4,11 @@ import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
 import { type Endpoint, isTold } from "./audience.ts";
-import {
-  insertDeliveries,
-  listDeliveredEvents,
-  updateEventsAgain,
-  updateMissedAgain,
-} from "./delivery-store.ts";
+import { insertDeliveries } from "./delivery-store.ts";
 import { listEventsBetween } from "./event-order-store.ts";
 import { newDelivery } from "./fan-out.ts";
 import { DELIVER_TASK, REPLAY_TASK } from "./model.ts";
+import { listDeliveredEvents, updateEventsAgain, updateMissedAgain } from "./redelivery-store.ts";
 import { findReplay, type Replay, updateReplayDone } from "./webhook-store.ts";
 
 export type ReplayDeps = { database: Database; pokeDeliveries: () => void };

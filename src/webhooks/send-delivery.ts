@@ -3,7 +3,7 @@ import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts"
 import type { Clock } from "../platform/clock.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import type { DueDelivery } from "./delivery-store.ts";
-import type { OpenEndpoint } from "./load-pages.ts";
+import type { OpenEndpoint } from "./due-pages.ts";
 import { ANSWER_BYTES_MAX, readRetryAfter } from "./model.ts";
 import { secretsAt, signatureHeaders } from "./sign.ts";
 

@@ -2,9 +2,9 @@ import { listAccounts } from "../access/store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { deleteOldDeliveries } from "./delivery-store.ts";
 import { updateBodiesTrimmed } from "./event-order-store.ts";
 import { TRIM_EVENTS_TASK } from "./model.ts";
+import { deleteOldDeliveries } from "./redelivery-store.ts";
 
 export type Retention = {
   database: Database;
