@@ -57,7 +57,7 @@ import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
 import { StartupError } from "./platform/startup-error.ts";
 import type { TaskLog } from "./platform/tasks/task-log.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
-import { createWorker, type Worker } from "./platform/tasks/worker.ts";
+import type { Worker } from "./platform/tasks/worker.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
 import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
@@ -67,6 +67,13 @@ import { usdValue } from "./quotes/usd-value.ts";
 import { refundProposalTask } from "./quotes/watched-refunds.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
+import { addAppRoutes } from "./webhooks/app-routes.ts";
+import { createDeliveryWorker, withDeliveries } from "./webhooks/delivery-worker.ts";
+import { addEventRoutes } from "./webhooks/event-routes.ts";
+import { fanOutTask } from "./webhooks/fan-out.ts";
+import { TRIM_EVENTS_TASK } from "./webhooks/model.ts";
+import { replayTask } from "./webhooks/replay-app.ts";
+import { trimEventsTask } from "./webhooks/trim-events.ts";
 
 /** What everything is built from: an open, migrated database with its clock and keys. */
 export type Core = {
@@ -90,6 +97,7 @@ const RECURRING_TASKS = [
   READ_CREDITS_TASK,
   READ_IDENTITY_TASK,
   RETENTION_TASK,
+  TRIM_EVENTS_TASK,
 ];
 
 export type App = {
@@ -143,12 +151,17 @@ export async function createApp(
     authenticate: createAuthenticate(database, index_key, config.mode),
   });
   const ramp = await openRamp(core, partners, publicUrl, server.log);
-  const worker = createWorker({
+  const signing_key = signingKey(signingSeed(config));
+  const deliveries = createDeliveryWorker(ramp);
+  const worker = withDeliveries(deliveries, {
     database,
     clock,
     log: server.log,
     handlers: [
-      sealTask(database, signingKey(signingSeed(config)), server.log),
+      sealTask(database, signing_key, server.log),
+      fanOutTask({ ...ramp, signing_key, pokeDeliveries: deliveries.poke }),
+      replayTask({ database, pokeDeliveries: deliveries.poke }),
+      trimEventsTask({ ...config, database }),
       trimCommandsTask(database, clock),
       refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
@@ -167,8 +180,10 @@ export async function createApp(
     findActiveKeys,
     afterCommit: worker.poke,
   });
-  const deps = { ...ramp, executor };
-  const page_deps = { ...deps, public_url: publicUrl, mode: config.mode, poke: worker.poke };
+  const app_rules = { allow_http: ramp.allow_http, refuseUrl: ramp.sender.refuse };
+  const { poke } = worker;
+  const deps = { ...ramp, executor, app_rules, poke };
+  const page_deps = { ...deps, public_url: publicUrl, mode: config.mode };
   const keepAnswer = createKeepAnswer(database, executor);
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
@@ -188,7 +203,9 @@ export async function createApp(
   );
   addOnrampRoutes(add, deps);
   addDepositRoutes(add, deps);
-  if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
+  addAppRoutes(add, deps);
+  addEventRoutes(add, deps);
+  if (config.mode === "sandbox") addSandboxRoutes(add, deps);
   addProposalRoutes(add, deps);
   addKycPages(server, page_deps);
   addReviewPages(server, page_deps);
@@ -253,7 +270,7 @@ function openPartners(config: Config, database: Database): Partners {
   return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
 }
 
-function openSender(config: Config) {
+export function openSender(config: Config) {
   const allow_loopback = config.mode === "sandbox" && isLoopbackHost(config.host);
   return createGuardedSender({ allow_list: config.outbound_allow, allow_loopback });
 }

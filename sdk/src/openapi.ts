@@ -46,6 +46,26 @@ export interface paths {
         patch: operations["updateUser"];
         trace?: never;
     };
+    "/users/{user_id}/kycs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a KYC session
+         * @description Answers the address of a page on which the user proves who they are. It takes the place of the one before.
+         */
+        post: operations["createKycSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{user_id}/payment_details": {
         parameters: {
             query?: never;
@@ -606,6 +626,224 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the account's applications */
+        get: operations["listApps"];
+        put?: never;
+        /**
+         * Create an application
+         * @description Its secrets are in this answer and never shown again.
+         */
+        post: operations["createApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an application, and whether it is sent events */
+        get: operations["showApp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change an application's name, endpoint or events */
+        patch: operations["updateApp"];
+        trace?: never;
+    };
+    "/apps/{app_id}/rotate_webhook_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the webhook secret
+         * @description Until the switch X-Webhook-Signature keeps the old secret and webhook-signature carries both; then the new one signs alone.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pause the endpoint: events are kept until it is resumed */
+        post: operations["pauseApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume an endpoint that was paused or disabled */
+        post: operations["resumeApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/switch_webhook_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a rotation: the new secret signs alone */
+        post: operations["switchWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/rotate_client_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace the client secret at once */
+        post: operations["rotateClientSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send the events of a range of time again */
+        post: operations["replayApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the account's events, oldest first
+         * @description For those who would rather ask than be told: the order is fixed, and nothing enters it behind an event that was read. Go on with starting_after until there is more.
+         */
+        get: operations["listWebhookEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events/{webhook_event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an event */
+        get: operations["showWebhookEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events/{webhook_event_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show to which applications an event was sent, and every attempt */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events/{webhook_event_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an event again
+         * @description To the account's own applications that are told of it, or to one of them.
+         */
+        post: operations["redeliverWebhookEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandbox/clock": {
         parameters: {
             query?: never;
@@ -738,6 +976,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandbox/webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a sample event */
+        post: operations["sendSandboxWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/proposals": {
         parameters: {
             query?: never;
@@ -839,6 +1094,12 @@ export interface components {
                 code: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
                 message: string;
             }[];
+        };
+        KycSession: {
+            /** Format: uuid */
+            user_id: string;
+            /** @description Address of the page; good for 24 hours. */
+            url: string;
         };
         PaymentDetail: {
             /** Format: uuid */
@@ -1123,6 +1384,89 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+        };
+        App: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            client_id: string;
+            client_secret_last_four: string;
+            name: string;
+            /** @enum {unknown} */
+            flow: "authorization_code" | "client_credentials";
+            redirect_uris: string[];
+            /** @description The first API call answered 2xx with one of its tokens. */
+            used_at: string | null;
+            webhook: {
+                url: string | null;
+                /**
+                 * @description Only an `active` endpoint is sent anything.
+                 * @enum {unknown}
+                 */
+                state: "active" | "paused" | "disabled" | "not_enabled" | "incomplete";
+                /** @description Why nothing is sent; null when it is. */
+                reason: string | null;
+                has_secret: boolean;
+                /** @description During a rotation: when the new secret begins to sign alone. */
+                secret_switch_at: string | null;
+                /** @description Names of the custom headers. */
+                headers: string[];
+                /** @description The ramp events it chose; events of invoices need not be chosen. */
+                events: ("offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update")[];
+                /** @description Whether a record's next event waits until the one before has arrived. */
+                is_ordered: boolean;
+                failing_since: string | null;
+                /** @description After several failures in a row nothing is sent before this time. */
+                circuit_until: string | null;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        WebhookEvent: {
+            /**
+             * Format: uuid
+             * @description Also the `webhook-id` of its deliveries.
+             */
+            id: string;
+            /** @enum {unknown} */
+            event: "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed" | "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update";
+            /** Format: uuid */
+            record_id: string;
+            /** @description The number of this change of the record. */
+            sequence: number;
+            /** @description The exact text that is sent and signed; null when it is no longer kept. */
+            body: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        WebhookDelivery: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            app_id: string;
+            /** Format: uuid */
+            webhook_event_id: string;
+            event: string;
+            /** @enum {unknown} */
+            status: "pending" | "delivered" | "failed" | "skipped";
+            reason: string | null;
+            next_attempt_at: string | null;
+            delivered_at: string | null;
+            /** @description The latest 20. */
+            attempts: {
+                number: number;
+                /** Format: date-time */
+                at: string;
+                status: number | null;
+                error: string | null;
+                latency_ms: number;
+                /** @description The first 16 kB of what was answered. */
+                answer: string | null;
+            }[];
+            /** Format: date-time */
+            created_at: string;
         };
     };
     responses: never;
@@ -1660,6 +2004,141 @@ export interface operations {
              *     `record_not_unique`: A record with this value exists already; use that one.
              *
              *     `country_not_supported`: This country is not served.
+             *
+             *     `invalid_transition`: This change is not possible in the record's present state.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createKycSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        kyc: components["schemas"]["KycSession"];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
              *
              *     `invalid_transition`: This change is not possible in the record's present state.
              */
@@ -6242,6 +6721,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
                     };
                 };
             };
@@ -6395,6 +6876,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
                     };
                 };
             };
@@ -6532,6 +7015,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
                     };
                 };
             };
@@ -6738,6 +7223,1844 @@ export interface operations {
              *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
              *
              *     `invalid_transition`: This change is not possible in the record's present state.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listApps: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        apps: components["schemas"]["App"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "app": {
+                 *         "name": "Invoice sync",
+                 *         "webhook_url": "https://hooks.example.com/sliproad",
+                 *         "events": [
+                 *           "offramp_update"
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    app: {
+                        name: string;
+                        flow?: string | null;
+                        redirect_uris?: string[] | null;
+                        /** @description Where events are sent; https, in sandbox also http. */
+                        webhook_url?: string | null;
+                        /** @description Sent with every event, for gateways in front of the receiver. */
+                        webhook_headers?: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        events?: string[] | null;
+                        is_ordered?: boolean | null;
+                        /** @description Made up when left out, if there is a webhook_url. */
+                        webhook_secret?: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `value_too_long`: A value is too long; shorten those listed in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "app": {
+                 *         "events": [
+                 *           "offramp_update",
+                 *           "kyc_update"
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    app: {
+                        name?: string | null;
+                        redirect_uris?: string[] | null;
+                        /** @description Where events are sent; https, in sandbox also http. */
+                        webhook_url?: string | null;
+                        /** @description Sent with every event, for gateways in front of the receiver. */
+                        webhook_headers?: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        events?: string[] | null;
+                        is_ordered?: boolean | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `value_too_long`: A value is too long; shorten those listed in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grace_hours": 24
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Made up when left out. */
+                    webhook_secret?: string | null;
+                    /** @description How long the old secret still signs, 24 when left out; 0 switches at once. */
+                    grace_hours?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    pauseApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    resumeApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    switchWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    rotateClientSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    replayApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "2026-11-15T00:00:00Z",
+                 *       "only_failed": true
+                 *     }
+                 */
+                "application/json": {
+                    /** @description ISO 8601: events from this time on. */
+                    from: string;
+                    /** @description Until then. */
+                    to?: string | null;
+                    /** @description Only those that failed or were skipped. */
+                    only_failed?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        replay: {
+                            /** Format: uuid */
+                            id: string;
+                            /** Format: uuid */
+                            app_id: string;
+                            /** Format: date-time */
+                            from: string;
+                            /** Format: date-time */
+                            to: string;
+                            only_failed: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                        };
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `invalid_transition`: This change is not possible in the record's present state.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listWebhookEvents: {
+        parameters: {
+            query?: {
+                /** @description Events on a page. */
+                limit?: number;
+                /** @description Id of the last event that was read. */
+                starting_after?: string;
+                /** @description ISO 8601: only events made after this time. */
+                created_after?: string;
+                event?: "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed" | "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        webhook_events: components["schemas"]["WebhookEvent"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showWebhookEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        webhook_event: components["schemas"]["WebhookEvent"];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: components["schemas"]["WebhookDelivery"][];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    redeliverWebhookEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                webhook_event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": {
+                    /** @description Only to this application. */
+                    app_id?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: components["schemas"]["WebhookDelivery"][];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
              */
             422: {
                 headers: {
@@ -7924,6 +10247,147 @@ export interface operations {
              *     `value_too_long`: A value is too long; shorten those listed in errors.
              *
              *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    sendSandboxWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "webhook_type": "offramp_update",
+                 *       "status": "fiat_sent"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {unknown} */
+                    webhook_type: "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update" | "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed";
+                    /** @description The state that it shows. */
+                    status?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        webhook: {
+                            webhook_type: string;
+                            /** @description To how many applications it goes. */
+                            deliveries: number;
+                        };
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
              */
             422: {
                 headers: {

@@ -46,6 +46,8 @@ export type Account = {
   kyc_four_eyes: boolean;
   /** The account's own members review identities, beside the operator's. */
   kyc_review_by_account: boolean;
+  /** Null until the operator enables webhooks: nothing is sent for the account before. */
+  webhooks_enabled_at: Date | null;
   created_at: Date;
 };
 

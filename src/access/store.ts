@@ -8,14 +8,19 @@ export async function lockInstallation(tx: Session): Promise<void> {
 
 export function insertAccount(
   tx: Transaction,
-  account: Pick<Account, "id" | "name" | "is_operator" | "created_at">,
+  account: Pick<Account, "id" | "name" | "is_operator" | "webhooks_enabled_at" | "created_at">,
 ): void {
-  tx.write("insert into accounts (id, name, is_operator, created_at) values ($1, $2, $3, $4)", [
-    account.id,
-    account.name,
-    account.is_operator,
-    account.created_at,
-  ]);
+  tx.write(
+    `insert into accounts (id, name, is_operator, webhooks_enabled_at, created_at)
+     values ($1, $2, $3, $4, $5)`,
+    [
+      account.id,
+      account.name,
+      account.is_operator,
+      account.webhooks_enabled_at,
+      account.created_at,
+    ],
+  );
 }
 
 export function listAccounts(session: Session): Promise<Account[]> {
