@@ -34,7 +34,7 @@ const public_url = `http://${config.host}:${config.port}`;
 const server = createServer({
   ...config,
   public_url: () => public_url,
-  authenticate: createAuthenticate(core.database, index_key, config.mode),
+  authenticate: createAuthenticate(core, config.mode),
 });
 const renderer = createOfframpRenderer(() => public_url);
 const prices = await openPrices(
@@ -106,7 +106,7 @@ async function createInTransaction(
   const { account_id, input, idempotency } = command;
   const key = await client.query(
     "select id from api_keys where account_id = $1 and id = $2 and revoked_at is null",
-    [account_id, command.api_key_id],
+    [account_id, command.credential_id],
   );
   if (key.rows.length === 0) throw new Refusal("unauthorized");
   if (idempotency) {

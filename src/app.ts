@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
-import { createAuthenticate } from "./access/authenticate.ts";
+import { createAuthenticate, createFindActiveCredentials } from "./access/authenticate.ts";
 import { type FirstStart, firstStart } from "./access/first-start.ts";
+import { addMeRoutes } from "./access/oauth/me-routes.ts";
+import { addNoteUse } from "./access/oauth/note-use.ts";
+import { addOauthRoutes } from "./access/oauth/routes.ts";
+import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./access/oauth/tasks.ts";
 import { addAccessPages } from "./access/routes.ts";
-import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
 import { addDocumentRoutes } from "./offramps/document-routes.ts";
@@ -68,6 +71,7 @@ export type Core = {
 const RECURRING_TASKS = [
   SEAL_TASK,
   TRIM_COMMANDS_TASK,
+  SWEEP_OAUTH_TASK,
   REFRESH_RATES_TASK,
   WATCH_CHAINS_TASK,
   READ_BANK_TASK,
@@ -117,7 +121,7 @@ export async function createApp(
     ...config,
     ...(log_destination ? { log_destination } : {}),
     public_url: publicUrl,
-    authenticate: createAuthenticate(database, index_key, config.mode),
+    authenticate: createAuthenticate(core, config.mode),
   });
   const ramp = await openRamp(core, partners, publicUrl, server.log);
   const worker = createWorker({
@@ -127,6 +131,7 @@ export async function createApp(
     handlers: [
       sealTask(database, signingKey(signingSeed(config)), server.log),
       trimCommandsTask(database, clock),
+      sweepOauthTask(database, clock),
       refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
       ...offrampTasks(ramp),
@@ -137,7 +142,7 @@ export async function createApp(
     clock,
     keyring,
     across_accounts: config.batch_by === "installation",
-    findActiveKeys,
+    findActiveCredentials: createFindActiveCredentials(clock),
     afterCommit: worker.poke,
   });
   const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
@@ -146,6 +151,8 @@ export async function createApp(
 
   await addOpenApi(server);
   addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });
+  addNoteUse(server, deps);
+  addMeRoutes(add, deps);
   addUserRoutes(add, deps);
   addPaymentDetailRoutes(add, deps);
   addRateRoutes(add, deps);
@@ -158,7 +165,9 @@ export async function createApp(
     deps,
   );
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
-  await addAccessPages(server, { ...deps, public_url: publicUrl, mode: config.mode });
+  const page_deps = { ...deps, public_url: publicUrl, mode: config.mode };
+  addAccessPages(server, page_deps);
+  addOauthRoutes(server, page_deps);
   await addDocs(server);
 
   for (const kind of RECURRING_TASKS) {

@@ -8,10 +8,11 @@ export type Mode = "sandbox" | "live";
 const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };
 const KEY_RANDOM_BYTES = 32;
 
-/** Who acted: a person, a program with a key, the command line, or this program itself. */
+/** Who acted: a person, a program with a key or a token, the command line, or this program itself. */
 export type Actor =
   | `member:${string}`
   | `api_key:${string}`
+  | `app:${string}`
   | "command line"
   | "first start"
   | "worker";
@@ -43,6 +44,11 @@ export function makeApiKey(mode: Mode): string {
 export function labelOf(key: string): { prefix: string; last_four: string } {
   const prefix = Object.values(PREFIXES).find((known) => key.startsWith(known));
   return { prefix: prefix ?? "", last_four: key.slice(-4) };
+}
+
+/** True for a key that was made here, which says so. */
+export function isOwnKey(text: string): boolean {
+  return Object.values(PREFIXES).some((prefix) => text.startsWith(prefix));
 }
 
 /** A key that says it is for the other mode is refused, whatever the database holds. */

@@ -14,7 +14,7 @@ type Reviews = Map<ChangedOfframp, { actor: Actor; comment: string | null }>;
 export const reviewDocuments: OfframpRule<Review, Reviews> = {
   name: "review-documents",
   load: async () => new Map(),
-  decide: (entry, { api_key_id, input }, reviews, now) => {
+  decide: (entry, { credential_id, input }, reviews, now) => {
     const { offramp } = entry;
     const refuse = (message: string) => [
       { field: "offramp_id", code: "invalid_transition" as const, message },
@@ -27,7 +27,7 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
       status === "rejected"
         ? rejectDocument(entry, comment ?? REJECTED, now)
         : changeOfframp(entry, { ...withoutRejection(offramp), document_status: status }, now);
-    reviews.set(change, { actor: `api_key:${api_key_id}`, comment });
+    reviews.set(change, { actor: `api_key:${credential_id}`, comment });
     return change;
   },
   record: (tx, changes, reviews, now) => {

@@ -36,7 +36,7 @@ export function addRoute<Query extends TObject, Body extends TObject>(
     method: spec.method,
     url: spec.path,
     schema: describeRoute(app, spec),
-    config: { is_api: true },
+    config: { is_api: true, ...(spec.scope ? { scope: spec.scope } : {}) },
     ...(spec.body_bytes_max ? { bodyLimit: spec.body_bytes_max } : {}),
     handler: async (request, reply) => {
       const params = readParams(request);
@@ -89,8 +89,8 @@ function refuseBody(body: JsonBody | undefined): Problem[] {
   return body === undefined ? [] : checkNoBody(body.value);
 }
 
-function callerIds({ account_id, api_key_id }: Caller) {
-  return { account_id, api_key_id };
+function callerIds({ account_id, credential_id }: Caller) {
+  return { account_id, credential_id };
 }
 
 function readIdempotency(
