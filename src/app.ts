@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { createAuthenticate, createFindActiveCredentials } from "./access/authenticate.ts";
 import { type FirstStart, firstStart } from "./access/first-start.ts";
+import { addAppsPages } from "./access/oauth/apps-routes.ts";
 import { addMeRoutes } from "./access/oauth/me-routes.ts";
 import { addNoteUse } from "./access/oauth/note-use.ts";
 import { addOauthRoutes } from "./access/oauth/routes.ts";
@@ -167,6 +168,7 @@ export async function createApp(
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
   const page_deps = { ...deps, public_url: publicUrl, mode: config.mode };
   addAccessPages(server, page_deps);
+  addAppsPages(server, page_deps);
   addOauthRoutes(server, page_deps);
   await addDocs(server);
 

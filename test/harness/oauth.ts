@@ -4,6 +4,7 @@ import { createApp } from "../../src/access/create-app.ts";
 import { createMember } from "../../src/access/create-member.ts";
 import type { Role } from "../../src/access/model.ts";
 import { hashPassword } from "../../src/access/passwords.ts";
+import { startSession } from "../../src/access/sessions.ts";
 import type { Answer, TestServer } from "./server.ts";
 
 export const PASSWORD = "correct horse battery";
@@ -88,6 +89,24 @@ export class Person {
   async signIn(email: string, next = "/dashboard"): Promise<PageAnswer> {
     await this.get("/sign-in?again=1");
     return this.post("/sign-in", { email, password: PASSWORD, next });
+  }
+
+  /** Signed in a minute ago, without the form: attempts at that are limited. */
+  static async signedIn(
+    server: TestServer,
+    account_id: string,
+    person_id: string,
+  ): Promise<Person> {
+    const { database, index_key } = server.core;
+    const then = new Date(Date.now() - 60_000);
+    const member = { account_id, person_id };
+    const value = await database.transaction(async (tx) =>
+      startSession(tx, index_key, member, then),
+    );
+    const person = new Person(server);
+    const prefix = person.#publicUrl().startsWith("https:") ? "__Host-" : "";
+    person.#cookies.set(`/ ${prefix}sliproad_session`, { value, path: "/" });
+    return person;
   }
 
   /** Goes where the service leads, until it shows a page that waits or leads away. */
@@ -175,7 +194,8 @@ export function comeBack(answer: PageAnswer): Record<string, string> {
   if (!location?.startsWith(REDIRECT_URI)) {
     throw new Error(`not back at the application: ${answer.status} ${location} ${answer.text}`);
   }
-  return Object.fromEntries(new URL(location).searchParams);
+  const { searchParams, hash } = new URL(location);
+  return Object.fromEntries([...searchParams, ...new URLSearchParams(hash.slice(1))]);
 }
 
 export function post(
