@@ -250,6 +250,31 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+create table oauth_artifacts (
+  model text not null,
+  id_hash bytea not null,
+  payload bytea not null,
+  grant_id text,
+  uid text,
+  app_id uuid,
+  account_id uuid,
+  person_id uuid,
+  consumed_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  constraint oauth_artifacts_pkey PRIMARY KEY (model, id_hash)
+);
+CREATE INDEX oauth_artifacts_consent ON public.oauth_artifacts USING btree (person_id, app_id) WHERE (model = 'Grant'::text);
+CREATE INDEX oauth_artifacts_expiry ON public.oauth_artifacts USING btree (expires_at);
+CREATE INDEX oauth_artifacts_grant ON public.oauth_artifacts USING btree (grant_id) WHERE (grant_id IS NOT NULL);
+CREATE INDEX oauth_artifacts_uid ON public.oauth_artifacts USING btree (uid) WHERE (uid IS NOT NULL);
+
+create table oauth_signing_keys (
+  id text not null,
+  jwk bytea not null,
+  created_at timestamp with time zone not null,
+  constraint oauth_signing_keys_pkey PRIMARY KEY (id)
+);
+
 create table offramps (
   account_id uuid not null,
   id uuid not null,

@@ -68,14 +68,17 @@ export async function addMember(
 
 export type PageAnswer = { status: number; location: string | null; text: string; url: string };
 
+type Cookies = Map<string, { value: string; path: string }>;
+
 /** A person's browser without a screen: keeps cookies by path, follows the service's redirects. */
 export class Person {
   readonly #server: TestServer;
-  readonly #cookies = new Map<string, { value: string; path: string }>();
+  readonly #cookies: Cookies;
   #csrf = "";
 
-  constructor(server: TestServer) {
+  constructor(server: TestServer, cookies: Cookies = new Map()) {
     this.#server = server;
+    this.#cookies = cookies;
   }
 
   get(url: string): Promise<PageAnswer> {
@@ -89,6 +92,13 @@ export class Person {
   async signIn(email: string, next = "/dashboard"): Promise<PageAnswer> {
     await this.get("/sign-in?again=1");
     return this.post("/sign-in", { email, password: PASSWORD, next });
+  }
+
+  /** The same browser, led by a balancer to another process of the service. */
+  through(server: TestServer): Person {
+    const person = new Person(server, this.#cookies);
+    person.#csrf = this.#csrf;
+    return person;
   }
 
   /** Signed in a minute ago, without the form: attempts at that are limited. */

@@ -36,7 +36,7 @@ export function appsPage(options: {
   const { mode, session, applications, form, problems, secrets } = options;
   const { apps, consents } = applications;
   const body = html`<div class="heading"><h1>Applications</h1>
-<a href="/dashboard">${session.account_name}</a></div>
+<a href="/dashboard">Back to ${session.account_name}</a></div>
 ${secrets && secretsSection(secrets)}
 ${
   apps === null
@@ -68,10 +68,9 @@ function ownSection(session: MemberSession, apps: readonly App[]): Html {
 <h2 id="own-title">Applications of ${session.account_name}</h2>
 ${table({
   label: "Applications of this account",
-  columns: ["Name", "Client ID", "Flow", "Webhook", "First used", "Secret"],
+  columns: ["Application", "Flow", "Webhook", "First used", "Secret"],
   rows: apps.map((app) => [
-    app.name,
-    html`<code>${app.id}</code>`,
+    html`<div>${app.name}<br><code>${app.id}</code></div>`,
     FLOW_WORDS[app.flow],
     app.webhook_url ?? NONE,
     app.used_at ? moment(app.used_at) : "Not yet",
