@@ -52,6 +52,7 @@ create table app_grants (
   constraint app_grants_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint app_grants_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE
 );
+CREATE INDEX app_grants_person ON public.app_grants USING btree (person_id);
 
 create table app_ids (
   id uuid not null,

@@ -25,6 +25,9 @@ create index oauth_artifacts_uid on oauth_artifacts (uid) where uid is not null;
 create index oauth_artifacts_consent on oauth_artifacts (person_id, app_id) where model = 'Grant';
 create index oauth_artifacts_expiry on oauth_artifacts (expires_at);
 
+-- A person's page lists what they let in, in all of their accounts.
+create index app_grants_person on app_grants (person_id);
+
 -- Keys that sign id tokens, as private JWKs sealed by a key of the installation.
 create table oauth_signing_keys (
   id text primary key,

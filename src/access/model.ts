@@ -8,7 +8,7 @@ export type Mode = "sandbox" | "live";
 const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };
 const KEY_RANDOM_BYTES = 32;
 
-/** Who acted: a person, a program with a key or a token, the command line, or this program itself. */
+/** Who acted: a person, a program with a key or token, the command line, or this program. */
 export type Actor =
   | `member:${string}`
   | `api_key:${string}`

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   addApp,
   addMember,
@@ -22,6 +22,9 @@ let probe: ProbeServer;
 let person: Person;
 let person_id: string;
 let machine: Client;
+
+/** The library has opinions that it would print. */
+const printed = [vi.spyOn(console, "warn"), vi.spyOn(console, "info")];
 
 beforeAll(async () => {
   server = await startTestServer();
@@ -390,4 +393,8 @@ describe("a token as a caller", () => {
       await limited.close();
     }
   });
+});
+
+test("none of this was worth a word of the library on the console", () => {
+  expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([]);
 });

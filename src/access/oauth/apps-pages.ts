@@ -89,7 +89,9 @@ function newSection(session: MemberSession, form: AppForm, problems: readonly st
 <h2 id="new-title">New application</h2>
 ${
   problems.length > 0 &&
-  html`<div class="alert" role="alert"><ul>${problems.map((text) => html`<li>${text}</li>`)}</ul></div>`
+  html`<div class="alert" role="alert"><ul>${problems.map(
+    (text) => html`<li>${text}</li>`,
+  )}</ul></div>`
 }
 <form class="narrow" method="post" action="${APPS_PATH}">${csrfField(session.csrf)}
 <label for="name">Name, as people will see it</label>

@@ -43,7 +43,7 @@ time under Dashboard, Applications.</p>
   return page({ title: `Let ${app.name} use your account?`, mode, session: null, body });
 }
 
-/** Ends the chain of redirects that began with a form: a browser may not let that leave the site. */
+/** Ends the redirects that began with a form: a browser may not let those leave the site. */
 export function continuePage(mode: Mode, url: string): Html {
   const body = html`<h1>One moment</h1>
 <p><a href="${url}">Continue</a> if nothing happens.</p>`;

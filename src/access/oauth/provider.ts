@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Configuration, KoaContextWithOIDC, Provider, Session } from "oidc-provider";
 import type { Clock } from "../../platform/clock.ts";
@@ -75,6 +76,9 @@ export async function createProvider(
     return isSameToken(hash, this.clientSecret);
   };
   followSignIn(provider, members);
+  // Mostly callers who hung up; the library would print it on the console.
+  const emitter: EventEmitter = provider;
+  emitter.on("error", (error) => deps.log.error({ err: error }, "oauth answer failed"));
   // A database that is away is no fault of ours, and trying again helps.
   provider.on("server_error", (ctx, error) => {
     deps.log.error({ err: error }, "oauth failed");
@@ -132,6 +136,8 @@ function settingsOf(deps: OauthDeps): Configuration {
       // Not offered: the API itself would have to check what these add to a token.
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
+      // There is one resource, this API.
+      resourceIndicators: { enabled: false },
       clientCredentials: { enabled: true },
       introspection: { enabled: true, allowedPolicy: isOwnToken },
       revocation: { enabled: true, allowedPolicy: isOwnToken },

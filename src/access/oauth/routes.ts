@@ -22,13 +22,18 @@ const DISCOVERY = [
   "/.well-known/oauth-authorization-server",
 ] as const;
 
+type Opened = { provider: Provider; callback: ReturnType<Provider["callback"]> };
+
 /** Gives the provider, made at its first use: the public address is known only then. */
-export type OpenProvider = () => Promise<Provider>;
+type OpenProvider = () => Promise<Opened>;
 
 /** The OAuth server at the addresses of the contract, and its pages for people. */
 export function addOauthRoutes(app: FastifyInstance, deps: OauthDeps & PageDeps): void {
   const members: MembersByRequest = new WeakMap();
-  const openProvider = onceOpen(() => createProvider(deps, members));
+  const openProvider = onceOpen(async () => {
+    const provider = await createProvider(deps, members);
+    return { provider, callback: provider.callback() };
+  });
   addAuthorization(app, deps, openProvider, members);
   addEndpoints(app, deps, openProvider);
 }
@@ -45,14 +50,14 @@ function addAuthorization(
       scope.get(path, HIDDEN, async (request, reply) => {
         const limit = limiter.take(request.ip);
         if (!limit.allowed) throw tooMany(limit);
-        const provider = await openProvider();
+        const { callback } = await openProvider();
         const replayed = replayRequest(request, deps.public_url());
         if (request.member) members.set(replayed, request.member);
         handOver(reply);
-        await provider.callback()(replayed, reply.raw);
+        await callback(replayed, reply.raw);
       });
     }
-    addConsentPages(scope, deps, openProvider);
+    addConsentPages(scope, deps, async () => (await openProvider()).provider);
   });
 }
 
@@ -62,20 +67,22 @@ function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenP
     addBodyParsers(scope);
     scope.setErrorHandler((error, request, reply) => sendOauthError(error, request, reply));
     const serve = async (request: FastifyRequest, reply: FastifyReply) => {
-      const limit = failures.look(request.ip);
-      if (!limit.allowed) throw tooMany(limit);
       const form = formOf(request);
-      const provider = await openProvider();
+      const { callback } = await openProvider();
       const replayed = replayRequest(request, deps.public_url(), form);
       handOver(reply);
+      await callback(replayed, reply.raw);
+    };
+    const serveClient = async (request: FastifyRequest, reply: FastifyReply) => {
+      const limit = failures.look(request.ip);
+      if (!limit.allowed) throw tooMany(limit);
       reply.raw.once("finish", () => {
         if (reply.raw.statusCode === 401) failures.take(request.ip);
       });
-      await provider.callback()(replayed, reply.raw);
+      await serve(request, reply);
     };
     const posts = [ROUTES.token, ROUTES.revocation, ROUTES.introspection];
-    for (const path of posts)
-      scope.route({ method: ["POST"], url: path, ...HIDDEN, handler: serve });
+    for (const path of posts) scope.post(path, HIDDEN, serveClient);
     scope.route({ method: ["GET", "POST"], url: ROUTES.userinfo, ...HIDDEN, handler: serve });
     for (const path of [ROUTES.jwks, ...DISCOVERY]) {
       scope.route({ method: ["GET", "OPTIONS"], url: path, ...HIDDEN, handler: serve });
@@ -166,8 +173,8 @@ function describe(error: unknown): {
 }
 
 /** One opening for all; a failed one is tried again by the next request. */
-function onceOpen(open: () => Promise<Provider>): OpenProvider {
-  let opened: Promise<Provider> | undefined;
+function onceOpen(open: OpenProvider): OpenProvider {
+  let opened: Promise<Opened> | undefined;
   return () => {
     opened ??= open().catch((error: unknown) => {
       opened = undefined;
