@@ -163,6 +163,25 @@ create table deposits (
 CREATE INDEX deposits_quote ON public.deposits USING btree (account_id, quote_id, id);
 CREATE UNIQUE INDEX deposits_transfer ON public.deposits USING btree (account_id, chain, tx_id, log_index);
 
+create table event_cursors (
+  account_id uuid not null,
+  block_number bigint not null,
+  "position" bigint not null,
+  trimmed_id uuid,
+  constraint event_cursors_pkey PRIMARY KEY (account_id),
+  constraint event_cursors_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table event_positions (
+  account_id uuid not null,
+  "position" bigint not null,
+  event_id uuid not null,
+  constraint event_positions_pkey PRIMARY KEY (account_id, "position"),
+  constraint event_positions_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES events(account_id, id),
+  constraint event_positions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX event_positions_event ON public.event_positions USING btree (account_id, event_id);
+
 create table events (
   account_id uuid not null,
   id uuid not null,
@@ -594,6 +613,59 @@ create table users (
 CREATE UNIQUE INDEX users_email ON public.users USING btree (account_id, email_index);
 CREATE INDEX users_list ON public.users USING btree (account_id, id) WHERE (erased_at IS NULL);
 CREATE INDEX users_list_by_kyc ON public.users USING btree (account_id, kyc_status, id) WHERE (erased_at IS NULL);
+
+create table webhook_attempts (
+  account_id uuid not null,
+  delivery_id uuid not null,
+  number integer not null,
+  at timestamp with time zone not null,
+  status integer,
+  error text,
+  latency_ms integer not null,
+  answer bytea,
+  constraint webhook_attempts_pkey PRIMARY KEY (account_id, delivery_id, number)
+);
+
+create table webhook_deliveries (
+  account_id uuid not null,
+  id uuid not null,
+  app_id uuid not null,
+  event_account_id uuid not null,
+  event_id uuid not null,
+  name text not null,
+  record_id uuid not null,
+  sequence integer not null,
+  body bytea,
+  status text not null,
+  reason text,
+  attempts integer not null default 0,
+  attempts_before integer not null default 0,
+  next_attempt_at timestamp with time zone,
+  delivered_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint webhook_deliveries_pkey PRIMARY KEY (account_id, id),
+  constraint webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+  constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))),
+  constraint webhook_deliveries_account_id_app_id_fkey FOREIGN KEY (account_id, app_id) REFERENCES apps(account_id, id)
+);
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (account_id, app_id, next_attempt_at, id) WHERE (status = 'pending'::text);
+CREATE UNIQUE INDEX webhook_deliveries_event ON public.webhook_deliveries USING btree (account_id, event_id, app_id);
+CREATE INDEX webhook_deliveries_missed ON public.webhook_deliveries USING btree (account_id, app_id, id) WHERE (status = ANY (ARRAY['failed'::text, 'skipped'::text]));
+CREATE INDEX webhook_deliveries_order ON public.webhook_deliveries USING btree (account_id, app_id, record_id, sequence) WHERE (status = 'pending'::text);
+
+create table webhook_replays (
+  account_id uuid not null,
+  id uuid not null,
+  app_id uuid not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone not null,
+  only_failed boolean not null,
+  deliveries integer,
+  created_at timestamp with time zone not null,
+  constraint webhook_replays_pkey PRIMARY KEY (account_id, id),
+  constraint webhook_replays_account_id_app_id_fkey FOREIGN KEY (account_id, app_id) REFERENCES apps(account_id, id)
+);
 
 create table worker_beats (
   worker_id uuid not null,

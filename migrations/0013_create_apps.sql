@@ -77,3 +77,87 @@ alter table events
   -- The account on the other side of the invoice, where it is one of ours.
   add column counterpart_account_id uuid,
   add check ((change_id is null) = (role is null));
+
+-- The order in which the events of an account are read and sent: given by one writer at a time, so
+-- that no late commit enters behind a reader. It follows the blocks of the sealed log.
+create table event_positions (
+  account_id uuid not null references accounts,
+  position bigint not null,
+  event_id uuid not null,
+  primary key (account_id, position),
+  foreign key (account_id, event_id) references events
+);
+create unique index event_positions_event on event_positions (account_id, event_id);
+
+-- Up to which block the events of an account have been ordered and handed to applications.
+create table event_cursors (
+  account_id uuid primary key references accounts,
+  block_number bigint not null,
+  position bigint not null,
+  -- The last event whose body was deleted when its retention ended.
+  trimmed_id uuid
+);
+
+-- One event for one application; `account_id` is the application's, the event may be another's.
+create table webhook_deliveries (
+  account_id uuid not null,
+  id uuid not null,
+  app_id uuid not null,
+  event_account_id uuid not null,
+  event_id uuid not null,
+  name text not null,
+  record_id uuid not null,
+  sequence integer not null,
+  -- Samples have no event that holds their body; sealed with the account's key.
+  body bytea,
+  status text not null check (status in ('pending', 'delivered', 'failed', 'skipped')),
+  -- Why it was skipped, or what the last attempt met with.
+  reason text,
+  attempts integer not null default 0,
+  -- Of these, those made before it was last asked for again: the schedule starts anew.
+  attempts_before integer not null default 0,
+  next_attempt_at timestamptz,
+  delivered_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (account_id, id),
+  foreign key (account_id, app_id) references apps,
+  check ((status = 'pending') = (next_attempt_at is not null))
+);
+create unique index webhook_deliveries_event
+  on webhook_deliveries (account_id, event_id, app_id);
+create index webhook_deliveries_due
+  on webhook_deliveries (account_id, app_id, next_attempt_at, id) where status = 'pending';
+create index webhook_deliveries_order
+  on webhook_deliveries (account_id, app_id, record_id, sequence) where status = 'pending';
+create index webhook_deliveries_missed
+  on webhook_deliveries (account_id, app_id, id) where status in ('failed', 'skipped');
+
+create table webhook_attempts (
+  account_id uuid not null,
+  delivery_id uuid not null,
+  number integer not null,
+  at timestamptz not null,
+  -- Null when there was no answer; `error` then says why.
+  status integer,
+  error text,
+  latency_ms integer not null,
+  -- The beginning of the answer, sealed with the account's key.
+  answer bytea,
+  primary key (account_id, delivery_id, number)
+);
+
+-- Asked-for repetitions of a range of time.
+create table webhook_replays (
+  account_id uuid not null,
+  id uuid not null,
+  app_id uuid not null,
+  since timestamptz not null,
+  until timestamptz not null,
+  only_failed boolean not null,
+  -- How many deliveries it put back, once it is done.
+  deliveries integer,
+  created_at timestamptz not null,
+  primary key (account_id, id),
+  foreign key (account_id, app_id) references apps
+);

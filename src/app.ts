@@ -2,10 +2,7 @@ import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { createAuthenticate, createFindActiveCredentials } from "./access/authenticate.ts";
 import { type FirstStart, firstStart } from "./access/first-start.ts";
-import { addAppsPages } from "./access/oauth/apps-routes.ts";
-import { addMeRoutes } from "./access/oauth/me-routes.ts";
-import { addNoteUse } from "./access/oauth/note-use.ts";
-import { addOauthRoutes } from "./access/oauth/routes.ts";
+import { addOauth } from "./access/oauth/routes.ts";
 import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./access/oauth/tasks.ts";
 import { addAccessPages } from "./access/routes.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
@@ -48,7 +45,7 @@ import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
 import { StartupError } from "./platform/startup-error.ts";
 import type { TaskLog } from "./platform/tasks/task-log.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
-import { createWorker, type Worker } from "./platform/tasks/worker.ts";
+import type { Worker } from "./platform/tasks/worker.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
 import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
@@ -56,6 +53,13 @@ import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
+import { addAppRoutes } from "./webhooks/app-routes.ts";
+import { createDeliveryWorker, withDeliveries } from "./webhooks/delivery-worker.ts";
+import { addEventRoutes } from "./webhooks/event-routes.ts";
+import { fanOutTask } from "./webhooks/fan-out.ts";
+import { TRIM_EVENTS_TASK } from "./webhooks/model.ts";
+import { replayTask } from "./webhooks/replay-app.ts";
+import { trimEventsTask } from "./webhooks/trim-events.ts";
 
 /** What everything is built from: an open, migrated database with its clock and keys. */
 export type Core = {
@@ -77,6 +81,7 @@ const RECURRING_TASKS = [
   WATCH_CHAINS_TASK,
   READ_BANK_TASK,
   CHASE_PAYOUTS_TASK,
+  TRIM_EVENTS_TASK,
 ];
 
 export type App = {
@@ -125,12 +130,17 @@ export async function createApp(
     authenticate: createAuthenticate(core, config.mode),
   });
   const ramp = await openRamp(core, partners, publicUrl, server.log);
-  const worker = createWorker({
+  const signing_key = signingKey(signingSeed(config));
+  const deliveries = createDeliveryWorker(ramp);
+  const worker = withDeliveries(deliveries, {
     database,
     clock,
     log: server.log,
     handlers: [
-      sealTask(database, signingKey(signingSeed(config)), server.log),
+      sealTask(database, signing_key, server.log),
+      fanOutTask({ ...ramp, signing_key, pokeDeliveries: deliveries.poke }),
+      replayTask({ database, pokeDeliveries: deliveries.poke }),
+      trimEventsTask({ ...config, database }),
       trimCommandsTask(database, clock),
       sweepOauthTask(database, clock),
       refreshRatesTask(database, ramp.prices),
@@ -146,14 +156,14 @@ export async function createApp(
     findActiveCredentials: createFindActiveCredentials(clock),
     afterCommit: worker.poke,
   });
-  const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
+  const app_rules = { allow_http: ramp.allow_http, refuseUrl: ramp.sender.refuse };
+  const { poke } = worker;
+  const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement, app_rules, poke };
   const keepAnswer = createKeepAnswer(database, executor);
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
   await addOpenApi(server);
   addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });
-  addNoteUse(server, deps);
-  addMeRoutes(add, deps);
   addUserRoutes(add, deps);
   addPaymentDetailRoutes(add, deps);
   addRateRoutes(add, deps);
@@ -165,11 +175,12 @@ export async function createApp(
     (spec) => addUploadRoute(server, index_key, { ...ramp.files, judge: judgeFile }, spec),
     deps,
   );
-  if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
+  addAppRoutes(add, deps);
+  addEventRoutes(add, deps);
+  if (config.mode === "sandbox") addSandboxRoutes(add, deps);
   const page_deps = { ...deps, public_url: publicUrl, mode: config.mode };
   addAccessPages(server, page_deps);
-  addAppsPages(server, page_deps);
-  addOauthRoutes(server, page_deps);
+  addOauth(server, add, page_deps);
   await addDocs(server);
 
   for (const kind of RECURRING_TASKS) {
@@ -218,7 +229,7 @@ function openPartners(config: Config, database: Database): Partners {
   return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
 }
 
-function openSender(config: Config) {
+export function openSender(config: Config) {
   const allow_loopback = config.mode === "sandbox" && isLoopbackHost(config.host);
   return createGuardedSender({ allow_list: config.outbound_allow, allow_loopback });
 }

@@ -92,6 +92,13 @@ export function openForApp(
   return open(account_key, placeOf(app, column), sealed).toString();
 }
 
+/** The names of an application's custom headers; their values are secrets. */
+export function headerNamesOf(account_key: Buffer, app: App): string[] {
+  if (!app.webhook_headers) return [];
+  const text = openForApp(account_key, app, "webhook_headers", app.webhook_headers);
+  return Object.keys(JSON.parse(text));
+}
+
 function placeOf(app: { account_id: string; id: string }, column: SealedColumn): Place {
   return { account_id: app.account_id, table: "apps", column, record_id: app.id };
 }

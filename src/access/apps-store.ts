@@ -103,3 +103,144 @@ export function listAppGrants(session: Session, account_id: string): Promise<App
     [account_id],
   );
 }
+
+/** Applications by account and id, deleted ones left out, with what else decides about sending. */
+export function listEndpoints(
+  session: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<(App & { webhooks_enabled_at: Date | null })[]> {
+  return session.query(
+    `select apps.*, accounts.webhooks_enabled_at
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
+     join accounts on accounts.id = apps.account_id
+     where apps.deleted_at is null`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/** The applications of an account and those that its members authorised. */
+export function listEndpointsFor(
+  session: Session,
+  account_id: string,
+): Promise<(App & { webhooks_enabled_at: Date | null })[]> {
+  return session.query(
+    `select apps.*, accounts.webhooks_enabled_at
+     from apps join accounts on accounts.id = apps.account_id
+     where apps.deleted_at is null and (apps.account_id = $1 or (apps.account_id, apps.id) in (
+       select app_account_id, app_id from app_grants
+       where account_id = $1 and revoked_at is null))
+     order by apps.account_id, apps.id`,
+    [account_id],
+  );
+}
+
+/** Which applications these accounts have authorised. */
+export function listConsents(
+  session: Session,
+  account_ids: readonly string[],
+): Promise<{ account_id: string; app_id: string }[]> {
+  return session.query(
+    `select distinct account_id, app_id from app_grants
+     where account_id = any($1::uuid[]) and revoked_at is null`,
+    [account_ids],
+  );
+}
+
+/** The accounts whose members authorised this application. */
+export async function listConsentingAccounts(session: Session, app_id: string): Promise<string[]> {
+  const rows = await session.query<{ account_id: string }>(
+    `select distinct account_id from app_grants
+     where app_id = $1 and revoked_at is null order by account_id`,
+    [app_id],
+  );
+  return rows.map((row) => row.account_id);
+}
+
+export async function lockApps(
+  tx: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<App[]> {
+  return tx.query<App>(
+    `select apps.* from apps
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     where apps.deleted_at is null
+     order by account_id, id for no key update of apps`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/** Everything that its owner may change. */
+export function updateApp(tx: Transaction, app: App): void {
+  tx.write(
+    `update apps set name = $3, redirect_uris = $4::text[], client_secret_hash = $5,
+       client_secret_last_four = $6, webhook_url = $7, webhook_secret = $8,
+       webhook_secret_next = $9, webhook_secret_switch_at = $10, webhook_headers = $11,
+       events = $12::text[], is_ordered = $13, webhook_state = $14, webhook_state_reason = $15,
+       failing_since = $16, circuit_failures = $17, circuit_until = $18, updated_at = $19
+     where account_id = $1 and id = $2`,
+    [
+      app.account_id,
+      app.id,
+      app.name,
+      app.redirect_uris,
+      app.client_secret_hash,
+      app.client_secret_last_four,
+      app.webhook_url,
+      app.webhook_secret,
+      app.webhook_secret_next,
+      app.webhook_secret_switch_at,
+      app.webhook_headers,
+      app.events,
+      app.is_ordered,
+      app.webhook_state,
+      app.webhook_state_reason,
+      app.failing_since,
+      app.circuit_failures,
+      app.circuit_until,
+      app.updated_at,
+    ],
+  );
+}
+
+export type EndpointHealth = {
+  account_id: string;
+  id: string;
+  failing_since: Date | null;
+  circuit_failures: number;
+  circuit_until: Date | null;
+};
+
+/** What deliveries found out; leaves alone what the owner may change meanwhile. */
+export function updateHealth(tx: Transaction, healths: readonly EndpointHealth[]): void {
+  if (healths.length === 0) return;
+  tx.write(
+    `update apps set failing_since = t.failing_since, circuit_failures = t.circuit_failures,
+       circuit_until = t.circuit_until
+     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[], $5::timestamptz[])
+       as t (account_id, id, failing_since, circuit_failures, circuit_until)
+     where apps.account_id = t.account_id and apps.id = t.id`,
+    [
+      healths.map((health) => health.account_id),
+      healths.map((health) => health.id),
+      healths.map((health) => health.failing_since),
+      healths.map((health) => health.circuit_failures),
+      healths.map((health) => health.circuit_until),
+    ],
+  );
+}
+
+/** Only an active endpoint: what its owner paused stays paused. */
+export function updateDisabled(
+  tx: Transaction,
+  app: { account_id: string; id: string },
+  reason: string,
+  now: Date,
+): void {
+  tx.write(
+    `update apps set webhook_state = 'disabled', webhook_state_reason = $3, updated_at = $4
+     where account_id = $1 and id = $2 and webhook_state = 'active'`,
+    [app.account_id, app.id, reason, now],
+  );
+}

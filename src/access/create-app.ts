@@ -22,18 +22,38 @@ export type NewApp = {
   webhook_headers: Readonly<Record<string, string>> | null;
   events: readonly RampEvent[];
   is_ordered: boolean;
-  actor: Actor;
-  reason: string;
 };
 
 /** An application with its client secret, which is shown once: only a keyed hash is stored. */
 export function createApp(
   tx: Transaction,
   keys: { index_key: Buffer; account_key: Buffer },
+  input: NewApp & { actor: Actor; reason: string },
+  now: Date,
+): { app: App; client_secret: string } {
+  const made = makeApp(keys, input, now);
+  recordNewApp(tx, made.app, input, now);
+  return made;
+}
+
+/** In the transaction of whoever makes it. */
+export function recordNewApp(
+  tx: Transaction,
+  app: App,
+  { actor, reason }: { actor: Actor; reason: string },
+  now: Date,
+): void {
+  const { account_id, id } = app;
+  insertApp(tx, app);
+  recordAudit(tx, { account_id, actor, action: "app.create", record: `app:${id}`, reason }, now);
+}
+
+export function makeApp(
+  keys: { index_key: Buffer; account_key: Buffer },
   input: NewApp,
   now: Date,
 ): { app: App; client_secret: string } {
-  const { account_id, actor, reason, webhook_secret, webhook_headers } = input;
+  const { account_id, webhook_secret, webhook_headers } = input;
   const id = newId(now);
   const client_secret = makeClientSecret();
   const sealed = (column: "webhook_secret" | "webhook_headers", text: string | null) =>
@@ -66,7 +86,5 @@ export function createApp(
     updated_at: now,
     deleted_at: null,
   };
-  insertApp(tx, app);
-  recordAudit(tx, { account_id, actor, action: "app.create", record: `app:${id}`, reason }, now);
   return { app, client_secret };
 }

@@ -4,6 +4,8 @@ import { type Place, seal } from "../platform/encryption/cipher.ts";
 import { newId } from "../platform/ids.ts";
 import { digestOf, noteUnsealed } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { FAN_OUT_TASK } from "./model.ts";
 import { type EventRow, findEventCount, insertEvents, listEventRows } from "./store.ts";
 
 export const INVOICE_EVENTS = [
@@ -74,6 +76,11 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
     EVENT_LOG.log,
     rows.map((row) => ({ account_id: row.account_id, id: row.id, digest: digestEvent(row) })),
     now,
+  );
+  const first_of_accounts = new Map(rows.toReversed().map((row) => [row.account_id, row]));
+  enqueueTasks(
+    tx,
+    [...first_of_accounts.values()].map((row) => taskNow(FAN_OUT_TASK, row, now)),
   );
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkApp } from "../../src/access/check-app.ts";
 import { addApp, addMember, letIn, Person, post, refresh } from "../harness/oauth.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 
@@ -55,9 +56,9 @@ describe("applications of the account", () => {
   test.each([
     ["no name", { name: " " }, "Name:"],
     ["no redirect address", { flow: "authorization_code" }, "Redirect addresses:"],
-    ["http elsewhere", redirect("http://shop.example.test/"), "Redirect addresses:"],
-    ["a fragment", redirect("https://shop.example.test/#x"), "Redirect addresses:"],
-    ["a script", redirect("javascript:alert(1)"), "Redirect addresses:"],
+    ["data", redirect("data:text/html,x"), "Redirect addresses"],
+    ["a fragment", redirect("https://shop.example.test/#x"), "Redirect addresses"],
+    ["a script", redirect("javascript:alert(1)"), "Redirect addresses"],
     ["an unknown flow", { flow: "implicit" }, "Flow:"],
     ["an address that is none", { webhook_url: "ftp://x.test" }, "Webhook URL:"],
     ["a short secret", { webhook_secret: "short" }, "Webhook secret:"],
@@ -68,6 +69,20 @@ describe("applications of the account", () => {
     expect(page.text).toMatch(new RegExp(`role="alert".*${words}`));
     const { webhook_url } = { ...NEW_APP, ...fields };
     expect(page.text).toContain(`value="${webhook_url}"`);
+  });
+
+  test("in live mode, a code travels by https, on this machine, or to a program", () => {
+    const rules = { allow_http: false, refuseUrl: () => null };
+    const isGood = (uri: string) =>
+      checkApp({ redirect_uris: [uri] }, rules, "").problems.length === 0;
+    expect(isGood("https://shop.example.test/callback")).toBe(true);
+    expect(isGood("http://localhost:3000/callback")).toBe(true);
+    expect(isGood("http://[::1]:3000/callback")).toBe(true);
+    expect(isGood("com.example.shop:/callback")).toBe(true);
+    expect(isGood("http://shop.example.test/callback")).toBe(false);
+    expect(isGood("http://localhost.example.test/callback")).toBe(false);
+    expect(isGood("https://user@shop.example.test/callback")).toBe(false);
+    expect(isGood("/callback")).toBe(false);
   });
 
   test("http on localhost is good for whoever develops", async () => {

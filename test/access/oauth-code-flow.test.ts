@@ -155,6 +155,20 @@ describe("the way to a token", () => {
     expect(audit).toEqual([{ actor: `member:${person_id}` }]);
   });
 
+  test("a program on a device is called back by its own scheme, and always asks", async () => {
+    const redirect_uri = "com.example.kite:/callback";
+    const app = await addApp(server, server.account_id, { redirect_uris: [redirect_uri] });
+    const person = await signedIn();
+    const asking = askFor(app, "user:read", { redirect_uri });
+    const back = await allow(person, asking.url);
+    expect(back.location).toMatch(/^com\.example\.kite:\/callback\?code=/);
+    const code = new URL(back.location!).searchParams.get("code")!;
+    const answer = await exchangeCode(server, app, code, asking.verifier, { redirect_uri });
+    expect(answer.status).toBe(200);
+    const again = await person.visit(askFor(app, "user:read", { redirect_uri }).url);
+    expect(again.url).toMatch(/^\/consent\//);
+  });
+
   test("a person signs out: the next request needs a sign-in, the tokens stay", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);

@@ -3,16 +3,18 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import { makeWebhookSecret } from "../app-model.ts";
-import { findApp } from "../apps-store.ts";
-import { createApp } from "../create-app.ts";
+import { lockApps, updateApp } from "../apps-store.ts";
+import { recordAudit } from "../audit.ts";
+import { changeApp } from "../change-app.ts";
+import type { AppRules } from "../check-app.ts";
+import { createApp, type NewApp } from "../create-app.ts";
 import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "../page-scope.ts";
 import { APPS_PATH, appsPage, type Secrets } from "./apps-pages.ts";
-import { type AppForm, type CheckedApp, checkNewApp, EMPTY_FORM } from "./check-new-app.ts";
+import { type AppForm, checkNewApp, EMPTY_FORM } from "./check-new-app.ts";
 import { loadApplications, ROLES_WITH_APPS } from "./load-applications.ts";
 import { revokeConsent } from "./revoke-consent.ts";
-import { rotateClientSecret } from "./rotate-client-secret.ts";
 
-export type AppsPageDeps = PageDeps & { keyring: Keyring };
+export type AppsPageDeps = PageDeps & { keyring: Keyring; app_rules: AppRules };
 
 const HIDDEN = { hide: true };
 
@@ -25,7 +27,7 @@ export function addAppsPages(app: FastifyInstance, deps: AppsPageDeps): void {
 
     scope.post(APPS_PATH, makes_apps, async (request, reply) => {
       const form = readForm(request);
-      const checked = checkNewApp(form, deps.mode);
+      const checked = checkNewApp(form, deps.app_rules);
       if ("problems" in checked) {
         return show(deps, request, reply, { form, problems: checked.problems, status: 422 });
       }
@@ -69,7 +71,7 @@ async function show(
 async function create(
   deps: AppsPageDeps,
   request: FastifyRequest,
-  checked: CheckedApp,
+  checked: Omit<NewApp, "account_id" | "webhook_headers" | "is_ordered">,
 ): Promise<Secrets> {
   const { database, keyring, index_key, clock } = deps;
   const { account_id, person_id } = request.member!;
@@ -93,14 +95,21 @@ async function create(
 }
 
 async function rotate(deps: AppsPageDeps, request: FastifyRequest): Promise<Secrets> {
-  const { database, index_key, clock } = deps;
+  const { database, keyring, index_key, clock } = deps;
   const { account_id, person_id } = request.member!;
   const id = readField(request, "app_id");
   return database.transaction(async (tx) => {
-    const app = isId(id) ? await findApp(tx, account_id, id) : undefined;
+    const [app] = isId(id) ? await lockApps(tx, [{ account_id, id }]) : [];
     if (!app) throw Refusal.of([notFound("app_id")]);
-    const by = { actor: `member:${person_id}`, reason: "" } as const;
-    const client_secret = rotateClientSecret(tx, index_key, { account_id, id, ...by }, clock.now());
+    const account_key = (await keyring.openAccounts(tx, [account_id])).get(account_id)!;
+    const change = { kind: "rotate_client_secret" } as const;
+    const now = clock.now();
+    const changed = changeApp(app, change, { index_key, account_key }, now);
+    updateApp(tx, changed.app);
+    const actor = `member:${person_id}` as const;
+    const entry = { action: `app.${change.kind}`, record: `app:${id}`, reason: "" };
+    recordAudit(tx, { account_id, actor, ...entry }, now);
+    const client_secret = changed.revealed.client_secret!;
     return { app_name: app.name, client_id: id, client_secret, webhook_secret: null };
   });
 }

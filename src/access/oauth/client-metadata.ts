@@ -10,6 +10,9 @@ export function clientOf(app: App): AdapterPayload {
           grant_types: ["authorization_code", "refresh_token"],
           response_types: ["code" as const],
           redirect_uris: app.redirect_uris,
+          application_type: app.redirect_uris.every(isOfWeb)
+            ? ("web" as const)
+            : ("native" as const),
           scope: ALL_SCOPES.join(" "),
         }
       : {
@@ -27,4 +30,9 @@ export function clientOf(app: App): AdapterPayload {
     token_endpoint_auth_method: "client_secret_basic",
     ...by_flow,
   };
+}
+
+/** Programs on a person's device are called back by a scheme of their own. */
+function isOfWeb(uri: string): boolean {
+  return /^https?:/i.test(uri);
 }

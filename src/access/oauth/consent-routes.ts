@@ -96,9 +96,15 @@ async function showConsent(
     app: { name: app.name, owner: owner!.name },
     scopes,
     memberships: memberships.filter(({ role }) => mayGrant(role, scopes)),
-    redirect_host: new URL(params.redirect_uri!).host,
+    redirect_host: hostOf(params.redirect_uri!),
   });
   return sendPage(reply, shown);
+}
+
+/** Of a program on the person's device the scheme is all there is. */
+function hostOf(redirect_uri: string): string {
+  const { host, protocol } = new URL(redirect_uri);
+  return host || protocol;
 }
 
 /** The same request anew, for the person who is signed in now; they have just done so. */

@@ -1,4 +1,4 @@
-import type { Session, Transaction } from "../../platform/db/database.ts";
+import type { Session } from "../../platform/db/database.ts";
 
 /** A consent that holds, with the names that a person knows. */
 export type ConsentView = {
@@ -13,7 +13,7 @@ export type ConsentView = {
 };
 
 /** Those that the person gave and, if an account is named, those of its other members. */
-export function listConsents(
+export function listConsentViews(
   session: Session,
   person_id: string,
   account_id: string | null,
@@ -46,17 +46,4 @@ export async function lockConsent(
     [consent.account_id, consent.app_id, consent.person_id],
   );
   return rows.length > 0;
-}
-
-export function updateClientSecret(
-  tx: Transaction,
-  app: { account_id: string; id: string },
-  secret: { hash: Buffer; last_four: string },
-  now: Date,
-): void {
-  tx.write(
-    `update apps set client_secret_hash = $3, client_secret_last_four = $4, updated_at = $5
-     where account_id = $1 and id = $2`,
-    [app.account_id, app.id, secret.hash, secret.last_four, now],
-  );
 }

@@ -4,7 +4,7 @@ import { listApps } from "../apps-store.ts";
 import type { Role } from "../model.ts";
 import { openEmail } from "../person-email.ts";
 import type { MemberSession } from "../sessions.ts";
-import { type ConsentView, listConsents } from "./consents-store.ts";
+import { type ConsentView, listConsentViews } from "./consents-store.ts";
 
 export type Applications = {
   /** Null for roles that do not make applications. */
@@ -23,7 +23,7 @@ export async function loadApplications(
   const seen_account = role === "admin" ? account_id : null;
   const [apps, consents] = await Promise.all([
     ROLES_WITH_APPS.includes(role) ? listApps(database, account_id) : null,
-    listConsents(database, person_id, seen_account, CONSENTS_MAX),
+    listConsentViews(database, person_id, seen_account, CONSENTS_MAX),
   ]);
   return {
     apps,

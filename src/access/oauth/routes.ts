@@ -3,8 +3,12 @@ import type { Provider } from "oidc-provider";
 import { DatabaseUnavailableError } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { createRateLimiter, type RateLimit } from "../../platform/http/rate-limit.ts";
+import type { AddRoute } from "../../platform/http/route.ts";
 import { addPageScope, type PageDeps } from "../page-scope.ts";
+import { type AppsPageDeps, addAppsPages } from "./apps-routes.ts";
 import { addConsentPages } from "./consent-routes.ts";
+import { addMeRoutes } from "./me-routes.ts";
+import { addNoteUse } from "./note-use.ts";
 import { createProvider, type MembersByRequest, type OauthDeps, ROUTES } from "./provider.ts";
 import { replayRequest } from "./replay-request.ts";
 import { checkTokenForm, formOfJson, OauthError } from "./token-request.ts";
@@ -27,8 +31,15 @@ type Opened = { provider: Provider; callback: ReturnType<Provider["callback"]> }
 /** Gives the provider, made at its first use: the public address is known only then. */
 type OpenProvider = () => Promise<Opened>;
 
-/** The OAuth server at the addresses of the contract, and its pages for people. */
-export function addOauthRoutes(app: FastifyInstance, deps: OauthDeps & PageDeps): void {
+/** The OAuth server at the addresses of the contract, its pages for people, and what it serves. */
+export function addOauth(
+  app: FastifyInstance,
+  addRoute: AddRoute,
+  deps: OauthDeps & AppsPageDeps,
+): void {
+  addNoteUse(app, deps);
+  addMeRoutes(addRoute, deps);
+  addAppsPages(app, deps);
   const members: MembersByRequest = new WeakMap();
   const openProvider = onceOpen(async () => {
     const provider = await createProvider(deps, members);

@@ -191,6 +191,20 @@ export const SETTINGS = {
     72,
     "How long a bank may leave a payout unanswered before the operator is told.",
   ),
+  event_retention_days: integer(
+    "SLIPROAD_EVENT_RETENTION_DAYS",
+    0,
+    36_500,
+    90,
+    "After so many days the bodies of events are deleted; 0 = never. At least 7 are kept.",
+  ),
+  delivery_retention_days: integer(
+    "SLIPROAD_DELIVERY_RETENTION_DAYS",
+    0,
+    36_500,
+    30,
+    "After so many days deliveries of webhooks are deleted with their attempts; 0 = never.",
+  ),
   metrics_token: optional(
     text("SLIPROAD_METRICS_TOKEN", null, ""),
     "Bearer token that opens `/metrics` to callers that are not on loopback.",
