@@ -116,7 +116,7 @@ function refuseWebhookUrl(text: string, { allow_http, refuseUrl }: AppRules): st
 }
 
 const REDIRECT_MESSAGE =
-  "Send an absolute address without a #; https, or http on this machine, or a program's own scheme.";
+  "Send an absolute address without a #: https, http on this machine, or a program's own scheme.";
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
 /** Schemes that a browser itself acts upon. */
 const SCHEMES_DENIED = /^(javascript|data|blob|file|about|vbscript|view-source|ws|wss|ftp):$/;
