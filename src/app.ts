@@ -6,6 +6,10 @@ import { addAccessPages } from "./access/routes.ts";
 import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
+import { addInvoicePages } from "./invoices/page-routes.ts";
+import { createInvoiceRenderer } from "./invoices/render.ts";
+import { addInvoiceRoutes } from "./invoices/routes.ts";
+import { invoiceTasks } from "./invoices/tasks.ts";
 import { addDocumentRoutes } from "./offramps/document-routes.ts";
 import { addQuoteRoutes } from "./offramps/quote-routes.ts";
 import { createOfframpRenderer } from "./offramps/render.ts";
@@ -50,6 +54,7 @@ import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
 import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
+import { addSandboxInvoiceRoute } from "./sandbox/invoice-routes.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 
@@ -120,6 +125,9 @@ export async function createApp(
     authenticate: createAuthenticate(database, index_key, config.mode),
   });
   const ramp = await openRamp(core, partners, publicUrl, server.log);
+  const { mode } = config;
+  const page_deps = { public_url: publicUrl, mode };
+  const invoice_deps = { ...core, renderer: createInvoiceRenderer({ ...page_deps, index_key }) };
   const worker = createWorker({
     database,
     clock,
@@ -130,6 +138,7 @@ export async function createApp(
       refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
       ...offrampTasks(ramp),
+      ...invoiceTasks(invoice_deps),
     ],
   });
   const executor = createExecutor({
@@ -142,6 +151,7 @@ export async function createApp(
   });
   const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
   const keepAnswer = createKeepAnswer(database, executor);
+  const invoices = { ...invoice_deps, executor, keepAnswer, poke: worker.poke };
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
   await addOpenApi(server);
@@ -157,8 +167,13 @@ export async function createApp(
     (spec) => addUploadRoute(server, index_key, { ...ramp.files, judge: judgeFile }, spec),
     deps,
   );
-  if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
-  await addAccessPages(server, { ...deps, public_url: publicUrl, mode: config.mode });
+  addInvoiceRoutes(add, invoices);
+  if (mode === "sandbox") {
+    addSandboxRoutes(add, { ...deps, poke: worker.poke });
+    addSandboxInvoiceRoute(add, invoices);
+  }
+  addInvoicePages(server, { ...invoices, ...page_deps });
+  await addAccessPages(server, { ...deps, ...page_deps });
   await addDocs(server);
 
   for (const kind of RECURRING_TASKS) {

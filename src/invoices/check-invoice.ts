@@ -67,7 +67,7 @@ export function checkInvoice(
     terms: text("terms", LONG_TEXT_MAX, true),
     purchaseOrderId: text("purchaseOrderId", SHORT_MAX),
     tags: readTags(fields, input.tags),
-    recurringRule: rule,
+    recurringRule: recurrence?.text,
     miscellaneous: readMiscellaneous(fields, input.miscellaneous),
   }) as InvoiceDocument;
   if (document.invoiceNumber === "") fields.missing("invoiceNumber");

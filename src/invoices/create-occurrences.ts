@@ -19,6 +19,7 @@ import { updateViews } from "./view-store.ts";
 /** More wait for the next turn, so that no transaction grows without end. */
 const OCCURRENCES_AT_ONCE_MAX = 50;
 const NUMBERS_TRIED_MAX = 100;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Makes what is due of templates, in order. The template's row counts them under its lock, and the
@@ -80,7 +81,8 @@ async function newOccurrence(
   now: Date,
 ): Promise<Invoice> {
   const { invoice } = template;
-  const shift_ms = at.getTime() - invoice.creation_date.getTime();
+  // In whole days: a due date is a day, whatever the time at which the template was made.
+  const shift_ms = dayOf(at) - dayOf(invoice.creation_date);
   const { invoiceNumber, number_index } = await freeNumber(tx, index_key, invoice, occurrence);
   const { recurringRule: _, ...document } = invoice.document;
   const made = newInvoice(
@@ -117,6 +119,10 @@ async function freeNumber(
     if (!taken.has(numberKey(account_id, number_index))) return { invoiceNumber, number_index };
   }
   throw new Error("every number that this occurrence could have is taken");
+}
+
+function dayOf(time: Date): number {
+  return Math.floor(time.getTime() / DAY_MS) * DAY_MS;
 }
 
 /** The same days to pay as the template gives. */

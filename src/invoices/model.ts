@@ -16,6 +16,18 @@ export const INVOICE_STATUSES = [
 ] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 
+/** For people: on the page and in the PDF. */
+export const STATUS_WORDS: Readonly<Record<InvoiceStatus, string>> = {
+  draft: "Draft",
+  scheduled: "Scheduled",
+  open: "Open",
+  accepted: "Accepted",
+  declaredPaid: "Payment declared",
+  paid: "Paid",
+  canceled: "Canceled",
+  rejected: "Rejected",
+};
+
 export type Role = "seller" | "buyer";
 
 /** What a caller may ask for. */

@@ -3,8 +3,8 @@ import rrule from "rrule";
 // The package is CommonJS: its names are properties of the default export.
 const { RRule, Frequency } = rrule;
 
-/** When a template makes its invoices, in UTC. */
-export type Recurrence = { starts_at: Date; rule: string };
+/** When a template makes its invoices, in UTC; `text` says the same as a caller would. */
+export type Recurrence = { starts_at: Date; rule: string; text: string };
 
 type Options = ReturnType<typeof RRule.parseString>;
 
@@ -31,7 +31,7 @@ const GENERAL_PARTS = ["freq", "interval", "count", "until", "wkst"];
 
 /**
  * Reads an RFC 5545 rule: DTSTART and RRULE, separated by a newline or a blank. Without DTSTART it
- * starts at once.
+ * starts at once, and its text is completed to say so.
  */
 export function parseRecurrence(
   text: string,
@@ -44,13 +44,15 @@ export function parseRecurrence(
   if (rules.length !== 1 || starts.length > 1) {
     return { reason: "Send one RRULE, with at most one DTSTART before it." };
   }
-  const starts_at = starts[0] === undefined ? now : readStart(starts[0].toUpperCase());
+  const begin = starts[0]?.toUpperCase() ?? `DTSTART:${compactTime(now)}`;
+  const starts_at = readStart(begin);
   if (!starts_at) {
     return { reason: "Send DTSTART in UTC, e.g. DTSTART:20261201T090000Z." };
   }
   const rule = rules[0]!.toUpperCase().replace(/^RRULE:/, "");
   const reason = findFault(rule, starts_at, now);
-  return reason === null ? { recurrence: { starts_at, rule } } : { reason };
+  if (reason !== null) return { reason };
+  return { recurrence: { starts_at, rule, text: `${begin}\nRRULE:${rule}` } };
 }
 
 /** The first occurrence at or after a time; null when there is none. */
@@ -61,6 +63,11 @@ export function occurrenceFrom({ starts_at, rule }: Recurrence, time: Date): Dat
 /** The next one after an occurrence. */
 export function occurrenceAfter({ starts_at, rule }: Recurrence, time: Date): Date | null {
   return new RRule({ ...RRule.parseString(rule), dtstart: starts_at }).after(time, false);
+}
+
+/** 20261201T090000Z */
+function compactTime(time: Date): string {
+  return `${time.toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
 }
 
 function readStart(line: string): Date | null {

@@ -4,7 +4,13 @@ import type { Answer, CommandRequest } from "../commands/executor.ts";
 import type { ErrorCode, Problem } from "../errors.ts";
 
 /** Who calls: an API key of an account. */
-export type Caller = { account_id: string; api_key_id: string; key_label: string };
+export type Caller = {
+  account_id: string;
+  api_key_id: string;
+  key_label: string;
+  /** The application whose token it is; absent for an API key. */
+  app_id?: string | null;
+};
 
 export type RouteSpec<Query extends TObject, Body extends TObject> = {
   method: "GET" | "POST" | "PATCH";
@@ -20,6 +26,10 @@ export type RouteSpec<Query extends TObject, Body extends TObject> = {
   answer: TSchema;
   /** The codes this route may answer beside those that every route may. */
   errors: readonly ErrorCode[];
+  /** What a token must have been granted; without it the route takes API keys only. */
+  scope?: "invoices:read" | "invoices:write";
+  /** A further form of the ids in the path, where records are also known by another name. */
+  id_form?: RegExp;
   body_bytes_max?: number;
   /** True for a POST or PATCH that is no command; its answer is kept for repetition as well. */
   stores_nothing?: boolean;
