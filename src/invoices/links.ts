@@ -55,10 +55,15 @@ export function searchedWords(index_key: Buffer, account_id: string, search: str
   return hashWords(index_key, account_id, search.toLowerCase().split(/\s+/).filter(Boolean));
 }
 
-/** What stands between blanks, and the pieces of it: "INV-7" is found by INV-7, INV and 7. */
+/** What stands between blanks, its pieces and beginnings: INV-7-1 is found by INV-7, INV and 7. */
 function wordsIn(text: string): string[] {
   const whole = text.toLowerCase().split(/\s+/);
-  return whole.flatMap((word) => [word, ...word.split(/[^\p{L}\p{N}]+/u)]).filter(Boolean);
+  return whole.flatMap((word) => [word, ...piecesOf(word)]).filter(Boolean);
+}
+
+function piecesOf(word: string): string[] {
+  const pieces = [...word.matchAll(/[\p{L}\p{N}]+/gu)];
+  return pieces.flatMap(({ 0: piece, index }) => [piece, word.slice(0, index + piece.length)]);
 }
 
 function hashWords(index_key: Buffer, account_id: string, words: readonly string[]): Buffer[] {
