@@ -1,12 +1,16 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
-import { createAuthenticate, createFindActiveCredentials } from "./access/authenticate.ts";
+import { createAuthenticate, findActiveCredentials } from "./access/authenticate.ts";
 import { type FirstStart, firstStart } from "./access/first-start.ts";
 import { addOauth } from "./access/oauth/routes.ts";
 import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./access/oauth/tasks.ts";
 import { addAccessPages } from "./access/routes.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
+import { addInvoicePages } from "./invoices/page-routes.ts";
+import { createInvoiceRenderer } from "./invoices/render.ts";
+import { addInvoiceRoutes } from "./invoices/routes.ts";
+import { invoiceTasks } from "./invoices/tasks.ts";
 import { addDocumentRoutes } from "./offramps/document-routes.ts";
 import { addQuoteRoutes } from "./offramps/quote-routes.ts";
 import { createOfframpRenderer } from "./offramps/render.ts";
@@ -51,6 +55,7 @@ import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
 import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
+import { addSandboxInvoiceRoute } from "./sandbox/invoice-routes.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 import { addAppRoutes } from "./webhooks/app-routes.ts";
@@ -122,7 +127,7 @@ export async function createApp(
   partners: Partners = openPartners(core.config, core.database),
   log_destination?: LogDestination,
 ): Promise<App> {
-  const { config, database, clock, keyring, index_key } = core;
+  const { config, database, clock, index_key } = core;
   const server = createServer({
     ...config,
     ...(log_destination ? { log_destination } : {}),
@@ -132,6 +137,9 @@ export async function createApp(
   const ramp = await openRamp(core, partners, publicUrl, server.log);
   const signing_key = signingKey(signingSeed(config));
   const deliveries = createDeliveryWorker(ramp);
+  const { mode } = config;
+  const page_deps = { public_url: publicUrl, mode };
+  const invoice_deps = { ...core, renderer: createInvoiceRenderer({ ...page_deps, index_key }) };
   const worker = withDeliveries(deliveries, {
     database,
     clock,
@@ -146,20 +154,15 @@ export async function createApp(
       refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
       ...offrampTasks(ramp),
+      ...invoiceTasks(invoice_deps),
     ],
   });
-  const executor = createExecutor({
-    database,
-    clock,
-    keyring,
-    across_accounts: config.batch_by === "installation",
-    findActiveCredentials: createFindActiveCredentials(clock),
-    afterCommit: worker.poke,
-  });
+  const executor = openExecutor(core, worker.poke);
   const app_rules = { allow_http: ramp.allow_http, refuseUrl: ramp.sender.refuse };
   const { poke } = worker;
   const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement, app_rules, poke };
   const keepAnswer = createKeepAnswer(database, executor);
+  const invoices = { ...invoice_deps, executor, keepAnswer, poke: worker.poke };
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
   await addOpenApi(server);
@@ -177,16 +180,17 @@ export async function createApp(
   );
   addAppRoutes(add, deps);
   addEventRoutes(add, deps);
-  if (config.mode === "sandbox") addSandboxRoutes(add, deps);
-  const page_deps = { ...deps, public_url: publicUrl, mode: config.mode };
-  addAccessPages(server, page_deps);
-  addOauth(server, add, page_deps);
+  addInvoiceRoutes(add, invoices);
+  if (mode === "sandbox") {
+    addSandboxRoutes(add, deps);
+    addSandboxInvoiceRoute(add, invoices);
+  }
+  addInvoicePages(server, { ...invoices, ...page_deps });
+  addAccessPages(server, { ...deps, ...page_deps });
+  addOauth(server, add, { ...deps, ...page_deps });
   await addDocs(server);
 
-  for (const kind of RECURRING_TASKS) {
-    const account_id = core.first_start.operator.id;
-    await ensureRecurring(database, { account_id, kind, now: clock.now() });
-  }
+  await ensureRecurringTasks(core);
   const close = async () => {
     await server.close();
     await worker.stop();
@@ -194,6 +198,24 @@ export async function createApp(
     await database.close();
   };
   return { server, worker, close };
+}
+
+function openExecutor({ config, database, clock, keyring }: Core, afterCommit: () => void) {
+  return createExecutor({
+    database,
+    clock,
+    keyring,
+    across_accounts: config.batch_by === "installation",
+    findActiveCredentials: (tx, ...ids) => findActiveCredentials(tx, clock, ...ids),
+    afterCommit,
+  });
+}
+
+async function ensureRecurringTasks({ database, clock, first_start }: Core): Promise<void> {
+  const account_id = first_start.operator.id;
+  for (const kind of RECURRING_TASKS) {
+    await ensureRecurring(database, { account_id, kind, now: clock.now() });
+  }
 }
 
 /** What quotes, offramps and their tasks work with. */

@@ -24,7 +24,15 @@ const FUNCTION_LINES_MAX = 80;
 const COLUMNS_MAX = 100;
 
 /** Small tables that lead from a secret or an address to its account, which is not yet known. */
-const GLOBAL_LOOKUPS = ["api_key_hashes", "app_ids", "deposit_addresses", "oauth_artifacts", "sessions"];
+const GLOBAL_LOOKUPS = [
+  "api_key_hashes",
+  "app_ids",
+  "deposit_addresses",
+  "invoice_links",
+  "invoice_request_ids",
+  "oauth_artifacts",
+  "sessions",
+];
 
 const files = listFiles();
 const source = files.filter(({ path }) => path.startsWith("src/") && path.endsWith(".ts"));

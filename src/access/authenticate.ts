@@ -36,19 +36,20 @@ export function createAuthenticate(
 }
 
 /** Of these keys and tokens, those that may still be used: asked in every write's transaction. */
-export function createFindActiveCredentials(
+export async function findActiveCredentials(
+  tx: Session,
   clock: Clock,
-): (tx: Session, credential_ids: string[], account_ids: string[]) => Promise<Set<string>> {
-  return async (tx, credential_ids, account_ids) => {
-    const tokens = credential_ids.filter(isTokenCredential);
-    if (tokens.length === 0) return findActiveKeys(tx, credential_ids, account_ids);
-    const keys = credential_ids.filter((id) => !isTokenCredential(id));
-    const [active_keys, active_tokens] = await Promise.all([
-      findActiveKeys(tx, keys, account_ids),
-      findActiveTokens(tx, tokens, clock),
-    ]);
-    return new Set([...active_keys, ...active_tokens]);
-  };
+  credential_ids: string[],
+  account_ids: string[],
+): Promise<Set<string>> {
+  const tokens = credential_ids.filter(isTokenCredential);
+  if (tokens.length === 0) return findActiveKeys(tx, credential_ids, account_ids);
+  const keys = credential_ids.filter((id) => !isTokenCredential(id));
+  const [active_keys, active_tokens] = await Promise.all([
+    findActiveKeys(tx, keys, account_ids),
+    findActiveTokens(tx, tokens, clock),
+  ]);
+  return new Set([...active_keys, ...active_tokens]);
 }
 
 export function hashApiKey(index_key: Buffer, key: string): Buffer {

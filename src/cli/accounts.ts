@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import { createAccount } from "../access/create-account.ts";
 import type { Account } from "../access/model.ts";
+import { isEmail } from "../access/person-email.ts";
+import { setBillingEmail } from "../access/set-billing-email.ts";
 import { findAccount, listAccounts } from "../access/store.ts";
 import type { Core } from "../app.ts";
 import { violatedKey } from "../platform/db/database.ts";
@@ -31,6 +33,24 @@ export function addAccountCommands(program: Command): void {
     });
 
   accounts
+    .command("set-billing-email")
+    .description("say where an account is billed: invoices sent there are shared with it")
+    .requiredOption("--account <account>", "its name or id")
+    .requiredOption("--email <email>", "an address that you know to be the account's own")
+    .option("--reason <reason>", "why, for the audit log", "set on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption & { account: string; email: string; reason: string }) => {
+      const email = options.email.trim();
+      if (!isEmail(email)) throw new StartupError("--email must be an e-mail address.");
+      const account = await withCore((core) =>
+        setEmail(core, options.account, email, options.reason),
+      );
+      const billing_email = { account_id: account.id, email, verified: true };
+      const line = `Invoices to ${email} are shared with ${account.name} from now on.`;
+      print(options, { billing_email }, [line]);
+    });
+
+  accounts
     .command("list")
     .description("list the accounts")
     .option("--json", "print one JSON document")
@@ -44,6 +64,21 @@ export function addAccountCommands(program: Command): void {
         ),
       );
     });
+}
+
+/** One address leads to one account; it says whose it is. */
+async function setEmail(core: Core, name_or_id: string, email: string, reason: string) {
+  const { database, clock } = core;
+  const account = await findAccount(database, name_or_id);
+  if (!account) throw new StartupError(`There is no account ${name_or_id}; see accounts list.`);
+  const input = { account_id: account.id, email, actor: "command line", reason } as const;
+  try {
+    await database.transaction((tx) => setBillingEmail(tx, core, input, clock.now()));
+    return account;
+  } catch (error) {
+    if (violatedKey(error) !== "billing_emails_index") throw error;
+    throw new StartupError("Another account has this billing address; use another one.");
+  }
 }
 
 async function create(core: Core, name: string, reason: string): Promise<Account> {

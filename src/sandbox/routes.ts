@@ -266,7 +266,7 @@ function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
   });
 }
 
-function readStatus<Status extends string>(
+export function readStatus<Status extends string>(
   object: string,
   known: readonly Status[],
   wanted: unknown,
@@ -280,7 +280,7 @@ function readStatus<Status extends string>(
   return found.length > 0 ? undefined : status;
 }
 
-function noPath(field: string): Problem {
+export function noPath(field: string): Problem {
   const message = "No legal way leads there from the present state.";
   return { field, code: "invalid_transition", message };
 }

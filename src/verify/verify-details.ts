@@ -1,3 +1,4 @@
+import { type InvoiceRow, openInvoices } from "../invoices/store.ts";
 import { type OfframpRow, openOfframps } from "../offramps/store.ts";
 import { type PaymentDetailRow, toPaymentDetails } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
@@ -9,7 +10,7 @@ import { eachPage } from "./each-page.ts";
 const PAGE_ROWS = 500;
 
 type Opening<Row> = {
-  table: "users" | "payment_details" | "offramps";
+  table: "users" | "payment_details" | "offramps" | "invoices";
   name: string;
   /** Throws where something does not open. */
   open: (rows: Row[]) => Promise<unknown>;
@@ -42,10 +43,16 @@ export async function verifyDetails(
     name: "offramp",
     open: (rows) => openOfframps(session, keyring, rows),
   };
+  const invoices: Opening<InvoiceRow> = {
+    table: "invoices",
+    name: "invoice",
+    open: (rows) => openInvoices(session, keyring, rows),
+  };
   return (
     (await verifyTable(session, account_id, users)) ??
     (await verifyTable(session, account_id, payment_details)) ??
-    (await verifyTable(session, account_id, offramps))
+    (await verifyTable(session, account_id, offramps)) ??
+    (await verifyTable(session, account_id, invoices))
   );
 }
 

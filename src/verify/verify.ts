@@ -9,6 +9,7 @@ import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { EVENT_LOG } from "../webhooks/record-events.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
 import { verifyDetails } from "./verify-details.ts";
+import { verifyInvoices } from "./verify-invoices.ts";
 import { type Check, verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
@@ -19,7 +20,7 @@ const SEALED_TABLES: readonly SealedTable[] = [
   { ...EVENT_LOG, table: "events" },
 ];
 /** After the chains: these find what was wrong from the beginning, and nobody changed since. */
-const CHECKS: readonly Check[] = [verifyLedger, verifyOfframps, verifyQuotes];
+const CHECKS: readonly Check[] = [verifyLedger, verifyOfframps, verifyQuotes, verifyInvoices];
 
 export type VerifyInput = {
   now: Date;

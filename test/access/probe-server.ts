@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import Type from "typebox";
-import { createAuthenticate, createFindActiveCredentials } from "../../src/access/authenticate.ts";
+import { createAuthenticate, findActiveCredentials } from "../../src/access/authenticate.ts";
 import { addNoteUse } from "../../src/access/oauth/note-use.ts";
 import type { Core } from "../../src/app.ts";
 import { createExecutor } from "../../src/platform/commands/executor.ts";
@@ -34,7 +34,7 @@ export async function startProbeServer(core: Core, rate_limit = 0): Promise<Prob
     clock,
     keyring,
     across_accounts: true,
-    findActiveCredentials: createFindActiveCredentials(clock),
+    findActiveCredentials: (tx, ...ids) => findActiveCredentials(tx, clock, ...ids),
     afterCommit: () => {},
   });
   const write = executor.register(writeProbe);

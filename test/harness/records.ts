@@ -5,7 +5,7 @@ import type { Answer, TestServer } from "./server.ts";
 /** One record of each kind, all belonging together: the ids that paths and bodies may name. */
 export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
-const RECORDS = ["user_id", "payment_detail_id", "quote_id", "offramp_id"] as const;
+const RECORDS = ["user_id", "payment_detail_id", "quote_id", "offramp_id", "invoice_id"] as const;
 
 /**
  * Makes them through the API. A new kind of record whose id stands in a path is added here; the
@@ -30,7 +30,9 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
     raw: UPLOAD,
     headers: { "content-type": UPLOAD_TYPE },
   });
-  return { user_id, payment_detail_id, quote_id, offramp_id };
+  const invoice = await post("/invoices", newInvoice());
+  const invoice_id = idOf({ ...invoice, body: { invoice: invoice.body } }, "invoice");
+  return { user_id, payment_detail_id, quote_id, offramp_id, invoice_id };
 }
 
 /** Ids that no record has. */
@@ -46,6 +48,21 @@ function newUser() {
       first_name: "Ana",
       last_name: "Sample",
     },
+  };
+}
+
+/** A draft, so that it can still be made payable. */
+export function newInvoice(more: Record<string, unknown> = {}) {
+  const value = {
+    currencies: ["USDC-matic"],
+    paymentInformation: { paymentAddress: `0x${"ab".repeat(20)}`, chain: "matic" },
+  };
+  return {
+    invoiceNumber: randomUUID(),
+    invoiceItems: [{ name: "Sample work", currency: "EUR", quantity: 1, unitPrice: "100000" }],
+    buyerInfo: { email: `${randomUUID()}@example.com`, businessName: "Sample Buyer" },
+    paymentOptions: [{ type: "wallet", value }],
+    ...more,
   };
 }
 

@@ -54,7 +54,7 @@ export function describeRoute(
   spec: RouteSpec<TObject, TObject>,
 ): FastifySchema {
   const names = [...spec.path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
-  const id = Type.String({ format: "uuid" });
+  const id = Type.String(spec.id_form ? {} : { format: "uuid" });
   const params = Type.Object(Object.fromEntries(names.map((name) => [name, id])));
   const response: Record<string, unknown> = {
     200: spec.is_file

@@ -31,6 +31,8 @@ export type RouteSpec<Query extends TObject, Body extends TObject> = {
   answer: TSchema;
   /** The codes this route may answer beside those that every route may. */
   errors: readonly ErrorCode[];
+  /** A further form of the ids in the path, where records are also known by another name. */
+  id_form?: RegExp;
   body_bytes_max?: number;
   /** What a token must hold to be accepted here; without it the route takes API keys only. */
   scope?: string;
