@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { recordAudit } from "../access/audit.ts";
 import { createAccount } from "../access/create-account.ts";
 import type { Account } from "../access/model.ts";
 import { isEmail } from "../access/person-email.ts";
@@ -7,6 +8,7 @@ import { findAccount, listAccounts } from "../access/store.ts";
 import type { Core } from "../app.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
+import { updateAccountEnabled } from "../webhooks/webhook-store.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
@@ -64,6 +66,33 @@ export function addAccountCommands(program: Command): void {
         ),
       );
     });
+
+  accounts
+    .command("enable-webhooks")
+    .description("let events be sent to the applications of an account")
+    .argument("<account>", "its name or id")
+    .option("--reason <reason>", "why, for the audit log", "enabled on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (name: string, options: JsonOption & { reason: string }) => {
+      const account = await withCore((core) => enableWebhooks(core, name, options.reason));
+      print(options, { account }, [`Webhooks are sent for ${account.name}.`]);
+    });
+}
+
+async function enableWebhooks(core: Core, name: string, reason: string): Promise<Account> {
+  const { database, clock } = core;
+  const account = await findAccount(database, name);
+  if (!account) throw new StartupError(`There is no account ${name}; see sliproad accounts list.`);
+  if (account.webhooks_enabled_at) return account;
+  const now = clock.now();
+  const account_id = account.id;
+  await database.transaction(async (tx) => {
+    updateAccountEnabled(tx, account_id, now);
+    const action = "account.enable_webhooks";
+    const record = `account:${account_id}`;
+    recordAudit(tx, { account_id, actor: "command line", action, record, reason }, now);
+  });
+  return { ...account, webhooks_enabled_at: now };
 }
 
 /** One address leads to one account; it says whose it is. */

@@ -35,6 +35,7 @@ import {
   PaymentDetailStatusBody,
 } from "./schemas.ts";
 import { type WalkDeps, walkOfframp } from "./walk-offramp.ts";
+import { addSandboxWebhookRoute } from "./webhook-route.ts";
 
 export type SandboxDeps = WalkDeps & {
   clock: WalkDeps["clock"] & SandboxClock;
@@ -54,6 +55,7 @@ export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
   addPaymentDetailRoute(addRoute, deps);
   addOfframpRoute(addRoute, deps);
   addDepositRoute(addRoute, deps);
+  addSandboxWebhookRoute(addRoute, deps);
 }
 
 function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {

@@ -71,8 +71,19 @@ export function insertDeliveries(
   );
 }
 
-/** A delivery with the sealed body of its event. */
-export type DueDelivery = Delivery & {
+/** What is needed to send a delivery, with the sealed body of its event. */
+export type DueDelivery = Pick<
+  Delivery,
+  | "account_id"
+  | "id"
+  | "app_id"
+  | "event_account_id"
+  | "event_id"
+  | "sequence"
+  | "attempts"
+  | "attempts_before"
+> & {
+  next_attempt_at: Date;
   /** Of a sample; sealed with the application's account's key. */
   sample: Buffer | null;
   body: Buffer | null;
@@ -105,12 +116,18 @@ export function listDueDeliveries(
        as q (account_id, app_id, after_at, after_id)
      join apps a on a.account_id = q.account_id and a.id = q.app_id
      cross join lateral (
-       select ${DELIVERY_COLUMNS}, d.body as sample from webhook_deliveries d
+       select d.account_id, d.id, d.app_id, d.event_account_id, d.event_id, d.sequence,
+         d.attempts, d.attempts_before, d.next_attempt_at, d.body as sample
+       from webhook_deliveries d
        where d.account_id = q.account_id and d.app_id = q.app_id and ${ELIGIBLE}
          and d.next_attempt_at <= $5 and (d.next_attempt_at, d.id) > (q.after_at, q.after_id)
        order by d.next_attempt_at, d.id limit $6
      ) as due
-     left join events e on e.account_id = due.event_account_id and e.id = due.event_id
+     left join lateral (
+       -- The limit keeps the planner from reading all events to find these.
+       select e.body, e.subject_id from events e
+       where e.account_id = due.event_account_id and e.id = due.event_id limit 1
+     ) as e on true
      order by due.next_attempt_at, due.id`,
     [
       queries.map((query) => query.account_id),
@@ -160,6 +177,17 @@ export type Outcome = {
   next_attempt_at: Date | null;
   at: Date;
 };
+
+/**
+ * The planner takes a table that grows and is worked off within minutes for what it was when its
+ * statistics were made, and would read all of it for a few hundred keys.
+ */
+export async function updatePlanner(tx: Session): Promise<void> {
+  await tx.query(
+    `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+       set_config('enable_mergejoin', 'off', true)`,
+  );
+}
 
 /** Writes a set of outcomes: one statement for the attempts, one for the deliveries. */
 export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): void {

@@ -30,7 +30,7 @@ export type OpenEndpoint = Endpoint & {
 
 export type LoadPage = (query: DueQuery) => Promise<Page>;
 
-const PAGE = 200;
+const PAGE = 500;
 
 /** Loads what is due for several applications at once, bodies and secrets opened. */
 export function createPageLoader(deps: {

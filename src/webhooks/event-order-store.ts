@@ -75,13 +75,14 @@ export type StoredEvent = EventRow & { body: Buffer | null };
 export function listEvents(
   session: Session,
   account_id: string,
-  page: { after_position: bigint; limit: number; name?: string | undefined },
+  page: { after_position: bigint; limit: number; from_id: string; name?: string | undefined },
 ): Promise<StoredEvent[]> {
-  const values = [account_id, page.after_position, page.limit];
+  const values = [account_id, page.after_position, page.limit, page.from_id];
   return session.query<StoredEvent>(
     `select ${EVENT_COLUMNS}, e.body from event_positions p
      join events e on e.account_id = p.account_id and e.id = p.event_id
-     where p.account_id = $1 and p.position > $2 ${page.name ? "and e.name = $4" : ""}
+     where p.account_id = $1 and p.position > $2 and e.id >= $4
+       ${page.name ? "and e.name = $5" : ""}
      order by p.position limit $3`,
     page.name ? [...values, page.name] : values,
   );
@@ -98,6 +99,28 @@ export async function findEventPosition(
     [account_id, event_id],
   );
   return row?.position;
+}
+
+/**
+ * A place before all events with this id or a later one: ids follow the time, and places follow
+ * the commits, so the first by id need not be the first by place.
+ */
+export async function findPositionBefore(
+  session: Session,
+  account_id: string,
+  from_id: string,
+): Promise<bigint> {
+  const [row] = await session.query<{ position: bigint | null }>(
+    `select coalesce(min(first.position) - 1,
+       (select max(position) from event_positions where account_id = $1), 0) as position
+     from (
+       select p.position from events e
+       join event_positions p on p.account_id = e.account_id and p.event_id = e.id
+       where e.account_id = $1 and e.id >= $2 order by e.id limit 1000
+     ) as first`,
+    [account_id, from_id],
+  );
+  return row!.position ?? 0n;
 }
 
 export async function findEvent(

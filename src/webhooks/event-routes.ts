@@ -4,10 +4,17 @@ import type { Database } from "../platform/db/database.ts";
 import { open } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { type ListQuery, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import type { Delivery } from "./delivery-store.ts";
-import { findEvent, findEventPosition, listEvents, type StoredEvent } from "./event-order-store.ts";
+import {
+  findEvent,
+  findEventPosition,
+  findPositionBefore,
+  listEvents,
+  type StoredEvent,
+} from "./event-order-store.ts";
 import { bodyPlace } from "./record-events.ts";
 import { redeliverEvent } from "./redeliver-event.ts";
 import { listAttempts, listDeliveriesOfEvent } from "./redelivery-store.ts";
@@ -56,10 +63,19 @@ function addList(addRoute: AddRoute, deps: EventRouteDeps): void {
     handle: async ({ caller, query, problems }) => {
       const { account_id } = caller;
       const found = [...problems];
-      const after_position = await readCursor(deps, account_id, query.starting_after, found);
+      const { page: times, problems: time_problems } = readPage({
+        created_after: query.created_after,
+      } as ListQuery);
+      found.push(...time_problems);
+      const { from_id } = times;
+      const cursor = await readCursor(deps, account_id, query.starting_after, found);
       if (found.length > 0) throw Refusal.of(found);
+      const is_timed = cursor === 0n && query.created_after !== undefined;
+      const after_position = is_timed
+        ? await findPositionBefore(database, account_id, from_id)
+        : cursor;
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const page = { after_position, limit: limit + 1, name: query.event };
+      const page = { after_position, limit: limit + 1, from_id, name: query.event };
       const events = await listEvents(database, account_id, page);
       const readable = await openEvents(deps, events.slice(0, limit));
       return renderEvents(readable, events.length > limit);

@@ -10,8 +10,10 @@ import { type SendResult, sendDelivery } from "./send-delivery.ts";
 
 const UNDER_WAY_FIRST = 8;
 const UNDER_WAY_MAX = 64;
+/** The next page is asked for while this many are left: a slow answer must not stop the sending. */
+const QUEUE_MIN = 400;
 /** Outcomes that wait to be written; beyond, sending waits too. */
-const UNWRITTEN_MAX = 1_000;
+const UNWRITTEN_MAX = 2_000;
 /** Then others get their turn, and changes of the endpoint are seen. */
 const TURN_MAX_MS = 20_000;
 
@@ -62,7 +64,7 @@ export class Lane {
       this.#state.is_over = true;
     }
     while (this.#maySendMore()) void this.#guard(this.#send(this.#queue.shift()!));
-    const wants_more = !this.#is_last && this.#queue.length < this.#under_way_max;
+    const wants_more = !this.#is_last && this.#queue.length < QUEUE_MIN;
     if (wants_more && !this.#is_loading && !this.#isStopped()) void this.#guard(this.#load());
     const is_idle = this.#under_way === 0 && this.#unwritten === 0 && !this.#is_loading;
     if (!is_idle || (this.#queue.length > 0 && !this.#isStopped())) return;
@@ -105,7 +107,7 @@ export class Lane {
       this.#queue = is_open ? [...this.#queue, ...page.deliveries] : [];
       this.#is_last = page.is_last || !is_open;
       const last = page.deliveries.at(-1)?.delivery;
-      if (last) this.#after = { next_attempt_at: last.next_attempt_at!, id: last.id };
+      if (last) this.#after = { next_attempt_at: last.next_attempt_at, id: last.id };
     } finally {
       this.#is_loading = false;
     }

@@ -10,6 +10,7 @@ import {
   type Outcome,
   updateOutcomes,
   updatePendingSkipped,
+  updatePlanner,
 } from "./delivery-store.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
 
@@ -39,12 +40,14 @@ export async function recordOutcomes(
   const states = [...new Set(entries.map((entry) => entry.state))];
   const changed = new Map(states.map((state) => [state, state.health]));
   await deps.database.transaction(async (tx) => {
-    const ours = new Set(
-      await set.lock(
+    const [locked] = await Promise.all([
+      set.lock(
         tx,
         states.map((state) => state.task),
       ),
-    );
+      updatePlanner(tx),
+    ]);
+    const ours = new Set(locked);
     for (const { task } of states) if (!ours.has(task)) lost.add(task);
     const own = states.filter((state) => ours.has(state.task));
     updateOutcomes(

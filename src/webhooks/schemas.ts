@@ -182,6 +182,9 @@ export const WebhookEventListQuery = Type.Object(
     starting_after: Type.Optional(
       Type.String({ description: "Id of the last event that was read." }),
     ),
+    created_after: Type.Optional(
+      Type.String({ description: "ISO 8601: only events made after this time." }),
+    ),
     event: Type.Optional(Type.Enum([...EVENT_NAMES])),
   },
   closed,

@@ -53,6 +53,7 @@ describe("accounts", () => {
         id: expect.any(String),
         name: "Acme",
         is_operator: false,
+        webhooks_enabled_at: null,
         created_at: expect.any(String),
       },
     });

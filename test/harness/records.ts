@@ -1,11 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import type { Answer, TestServer } from "./server.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** One record of each kind, all belonging together: the ids that paths and bodies may name. */
 export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
-const RECORDS = ["user_id", "payment_detail_id", "quote_id", "offramp_id", "invoice_id"] as const;
+const RECORDS = [
+  "user_id",
+  "payment_detail_id",
+  "quote_id",
+  "offramp_id",
+  "invoice_id",
+  "app_id",
+  "webhook_event_id",
+] as const;
 
 /**
  * Makes them through the API. A new kind of record whose id stands in a path is added here; the
@@ -32,7 +41,13 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
   });
   const invoice = await post("/invoices", newInvoice());
   const invoice_id = idOf({ ...invoice, body: { invoice: invoice.body } }, "invoice");
-  return { user_id, payment_detail_id, quote_id, offramp_id, invoice_id };
+  const app_id = idOf(await post("/apps", { app: { name: "Test" } }), "app");
+  const webhook_event_id = await waitFor(async () => {
+    const { body } = await server.call("GET", "/webhook_events?limit=1", undefined, { key });
+    return body.webhook_events[0]?.id as string | undefined;
+  });
+  const of_ramp = { user_id, payment_detail_id, quote_id, offramp_id };
+  return { ...of_ramp, invoice_id, app_id, webhook_event_id };
 }
 
 /** Ids that no record has. */
