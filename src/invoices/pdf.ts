@@ -26,7 +26,7 @@ const FONTS = "dejavu-fonts-ttf/ttf";
 let fonts: { regular: Buffer; bold: Buffer } | undefined;
 
 /** An invoice as a person would send it: one page, or more where its items need them. */
-export function writePdf(printed: PrintedInvoice, now: Date): Doc {
+export function writePdf(printed: PrintedInvoice): Doc {
   const { invoice } = printed;
   const title = titleOf(invoice);
   const doc = new PDFDocument({
@@ -34,7 +34,12 @@ export function writePdf(printed: PrintedInvoice, now: Date): Doc {
     margins: { top: MARGIN, left: MARGIN, right: MARGIN, bottom: 841.89 - BOTTOM },
     bufferPages: true,
     lang: "en",
-    info: { Title: `${title} ${invoice.document.invoiceNumber}`, CreationDate: now, ModDate: now },
+    // The same invoice is the same file, byte for byte.
+    info: {
+      Title: `${title} ${invoice.document.invoiceNumber}`,
+      CreationDate: invoice.updated_at,
+      ModDate: invoice.updated_at,
+    },
   });
   fonts ??= { regular: readFont("DejaVuSans.ttf"), bold: readFont("DejaVuSans-Bold.ttf") };
   doc.registerFont("regular", fonts.regular);

@@ -157,7 +157,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
       if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       const { invoice } = found.entry;
-      const file = writePdf(await loadPdf(deps, invoice), deps.clock.now());
+      const file = writePdf(await loadPdf(deps, invoice));
       return { file, media_type: "application/pdf", file_name: `invoice-${invoice.id}.pdf` };
     },
   });
@@ -191,8 +191,8 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
     operation: "changeInvoice",
     summary: "Accept, reject, cancel, or declare the payment of an invoice",
     description:
-      "Buyers accept, reject (with a note) and declare a payment sent; sellers declare it received " +
-      "and mark a paid invoice unpaid; whoever made the invoice cancels it.",
+      "Buyers accept, reject (with a note) and declare a payment sent; sellers declare it " +
+      "received and mark a paid invoice unpaid; whoever made the invoice cancels it.",
     tag: TAG,
     body: ChangeInvoiceBody,
     body_example: { type: "cancel" as const, input: { note: "Sent by mistake." } },
