@@ -34,7 +34,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
         .headers({ ...SECRET_HEADERS, "Content-Security-Policy": "sandbox; default-src 'none'" })
         .type("application/pdf")
         .header("Content-Disposition", `attachment; filename="invoice-${printed.invoice.id}.pdf"`)
-        .send(writePdf(printed, deps.clock.now()));
+        .send(writePdf(printed));
     });
 
     const public_form = { schema: HIDDEN, config: { is_public_form: true } };

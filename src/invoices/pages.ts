@@ -38,7 +38,7 @@ export function invoicePage(options: InvoicePage): Html {
     ["Due", due],
     ["Total", `${formatMoney(total, digits)} ${currency}`],
   ];
-  const body = html`<h1>${title} ${document.invoiceNumber}</h1>
+  const body = html`<div class="invoice"><h1>${title} ${document.invoiceNumber}</h1>
 ${problem !== null && html`<p class="alert" id="problem" role="alert">${problem}</p>`}
 <dl>${facts.map(
     ([label, value]) => value && html`<div><dt>${label}</dt><dd>${value}</dd></div>`,
@@ -59,7 +59,7 @@ ${ways_to_pay.map(
 <dl>${way.lines.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`,
 )}
 ${forms(options)}
-<p class="hint"><a href="${options.path}/pdf">Download as PDF</a></p>`;
+<p class="hint"><a href="${options.path}/pdf">Download as PDF</a></p></div>`;
   return page({ title: `${title} ${document.invoiceNumber}`, mode, session: null, body });
 }
 

@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import PDFDocument from "pdfkit";
+import { countryName } from "../catalogue/countries.ts";
 import { digitsOf } from "./check-invoice.ts";
 import { type InvoiceItem, nameOf, type PartyInfo } from "./document.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
 import { type Invoice, STATUS_WORDS } from "./model.ts";
-import { lineTotal } from "./totals.ts";
+import { lineNet } from "./totals.ts";
 
 type Doc = InstanceType<typeof PDFDocument>;
 
@@ -13,6 +14,9 @@ type Doc = InstanceType<typeof PDFDocument>;
 const MARGIN = 56;
 const WIDTH = 595.28 - 2 * MARGIN;
 const BOTTOM = 841.89 - MARGIN - 24;
+/** Two columns with a gap between them. */
+const HALF = WIDTH / 2 - 12;
+const RIGHT_HALF = MARGIN + WIDTH / 2 + 12;
 const INK = "#1a1f29";
 const MUTED = "#5d6675";
 const RULE = "#d5dae2";
@@ -22,7 +26,7 @@ const FONTS = "dejavu-fonts-ttf/ttf";
 let fonts: { regular: Buffer; bold: Buffer } | undefined;
 
 /** An invoice as a person would send it: one page, or more where its items need them. */
-export function writePdf(printed: PrintedInvoice, now: Date): Doc {
+export function writePdf(printed: PrintedInvoice): Doc {
   const { invoice } = printed;
   const title = titleOf(invoice);
   const doc = new PDFDocument({
@@ -30,7 +34,12 @@ export function writePdf(printed: PrintedInvoice, now: Date): Doc {
     margins: { top: MARGIN, left: MARGIN, right: MARGIN, bottom: 841.89 - BOTTOM },
     bufferPages: true,
     lang: "en",
-    info: { Title: `${title} ${invoice.document.invoiceNumber}`, CreationDate: now, ModDate: now },
+    // The same invoice is the same file, byte for byte.
+    info: {
+      Title: `${title} ${invoice.document.invoiceNumber}`,
+      CreationDate: invoice.updated_at,
+      ModDate: invoice.updated_at,
+    },
   });
   fonts ??= { regular: readFont("DejaVuSans.ttf"), bold: readFont("DejaVuSans-Bold.ttf") };
   doc.registerFont("regular", fonts.regular);
@@ -68,13 +77,13 @@ function writeHead(doc: Doc, invoice: Invoice, title: string): void {
     ["Order", document.purchaseOrderId],
   ];
   doc.y = MARGIN + 4;
-  const label_x = MARGIN + WIDTH * 0.52;
+  const label_x = RIGHT_HALF;
   for (const [label, value] of facts) {
     if (!value) continue;
     const y = doc.y;
     font(doc, "regular", 9, MUTED).text(label, label_x, y, { width: 60 });
     font(doc, "bold", 9, INK).text(value, label_x + 60, y, {
-      width: WIDTH * 0.48 - 60,
+      width: HALF - 60,
       align: "right",
     });
     doc.y += 3;
@@ -86,7 +95,7 @@ function writeParties(doc: Doc, invoice: Invoice): void {
   const { sellerInfo, buyerInfo } = invoice.document;
   const is_salary = invoice.format === "svc_salary";
   const top = doc.y;
-  const width = WIDTH / 2 - 12;
+  const width = HALF;
   const write = (label: string, party: PartyInfo, x: number) => {
     font(doc, "regular", 8, MUTED).text(label.toUpperCase(), x, top, {
       width,
@@ -100,7 +109,7 @@ function writeParties(doc: Doc, invoice: Invoice): void {
     return doc.y;
   };
   const left_end = write(is_salary ? "Employee" : "From", sellerInfo, MARGIN);
-  const right_end = write(is_salary ? "Employer" : "Bill to", buyerInfo, MARGIN + WIDTH / 2 + 12);
+  const right_end = write(is_salary ? "Employer" : "Bill to", buyerInfo, RIGHT_HALF);
   doc.y = Math.max(left_end, right_end) + 22;
 }
 
@@ -108,7 +117,8 @@ function partyLines(party: PartyInfo): string[] {
   const { address = {} } = party;
   const person = [party.firstName, party.lastName].filter(Boolean).join(" ");
   const place = [address.postalCode, address.city].filter(Boolean).join(" ");
-  const land = [address.region, address.country].filter(Boolean).join(", ");
+  const country = address.country && countryName(address.country);
+  const land = [address.region, country].filter(Boolean).join(", ");
   const shown = nameOf(party);
   const lines = [
     person !== shown ? person : "",
@@ -171,7 +181,7 @@ function cellsOf(item: InvoiceItem): string[] {
     String(item.quantity),
     money(item.unitPrice),
     tax ?? "–",
-    money(lineTotal(item)),
+    money(lineNet(item)),
   ];
 }
 
@@ -210,8 +220,8 @@ function writeTotals(doc: Doc, invoice: Invoice): void {
   ];
   ensureRoom(doc, 80);
   doc.y += 10;
-  const x = MARGIN + WIDTH * 0.5;
-  const width = WIDTH * 0.5;
+  const x = RIGHT_HALF;
+  const width = HALF;
   for (const [label, minor] of rows) {
     const y = doc.y;
     font(doc, "regular", 9, MUTED).text(label, x, y, { width: width * 0.4 });

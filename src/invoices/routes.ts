@@ -157,7 +157,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
       if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       const { invoice } = found.entry;
-      const file = writePdf(await loadPdf(deps, invoice), deps.clock.now());
+      const file = writePdf(await loadPdf(deps, invoice));
       return { file, media_type: "application/pdf", file_name: `invoice-${invoice.id}.pdf` };
     },
   });

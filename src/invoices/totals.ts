@@ -35,6 +35,11 @@ export function lineTotal(item: InvoiceItem): bigint {
   return roundHalfUp(withTax(item));
 }
 
+/** The same without tax: these add up to the total without tax. */
+export function lineNet(item: InvoiceItem): bigint {
+  return roundHalfUp(netOf(item));
+}
+
 /** unitPrice × quantity − discount, exactly. */
 function netOf(item: InvoiceItem): Fraction {
   const quantity = decimalOf(item.quantity);
