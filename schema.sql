@@ -54,6 +54,7 @@ create table app_grants (
   constraint app_grants_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint app_grants_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE
 );
+CREATE INDEX app_grants_person ON public.app_grants USING btree (person_id);
 
 create table app_ids (
   id uuid not null,
@@ -120,6 +121,17 @@ create table bank_answers (
   constraint bank_answers_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'rejected'::text]))),
   constraint bank_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+
+create table billing_emails (
+  account_id uuid not null,
+  email bytea not null,
+  email_index bytea not null,
+  verified_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint billing_emails_pkey PRIMARY KEY (account_id),
+  constraint billing_emails_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX billing_emails_index ON public.billing_emails USING btree (email_index);
 
 create table commands (
   account_id uuid not null,
@@ -258,6 +270,133 @@ create table installation (
   constraint installation_id_check CHECK (id),
   constraint installation_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text])))
 );
+
+create table invoice_changes (
+  account_id uuid not null,
+  invoice_id uuid not null,
+  sequence integer not null,
+  id uuid not null,
+  name text not null,
+  from_status text,
+  to_status text not null,
+  actor_account_id uuid,
+  input bytea,
+  change_key bytea,
+  facts bytea not null,
+  other_body bytea,
+  at timestamp with time zone not null,
+  constraint invoice_changes_pkey PRIMARY KEY (account_id, invoice_id, sequence),
+  constraint invoice_changes_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+CREATE UNIQUE INDEX invoice_changes_key ON public.invoice_changes USING btree (account_id, invoice_id, change_key) WHERE (change_key IS NOT NULL);
+
+create table invoice_links (
+  token_hash bytea not null,
+  account_id uuid not null,
+  invoice_id uuid not null,
+  constraint invoice_links_pkey PRIMARY KEY (token_hash),
+  constraint invoice_links_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+
+create table invoice_payment_steps (
+  account_id uuid not null,
+  offramp_id uuid not null,
+  step integer not null,
+  invoice_id uuid not null,
+  kind text not null,
+  applied_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint invoice_payment_steps_pkey PRIMARY KEY (account_id, offramp_id, step),
+  constraint invoice_payment_steps_kind_check CHECK ((kind = ANY (ARRAY['funded'::text, 'rerouted'::text, 'sent'::text, 'bounced'::text, 'failed'::text]))),
+  constraint invoice_payment_steps_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoice_views(account_id, id)
+);
+
+create table invoice_payments (
+  account_id uuid not null,
+  invoice_id uuid not null,
+  offramp_id uuid not null,
+  step integer not null,
+  created_at timestamp with time zone not null,
+  constraint invoice_payments_pkey PRIMARY KEY (account_id, invoice_id, offramp_id, step),
+  constraint invoice_payments_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+
+create table invoice_request_ids (
+  request_id text not null,
+  account_id uuid not null,
+  invoice_id uuid not null,
+  constraint invoice_request_ids_pkey PRIMARY KEY (request_id),
+  constraint invoice_request_ids_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+
+create table invoice_views (
+  account_id uuid not null,
+  id uuid not null,
+  owner_account_id uuid not null,
+  role text not null,
+  format text not null,
+  status text not null,
+  creation_date timestamp with time zone not null,
+  due_at timestamp with time zone,
+  sequence integer not null,
+  offramp_id uuid,
+  updated_at timestamp with time zone not null,
+  constraint invoice_views_pkey PRIMARY KEY (account_id, id),
+  constraint invoice_views_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
+  constraint invoice_views_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE INDEX invoice_views_status ON public.invoice_views USING btree (account_id, status, id);
+CREATE INDEX invoice_views_updated ON public.invoice_views USING btree (account_id, updated_at);
+
+create table invoice_words (
+  account_id uuid not null,
+  word bytea not null,
+  invoice_id uuid not null,
+  constraint invoice_words_pkey PRIMARY KEY (account_id, word, invoice_id),
+  constraint invoice_words_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoice_views(account_id, id)
+);
+
+create table invoices (
+  account_id uuid not null,
+  id uuid not null,
+  format text not null,
+  status text not null,
+  request_id text,
+  number_index bytea not null,
+  currency text not null,
+  total bigint not null,
+  total_without_tax bigint not null,
+  creation_date timestamp with time zone not null,
+  due_at timestamp with time zone,
+  document bytea not null,
+  party_index bytea not null,
+  shared_with uuid,
+  shared_from integer,
+  was_accepted boolean not null default false,
+  payment bytea,
+  offramp_id uuid,
+  next_occurrence_at timestamp with time zone,
+  occurrences integer not null default 0,
+  template_id uuid,
+  occurrence integer,
+  app_id uuid,
+  sequence integer not null default 0,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint invoices_pkey PRIMARY KEY (account_id, id),
+  constraint invoices_check CHECK (((shared_with IS NULL) = (shared_from IS NULL))),
+  constraint invoices_check1 CHECK (((template_id IS NULL) = (occurrence IS NULL))),
+  constraint invoices_format_check CHECK ((format = ANY (ARRAY['svc_invoice'::text, 'svc_salary'::text]))),
+  constraint invoices_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'scheduled'::text, 'open'::text, 'accepted'::text, 'declaredPaid'::text, 'paid'::text, 'canceled'::text, 'rejected'::text]))),
+  constraint invoices_total_check CHECK ((total >= 0)),
+  constraint invoices_total_without_tax_check CHECK ((total_without_tax >= 0)),
+  constraint invoices_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint invoices_account_id_template_id_fkey FOREIGN KEY (account_id, template_id) REFERENCES invoices(account_id, id),
+  constraint invoices_shared_with_fkey FOREIGN KEY (shared_with) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX invoices_number ON public.invoices USING btree (account_id, number_index);
+CREATE UNIQUE INDEX invoices_occurrence ON public.invoices USING btree (account_id, template_id, occurrence);
+CREATE INDEX invoices_party ON public.invoices USING btree (account_id, party_index, id);
 
 create table kyc_applications (
   account_id uuid not null,
@@ -419,6 +558,31 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+create table oauth_artifacts (
+  model text not null,
+  id_hash bytea not null,
+  payload bytea not null,
+  grant_id text,
+  uid text,
+  app_id uuid,
+  account_id uuid,
+  person_id uuid,
+  consumed_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  constraint oauth_artifacts_pkey PRIMARY KEY (model, id_hash)
+);
+CREATE INDEX oauth_artifacts_consent ON public.oauth_artifacts USING btree (person_id, app_id) WHERE (model = 'Grant'::text);
+CREATE INDEX oauth_artifacts_expiry ON public.oauth_artifacts USING btree (expires_at);
+CREATE INDEX oauth_artifacts_grant ON public.oauth_artifacts USING btree (grant_id) WHERE (grant_id IS NOT NULL);
+CREATE INDEX oauth_artifacts_uid ON public.oauth_artifacts USING btree (uid) WHERE (uid IS NOT NULL);
+
+create table oauth_signing_keys (
+  id text not null,
+  jwk bytea not null,
+  created_at timestamp with time zone not null,
+  constraint oauth_signing_keys_pkey PRIMARY KEY (id)
+);
+
 create table offramps (
   account_id uuid not null,
   id uuid not null,
@@ -448,6 +612,7 @@ create table offramps (
   sequence integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  invoice_id uuid,
   constraint offramps_pkey PRIMARY KEY (account_id, id),
   constraint offramps_destination_amount_check CHECK ((destination_amount > 0)),
   constraint offramps_document_source_check CHECK ((document_source = ANY (ARRAY['url'::text, 'upload'::text]))),
@@ -458,6 +623,7 @@ create table offramps (
   constraint offramps_status_check CHECK ((status = ANY (ARRAY['initiated'::text, 'pending_internal_assessment'::text, 'ongoing_checks'::text, 'sending_fiat'::text, 'fiat_sent'::text, 'bounced'::text, 'failed'::text]))),
   constraint offramps_token_amount_check CHECK ((token_amount > 0)),
   constraint offramps_token_fee_check CHECK ((token_fee >= 0)),
+  constraint offramps_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoice_views(account_id, id),
   constraint offramps_account_id_payment_detail_id_fkey FOREIGN KEY (account_id, payment_detail_id) REFERENCES payment_details(account_id, id),
   constraint offramps_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id),
   constraint offramps_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)

@@ -70,8 +70,8 @@ export function checkApp(
   }
   if (input.redirect_uris != null) {
     fields.redirect_uris = input.redirect_uris;
-    const wrong = input.redirect_uris.findIndex((uri) => !isRedirect(uri));
-    if (wrong >= 0) report(`redirect_uris[${wrong}]`, "Send an absolute address without a #.");
+    const wrong = input.redirect_uris.findIndex((uri) => !isRedirect(uri, rules.allow_http));
+    if (wrong >= 0) report(`redirect_uris[${wrong}]`, REDIRECT_MESSAGE);
     if (input.redirect_uris.length > REDIRECTS_MAX) {
       report("redirect_uris", `Send at most ${REDIRECTS_MAX} addresses.`);
     }
@@ -115,10 +115,18 @@ function refuseWebhookUrl(text: string, { allow_http, refuseUrl }: AppRules): st
   return refuseUrl(text);
 }
 
-/** Any scheme: native applications have their own. */
-function isRedirect(text: string): boolean {
+const REDIRECT_MESSAGE =
+  "Send an absolute address without a #: https, http on this machine, or a program's own scheme.";
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
+/** Schemes that a browser itself acts upon. */
+const SCHEMES_DENIED = /^(javascript|data|blob|file|about|vbscript|view-source|ws|wss|ftp):$/;
+
+/** Native applications have schemes of their own; plain http would show codes to the network. */
+function isRedirect(text: string, allow_http: boolean): boolean {
   const url = text.length <= URL_MAX ? URL.parse(text) : null;
-  return url !== null && url.hash === "" && !text.includes("#") && url.protocol !== "javascript:";
+  if (!url || text.includes("#") || url.username || url.password) return false;
+  if (url.protocol === "http:") return allow_http || LOOPBACK.test(url.hostname);
+  return !SCHEMES_DENIED.test(url.protocol);
 }
 
 function checkHeaders(

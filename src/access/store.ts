@@ -147,6 +147,11 @@ export async function findPerson(
   return person;
 }
 
+export async function findPersonById(session: Session, id: string): Promise<PersonRow | undefined> {
+  const [person] = await session.query<PersonRow>("select * from people where id = $1", [id]);
+  return person;
+}
+
 export function insertMember(
   tx: Transaction,
   member: { account_id: string; person_id: string; role: Role; created_at: Date },
@@ -222,6 +227,7 @@ export type SessionView = {
   is_operator: boolean;
   role: Role;
   email: Buffer;
+  signed_in_at: Date;
 };
 
 export async function findSessionByHash(
@@ -231,7 +237,7 @@ export async function findSessionByHash(
 ): Promise<SessionView | undefined> {
   const [row] = await session.query<SessionView>(
     `select sessions.person_id, sessions.account_id, accounts.name as account_name,
-       accounts.is_operator, members.role, people.email
+       accounts.is_operator, members.role, people.email, sessions.created_at as signed_in_at
      from sessions
      join members on members.account_id = sessions.account_id
        and members.person_id = sessions.person_id

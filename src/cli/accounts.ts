@@ -2,6 +2,8 @@ import { type Command, Option } from "commander";
 import { recordAudit } from "../access/audit.ts";
 import { createAccount } from "../access/create-account.ts";
 import type { Account } from "../access/model.ts";
+import { isEmail } from "../access/person-email.ts";
+import { setBillingEmail } from "../access/set-billing-email.ts";
 import { findAccount, listAccounts } from "../access/store.ts";
 import { updateAccount } from "../access/update-account.ts";
 import type { Core } from "../app.ts";
@@ -31,6 +33,24 @@ export function addAccountCommands(program: Command): void {
         `Made account ${account.name} (${account.id}).`,
         `Next: sliproad keys create --account ${account.id}`,
       ]);
+    });
+
+  accounts
+    .command("set-billing-email")
+    .description("say where an account is billed: invoices sent there are shared with it")
+    .requiredOption("--account <account>", "its name or id")
+    .requiredOption("--email <email>", "an address that you know to be the account's own")
+    .option("--reason <reason>", "why, for the audit log", "set on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption & { account: string; email: string; reason: string }) => {
+      const email = options.email.trim();
+      if (!isEmail(email)) throw new StartupError("--email must be an e-mail address.");
+      const account = await withCore((core) =>
+        setEmail(core, options.account, email, options.reason),
+      );
+      const billing_email = { account_id: account.id, email, verified: true };
+      const line = `Invoices to ${email} are shared with ${account.name} from now on.`;
+      print(options, { billing_email }, [line]);
     });
 
   accounts
@@ -128,6 +148,21 @@ async function enableWebhooks(core: Core, name: string, reason: string): Promise
     recordAudit(tx, { account_id, actor: "command line", action, record, reason }, now);
   });
   return { ...account, webhooks_enabled_at: now };
+}
+
+/** One address leads to one account; it says whose it is. */
+async function setEmail(core: Core, name_or_id: string, email: string, reason: string) {
+  const { database, clock } = core;
+  const account = await findAccount(database, name_or_id);
+  if (!account) throw new StartupError(`There is no account ${name_or_id}; see accounts list.`);
+  const input = { account_id: account.id, email, actor: "command line", reason } as const;
+  try {
+    await database.transaction((tx) => setBillingEmail(tx, core, input, clock.now()));
+    return account;
+  } catch (error) {
+    if (violatedKey(error) !== "billing_emails_index") throw error;
+    throw new StartupError("Another account has this billing address; use another one.");
+  }
 }
 
 async function create(core: Core, name: string, reason: string): Promise<Account> {

@@ -200,7 +200,7 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
     answer: ReplayAnswer,
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
-      const { account_id, api_key_id } = caller;
+      const { account_id, credential_id } = caller;
       const now = clock.now();
       const found = [...problems];
       const readField = (field: "from" | "to", fallback: Date) => {
@@ -224,7 +224,7 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
       await database.transaction(async (tx) => {
         insertReplay(tx, replay);
         enqueueTasks(tx, [taskNow(REPLAY_TASK, replay, now)]);
-        const actor = `api_key:${api_key_id}` as const;
+        const actor = `api_key:${credential_id}` as const;
         const reason = "through the API";
         const record = `app:${app_id}`;
         recordAudit(tx, { account_id, actor, action: "app.replay", record, reason }, now);

@@ -50,7 +50,7 @@ export function createApps(
     },
     record: (tx, _loaded, accepted, now) => {
       for (const { command, output } of accepted) {
-        const actor = `api_key:${command.api_key_id}` as const;
+        const actor = `api_key:${command.credential_id}` as const;
         recordNewApp(tx, output.app, { actor, reason: "through the API" }, now);
       }
     },

@@ -67,7 +67,7 @@ export function updateApps(
     },
     record: (tx, _loaded, accepted, now) => {
       for (const { command, output } of accepted) {
-        const actor = `api_key:${command.api_key_id}` as const;
+        const actor = `api_key:${command.credential_id}` as const;
         recordAppChange(tx, output, { actor, reason: "through the API" }, now);
       }
     },

@@ -19,29 +19,22 @@ export class Deposits extends Resource {
     return (await this.api.send("get", ONE, { path: { deposit_id } }, options)).deposit;
   }
 
-  async match(
-    deposit_id: string,
-    deposit: DepositMatch = {},
-    options?: CallOptions,
-  ): Promise<Deposit> {
+  /** `{ deposit }`, or `{ proposal }` where the amount asks for four eyes; as below. */
+  match(deposit_id: string, deposit: DepositMatch = {}, options?: CallOptions) {
     const input = { path: { deposit_id }, body: { deposit } };
-    return (await this.api.send("post", `${ONE}/match`, input, options)).deposit;
+    return this.api.send("post", `${ONE}/match`, input, options);
   }
 
   /** Lets a deposit of another amount pay. */
-  async acceptDifference(
-    deposit_id: string,
-    deposit: DepositMatch = {},
-    options?: CallOptions,
-  ): Promise<Deposit> {
+  acceptDifference(deposit_id: string, deposit: DepositMatch = {}, options?: CallOptions) {
     const input = { path: { deposit_id }, body: { deposit } };
-    return (await this.api.send("post", `${ONE}/accept_difference`, input, options)).deposit;
+    return this.api.send("post", `${ONE}/accept_difference`, input, options);
   }
 
   /** Sends it back to its payer. */
-  async return(deposit_id: string, options?: CallOptions): Promise<Deposit> {
+  return(deposit_id: string, options?: CallOptions) {
     const input = { path: { deposit_id } };
-    return (await this.api.send("post", `${ONE}/return`, input, options)).deposit;
+    return this.api.send("post", `${ONE}/return`, input, options);
   }
 
   /** Takes a conflict off the list. */
