@@ -26,8 +26,9 @@ create table onramps (
   -- The deposit that pays it (a row of the operator's fiat_deposits), and what of it arrived here.
   deposit_id uuid,
   received bigint,
-  -- waiting: may still be held or given back; sending: the coins may have left; sent: they have.
-  delivery text check (delivery in ('waiting', 'sending', 'sent')),
+  -- waiting: may still be held or given back; sending: the coins may have left; sent: they have;
+  -- refused: the chain will never take them.
+  delivery text check (delivery in ('waiting', 'sending', 'sent', 'refused')),
   tx_id text,
   -- Number of the last event.
   sequence integer not null default 1,
@@ -81,11 +82,13 @@ create table fiat_deposits (
   updated_at timestamptz not null,
   primary key (account_id, id)
 );
-create unique index fiat_deposits_line
-  on fiat_deposits (account_id, bank_account, bank_reference, part) where not is_conflict;
+create unique index fiat_deposits_line on fiat_deposits (account_id, bank_account, bank_reference)
+  where part = 0 and not is_conflict;
 create unique index fiat_deposits_conflict on fiat_deposits
-  (account_id, bank_account, bank_reference, part, amount, currency, booked_at)
-  where is_conflict;
+  (account_id, bank_account, bank_reference, amount, currency, booked_at)
+  where part = 0 and is_conflict;
+create unique index fiat_deposits_part
+  on fiat_deposits (account_id, bank_account, bank_reference, part) where part > 0;
 create index fiat_deposits_status on fiat_deposits (account_id, status, id);
 
 -- What the sandbox's bank has received, and what it has given back.

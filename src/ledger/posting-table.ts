@@ -158,6 +158,17 @@ export const POSTINGS = {
     key: "onramp_deliver:<onramp>",
     lines: [debit("onramp:<onramp>", "the tokens"), credit("wallet", "the tokens")],
   },
+  onramp_refused: {
+    when: "The chain says that it will never take the transfer: the conversion is taken back.",
+    key: "onramp_refuse:<onramp>",
+    lines: [
+      debit("onramp:<onramp>", "the tokens"),
+      credit("fx_position", "the tokens"),
+      debit("fx_position", "the deposit amount without the fee"),
+      debit("fees", "the fee, if any"),
+      credit("onramp:<onramp>", "the onramp's deposit amount"),
+    ],
+  },
   onramp_given_back: {
     when: "A paid onramp fails before its coins were sent.",
     key: "onramp_giveback:<onramp>",

@@ -206,6 +206,18 @@ export function onrampDelivered(onramp: OnrampMoney): NewEntry {
   ]);
 }
 
+/** The conversion is taken back: the onramp has its fiat again. */
+export function onrampRefused(onramp: OnrampMoney): NewEntry {
+  const { fiat_currency: currency, crypto_currency: token } = onramp;
+  return entry("onramp_refused", onramp, `onramp_refuse:${onramp.id}`, [
+    [onrampAccount(onramp.id), token, onramp.destination_amount],
+    ["fx_position", token, -onramp.destination_amount],
+    ["fx_position", currency, onramp.deposit_amount - onramp.fee],
+    ["fees", currency, onramp.fee],
+    [onrampAccount(onramp.id), currency, -onramp.deposit_amount],
+  ]);
+}
+
 export function onrampGivenBack(onramp: OnrampMoney, received: bigint): NewEntry {
   const { fiat_currency: currency, deposit_amount } = onramp;
   return entry("onramp_given_back", onramp, `onramp_giveback:${onramp.id}`, [

@@ -7,7 +7,7 @@ import {
   suspenseReceived,
 } from "../ledger/postings.ts";
 import type { BankAnswer, BankPort } from "../partners/bank/port.ts";
-import { findCursor, updateCursor } from "../partners/cursor-store.ts";
+import { readOn } from "../partners/read-on.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Offramp } from "./model.ts";
@@ -35,16 +35,16 @@ const CURSOR = "bank";
 
 /** Reads what the bank has said since the last time and applies each answer once. */
 export async function readBank(deps: BankDeps, now: Date): Promise<void> {
-  for (;;) {
-    const cursor = await findCursor(deps.database, CURSOR);
-    const read = await deps.bank.listAnswers(cursor, ANSWERS_PER_READ_MAX);
-    if (read.answers.length === 0 || read.cursor === null) return;
-    const by_account = Map.groupBy(read.answers, (answer) => answer.account_id);
-    for (const [account_id, answers] of by_account) {
+  const list = async (cursor: string | null) => {
+    const { answers, ...read } = await deps.bank.listAnswers(cursor, ANSWERS_PER_READ_MAX);
+    return { items: answers, ...read };
+  };
+  const take = async (read: BankAnswer[]) => {
+    for (const [account_id, answers] of Map.groupBy(read, (answer) => answer.account_id)) {
       await deps.database.transaction((tx) => applyAnswers(tx, deps, account_id, answers, now));
     }
-    await updateCursor(deps.database, CURSOR, read.cursor, now);
-  }
+  };
+  await readOn(deps.database, CURSOR, list, take, now);
 }
 
 /** The state of one account's payouts while a set of answers is applied, one after the other. */

@@ -1,7 +1,7 @@
 import { postEntries } from "../ledger/post.ts";
 import { depositFinal } from "../ledger/postings.ts";
 import type { ChainPort, Transfer } from "../partners/chain/port.ts";
-import { findCursor, updateCursor } from "../partners/cursor-store.ts";
+import { readOn } from "../partners/read-on.ts";
 import type { Database } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
@@ -23,13 +23,16 @@ export async function recordDeposits(
   now: Date,
 ): Promise<void> {
   for (const name of chain.chains) {
-    for (;;) {
-      const cursor = await findCursor(database, `chain:${name}`);
-      const read = await chain.listTransfers(name, cursor, TRANSFERS_PER_READ_MAX);
-      if (read.transfers.length === 0 || read.cursor === null) break;
-      await creditTransfers(database, read.transfers, now);
-      await updateCursor(database, `chain:${name}`, read.cursor, now);
-    }
+    const list = async (cursor: string | null) => {
+      const { transfers, ...read } = await chain.listTransfers(
+        name,
+        cursor,
+        TRANSFERS_PER_READ_MAX,
+      );
+      return { items: transfers, ...read };
+    };
+    const take = (transfers: Transfer[]) => creditTransfers(database, transfers, now);
+    await readOn(database, `chain:${name}`, list, take, now);
   }
 }
 

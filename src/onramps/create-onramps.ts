@@ -10,7 +10,7 @@ import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { OnrampPrice } from "../quotes/pricing.ts";
 import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
-import { findKycs } from "../users/store.ts";
+import { lockKycs } from "../users/store.ts";
 import { makeDepositCode } from "./deposit-code.ts";
 import { type Onramp, UNPAID_LIFE_MS } from "./model.ts";
 import { onrampEvents } from "./record-changes.ts";
@@ -52,7 +52,8 @@ export function createOnramps(
       const of = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
       const subjects = of.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
       const [users, keys] = await Promise.all([
-        findKycs(tx, of),
+        // Locked: nobody is erased before what is about to be written of them is there too.
+        lockKycs(tx, of),
         keyring.openSubjects(tx, subjects),
       ]);
       return { users, keys };

@@ -1,5 +1,5 @@
 import { postEntries } from "../ledger/post.ts";
-import { onrampConverted, onrampDelivered } from "../ledger/postings.ts";
+import { onrampConverted, onrampDelivered, onrampRefused } from "../ledger/postings.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
@@ -39,13 +39,13 @@ async function deliverOnramp(deps: DeliverDeps, set: TaskSet, task: Task): Promi
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return;
     const entry = await lockOnramp(tx, deps, task);
-    if (entry?.onramp.delivery === "sending") recordDelivered(tx, entry, sent.tx_id, set.now);
+    if (entry?.onramp.delivery === "sending") recordSent(tx, entry, sent, set.now);
     set.finish(tx, tasks);
   });
 }
 
 /** Sends once, however often it is called: the key is made of the record's id. */
-export function sendCoins(chain: ChainPort, onramp: Onramp): Promise<{ tx_id: string }> {
+export function sendCoins(chain: ChainPort, onramp: Onramp): ReturnType<ChainPort["send"]> {
   return chain.send({
     key: `onramp:${onramp.account_id}:${onramp.id}`,
     chain: onramp.crypto_rails,
@@ -70,7 +70,8 @@ async function beginDelivery(
   const user = seen && { account_id: seen.account_id, user_id: seen.user_id };
   const kycs = user && (await lockKycs(tx, [user]));
   const entry = await lockOnramp(tx, deps, task);
-  if (entry?.onramp.status !== "sending_fiat" || entry.onramp.delivery === "sent") {
+  const may_send = ["waiting", "sending"].includes(entry?.onramp.delivery ?? "");
+  if (entry?.onramp.status !== "sending_fiat" || !may_send) {
     set.finish(tx, tasks);
     return null;
   }
@@ -102,15 +103,23 @@ export function recordConversion(tx: Transaction, entry: KeyedOnramp, now: Date)
   postEntries(tx, [onrampConverted(entry.onramp)], now);
 }
 
-export function recordDelivered(
+/** The last beat: the coins are on their way, or the chain will never take them. */
+export function recordSent(
   tx: Transaction,
   entry: KeyedOnramp,
-  tx_id: string,
+  sent: Awaited<ReturnType<ChainPort["send"]>>,
   now: Date,
 ): void {
-  const change = { status: "crypto_sent", status_message: null, delivery: "sent", tx_id } as const;
+  const change: Partial<Onramp> =
+    "refused" in sent
+      ? {
+          delivery: "refused",
+          status_message: `The chain refuses the transfer (${sent.refused}); return the deposit.`,
+        }
+      : { status: "crypto_sent", status_message: null, delivery: "sent", tx_id: sent.tx_id };
   recordChanges(tx, [changeOnramp(entry, change, now)], now);
-  postEntries(tx, [onrampDelivered(entry.onramp)], now);
+  const post = "refused" in sent ? onrampRefused : onrampDelivered;
+  postEntries(tx, [post(entry.onramp)], now);
 }
 
 async function lockOnramp(

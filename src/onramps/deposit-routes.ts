@@ -5,7 +5,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
-import { findDeposit, listDeposits, openDeposits } from "./deposit-store.ts";
+import { findDeposit, listDeposits, openDeposits } from "./fiat-deposit-store.ts";
 import { renderDeposit, renderDeposits } from "./render.ts";
 import {
   FiatDepositAnswer,

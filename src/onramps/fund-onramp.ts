@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { least } from "../platform/money.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import type { DepositFacts } from "./deposit-store.ts";
+import type { DepositFacts } from "./fiat-deposit-store.ts";
 import { type DepositReason, fundingProblem, openAmount } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { lockOnramps, openOnramps } from "./store.ts";
@@ -30,13 +30,12 @@ export function fundOnramp(
 ): Promise<Funding> {
   const key = { account_id: deposit.onramp_account_id!, id: deposit.onramp_id! };
   return database.transaction(async (tx) => {
-    const rows = await lockOnramps(tx, [key]);
-    const [entry] = await openOnramps(tx, keyring, rows);
+    const [row] = await lockOnramps(tx, [key]);
+    // Before any key is asked for: the user may have been erased since it was funded.
+    if (row?.deposit_id === deposit.id && row.status !== "failed") return { taken: row.received! };
+    const [entry] = await openOnramps(tx, keyring, row ? [row] : []);
     if (!entry) return { refused: "closed" };
     const { onramp } = entry;
-    if (onramp.deposit_id === deposit.id) {
-      return onramp.status === "failed" ? { refused: "closed" } : { taken: onramp.received! };
-    }
     const refused = fundingProblem(onramp, deposit, deposit.matched_by!);
     if (refused) return { refused };
     const taken = least(openAmount(deposit), onramp.deposit_amount);

@@ -2,7 +2,8 @@ import { postEntries } from "../ledger/post.ts";
 import { onrampGivenBack } from "../ledger/postings.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import type { DepositFacts } from "./deposit-store.ts";
+import type { DepositFacts } from "./fiat-deposit-store.ts";
+import { isReturnable } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { lockOnramps, openOnramps } from "./store.ts";
 
@@ -17,12 +18,14 @@ export function giveBackOnramp(
 ): Promise<boolean> {
   const key = { account_id: deposit.onramp_account_id!, id: deposit.onramp_id! };
   return database.transaction(async (tx) => {
-    const rows = await lockOnramps(tx, [key]);
-    const [entry] = await openOnramps(tx, keyring, rows);
-    if (!entry || entry.onramp.deposit_id !== deposit.id) return false;
+    const [row] = await lockOnramps(tx, [key]);
+    if (row?.deposit_id !== deposit.id) return false;
+    // Before any key is asked for: the user may have been erased since it was given back.
+    if (row.status === "failed") return true;
+    if (!isReturnable(row)) return false;
+    const [entry] = await openOnramps(tx, keyring, [row]);
+    if (!entry) throw new Error("the user was erased while a deposit was on its way");
     const { onramp } = entry;
-    if (onramp.status === "failed") return true;
-    if (onramp.delivery !== "waiting") return false;
     const status_message = "The deposit was sent back to its payer.";
     recordChanges(tx, [changeOnramp(entry, { status: "failed", status_message }, now)], now);
     postEntries(tx, [onrampGivenBack(onramp, onramp.received!)], now);

@@ -19,8 +19,6 @@ export const RATE_LOCKED_MS = 24 * 60 * 60 * 1000;
 /** An onramp that nobody has paid by then has failed. */
 export const UNPAID_LIFE_MS = 7 * 24 * 60 * 60 * 1000;
 
-export type DepositInstructions = BankCoordinates & { deposit_message: string };
-
 export type Onramp = {
   account_id: string;
   id: string;
@@ -45,8 +43,8 @@ export type Onramp = {
   /** The deposit that pays it, and what was taken of it. */
   deposit_id: string | null;
   received: bigint | null;
-  /** Null until it is paid. From `sending` on the coins may have left. */
-  delivery: "waiting" | "sending" | "sent" | null;
+  /** Null until it is paid. From `sending` on the coins may have left, unless it was `refused`. */
+  delivery: "waiting" | "sending" | "sent" | "refused" | null;
   tx_id: string | null;
   /** Number of the last event. */
   sequence: number;
@@ -66,8 +64,16 @@ export const DEPOSIT_STATUSES = [
 export type DepositStatus = (typeof DEPOSIT_STATUSES)[number];
 
 /**
- * What becomes of money that came in. `unmatched` waits for the operator; `matching`, `releasing`
- * and `returning` are under way and end by themselves.
+ * What becomes of money that came in, and where that is written:
+ *
+ *     bank line ─▶ unmatched | matching            record-credits (by its code)
+ *     unmatched ─▶ matching | returning | dismissed  settle-deposits (the operator)
+ *     matched   ─▶ releasing                       settle-deposits
+ *     matching  ─▶ matched | unmatched             move-deposits, with fund-onramp
+ *     releasing ─▶ returning | matched             move-deposits, with give-back-onramp
+ *     returning ─▶ returned | unmatched            move-deposits, with the bank
+ *
+ * `unmatched` waits for the operator; what ends in -ing is under way and ends by itself.
  */
 export const DEPOSIT_MOVES: Readonly<Record<DepositStatus, readonly DepositStatus[]>> = {
   unmatched: ["matching", "returning", "dismissed"],
@@ -93,6 +99,7 @@ export const DEPOSIT_REASONS = {
   closed: "The onramp has failed; it takes no deposit any more.",
   excess: "What is left of a deposit that was more than the onramp asked for.",
   return_refused: "The bank could not send it back.",
+  coins_left: "Its onramp had sent the coins before it could be returned.",
 } as const;
 export type DepositReason = keyof typeof DEPOSIT_REASONS;
 
@@ -125,7 +132,7 @@ export type FiatDeposit = {
 
 export type FundingFacts = Pick<
   Onramp,
-  "status" | "deposit_id" | "fiat_currency" | "deposit_amount" | "created_at"
+  "status" | "fiat_currency" | "deposit_amount" | "created_at"
 >;
 
 /**
@@ -138,8 +145,8 @@ export function fundingProblem(
   deposit: Pick<FiatDeposit, "amount" | "matched_amount" | "currency" | "booked_at">,
   matched_by: NonNullable<FiatDeposit["matched_by"]>,
 ): DepositReason | null {
-  if (onramp.deposit_id !== null) return "double";
-  if (onramp.status !== "initiated") return "closed";
+  if (onramp.status === "failed") return "closed";
+  if (onramp.status !== "initiated") return "double";
   if (deposit.currency !== onramp.fiat_currency) return "wrong_currency";
   if (matched_by !== "accept_difference") {
     const amount = openAmount(deposit);
@@ -151,7 +158,15 @@ export function fundingProblem(
   return null;
 }
 
-/** What is still to be dealt with: what an onramp took and gave back, else all that came. */
+/** Whether a paid onramp can still give its deposit back: its coins have not left, nor may have. */
+export function isReturnable({ status, delivery }: Pick<Onramp, "status" | "delivery">): boolean {
+  return status === "sending_fiat" && (delivery === "waiting" || delivery === "refused");
+}
+
+/**
+ * What this row is about: what an onramp takes or took and gave back, else all that came. What
+ * was more than that is a row of its own, with a higher `part`.
+ */
 export function openAmount(deposit: Pick<FiatDeposit, "amount" | "matched_amount">): bigint {
   return deposit.matched_amount ?? deposit.amount;
 }

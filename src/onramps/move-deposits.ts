@@ -19,11 +19,12 @@ import {
   type DepositFacts,
   type FiatDepositRow,
   findDeposit,
+  findLastPart,
   insertDeposits,
   lockDeposits,
   openDeposits,
   updateDeposits,
-} from "./deposit-store.ts";
+} from "./fiat-deposit-store.ts";
 import { type FundDeps, type Funding, fundOnramp } from "./fund-onramp.ts";
 import { giveBackOnramp } from "./give-back-onramp.ts";
 import { DEPOSIT_MOVES, openAmount } from "./model.ts";
@@ -121,32 +122,34 @@ async function insertExcess(
   amount: bigint,
   now: Date,
 ): Promise<void> {
-  const [[deposit], account_keys] = await Promise.all([
+  const [[deposit], account_keys, last_part] = await Promise.all([
     openDeposits(tx, keyring, [row]),
     keyring.openAccounts(tx, [row.account_id]),
+    findLastPart(tx, row),
   ]);
   const { account_id } = row;
   const [id, key] = [newId(now), randomBytes(KEY_BYTES)];
-  await insertDeposits(tx, [
-    {
-      ...deposit!,
-      id,
-      key,
-      amount,
-      part: row.part + 1,
-      is_conflict: row.is_conflict,
-      status: "unmatched",
-      reason: "excess",
-      is_posted: true,
-      matched_by: null,
-      onramp_account_id: null,
-      onramp_id: null,
-      matched_amount: null,
-      returns: 0,
-      created_at: now,
-      updated_at: now,
-    },
-  ]);
+  const written = await insertDeposits(
+    tx,
+    [
+      {
+        ...deposit!,
+        id,
+        key,
+        amount,
+        part: last_part + 1,
+        status: "unmatched",
+        reason: "excess",
+        is_posted: true,
+        matched_by: null,
+        onramp_account_id: null,
+        onramp_id: null,
+      },
+    ],
+    now,
+  );
+  // Another part of the same line was written meanwhile: the task is tried again.
+  if (!written.has(id)) throw new Error("what was left of a deposit could not be written");
   createSubjectKeys(tx, account_keys, [{ account_id, subject_id: id, key }], now);
 }
 
@@ -179,7 +182,9 @@ function funded(deposit: DepositFacts, funding: Funding): Step {
 
 /** The operator has it again and sends it back; if the coins had left, it stays with its onramp. */
 function released(deposit: DepositFacts, is_given_back: boolean): Step {
-  if (!is_given_back) return { changes: { status: "matched" }, entries: [] };
+  if (!is_given_back) {
+    return { changes: { status: "matched", reason: "coins_left" }, entries: [] };
+  }
   const money = { ...deposit, amount: openAmount(deposit) };
   const returns = deposit.returns + 1;
   return {

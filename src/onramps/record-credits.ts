@@ -2,15 +2,14 @@ import { randomBytes } from "node:crypto";
 import { postEntries } from "../ledger/post.ts";
 import { fiatDepositReceived } from "../ledger/postings.ts";
 import type { BankCredit, BankPort } from "../partners/bank/port.ts";
-import { findCursor, updateCursor } from "../partners/cursor-store.ts";
+import { readOn } from "../partners/read-on.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { KEY_BYTES } from "../platform/encryption/cipher.ts";
 import { createSubjectKeys, type Keyring } from "../platform/encryption/keyring.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { findDepositCodes } from "./deposit-code.ts";
-import { type DepositFacts, findLines, insertDeposits } from "./deposit-store.ts";
-import type { FiatDeposit } from "./model.ts";
+import { findLines, insertDeposits, type NewDeposit } from "./fiat-deposit-store.ts";
 import { findCodes } from "./store.ts";
 import { MOVE_DEPOSIT_TASK } from "./task-kinds.ts";
 
@@ -27,13 +26,11 @@ const CURSOR = "bank credits";
 
 /** Reads what has come in since the last time and puts each line on record once. */
 export async function recordCredits(deps: CreditDeps, now: Date): Promise<void> {
-  for (;;) {
-    const cursor = await findCursor(deps.database, CURSOR);
-    const read = await deps.bank.listCredits(cursor, CREDITS_PER_READ_MAX);
-    if (read.credits.length === 0 || read.cursor === null) return;
-    await takeCredits(deps, read.credits, now);
-    await updateCursor(deps.database, CURSOR, read.cursor, now);
-  }
+  const list = async (cursor: string | null) => {
+    const { credits, ...read } = await deps.bank.listCredits(cursor, CREDITS_PER_READ_MAX);
+    return { items: credits, ...read };
+  };
+  await readOn(deps.database, CURSOR, list, (credits) => takeCredits(deps, credits, now), now);
 }
 
 /** One transaction for all lines: they are all the operator's. */
@@ -43,14 +40,16 @@ export function takeCredits(
   now: Date,
 ): Promise<void> {
   return deps.database.transaction(async (tx) => {
+    // In one order, so that two readers of the same lines never wait for each other in a circle.
     const sorted = credits
       .filter((credit) => credit.amount > 0n)
-      .sort((a, b) => (a.bank_reference < b.bank_reference ? -1 : 1));
+      .map(withoutNul)
+      .sort((a, b) => Number(lineName(a) > lineName(b)) - Number(lineName(a) < lineName(b)));
     const deposits = await toDeposits(tx, deps.operator_id, sorted, now);
     const account_keys = await deps.keyring.openAccounts(tx, [deps.operator_id]);
     const keyed = deposits.map((deposit) => ({ ...deposit, key: randomBytes(KEY_BYTES) }));
     // A line that another reader has written meanwhile is not written again, and not posted.
-    const written = await insertDeposits(tx, keyed);
+    const written = await insertDeposits(tx, keyed, now);
     const news = keyed.filter((deposit) => written.has(deposit.id));
     if (news.length === 0) return;
     const subjects = news.map(({ account_id, id, key }) => ({ account_id, subject_id: id, key }));
@@ -70,7 +69,7 @@ async function toDeposits(
   account_id: string,
   credits: readonly BankCredit[],
   now: Date,
-): Promise<FiatDeposit[]> {
+): Promise<NewDeposit[]> {
   const texts = credits.map(({ text }) => findDepositCodes(text));
   const references = credits.map((credit) => credit.bank_reference);
   const [known_codes, lines] = await Promise.all([
@@ -79,7 +78,7 @@ async function toDeposits(
   ]);
   const by_code = new Map(known_codes.map((row) => [row.code, row]));
   const by_reference = Map.groupBy<string, Line>(lines, lineName);
-  const deposits: FiatDeposit[] = [];
+  const deposits: NewDeposit[] = [];
   for (const [at, credit] of credits.entries()) {
     const before = by_reference.get(lineName(credit)) ?? [];
     if (before.some((line) => isSameLine(line, credit))) continue;
@@ -103,16 +102,12 @@ async function toDeposits(
       matched_by: reason === null ? "code" : null,
       onramp_account_id: target?.account_id ?? null,
       onramp_id: target?.onramp_id ?? null,
-      matched_amount: null,
-      returns: 0,
-      created_at: now,
-      updated_at: now,
     });
   }
   return deposits;
 }
 
-type Line = Pick<DepositFacts, "bank_account" | "bank_reference" | "amount" | "currency"> & {
+type Line = Pick<BankCredit, "bank_account" | "bank_reference" | "amount" | "currency"> & {
   booked_at: Date;
 };
 
@@ -127,6 +122,17 @@ function isSameLine(line: Line, credit: Line): boolean {
     line.currency === credit.currency &&
     dayOf(line.booked_at) === dayOf(credit.booked_at)
   );
+}
+
+/** PostgreSQL stores no NUL; one in a bank's text must not stop all lines after it. */
+function withoutNul(credit: BankCredit): BankCredit {
+  const clean = (text: string) => text.replaceAll("\0", " ").toWellFormed();
+  return {
+    ...credit,
+    bank_reference: clean(credit.bank_reference),
+    text: clean(credit.text),
+    payer_name: clean(credit.payer_name),
+  };
 }
 
 function dayOf(time: Date): string {

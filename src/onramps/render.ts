@@ -73,7 +73,8 @@ function toRecord(onramp: Onramp): Static<typeof OnrampRecord> {
 
 function toDepositRecord(deposit: FiatDeposit): Static<typeof FiatDepositRecord> {
   const { matched_amount } = deposit;
-  const digits = minorDigits(deposit.currency)!;
+  // A bank may send what we do not deal in; most currencies have two digits.
+  const digits = minorDigits(deposit.currency) ?? 2;
   return {
     id: deposit.id,
     status: deposit.status,

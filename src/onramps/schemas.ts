@@ -79,7 +79,7 @@ export const FiatDepositRecord = Type.Object(
     id,
     status: Type.Enum([...DEPOSIT_STATUSES]),
     reason: Type.Union([Type.Enum(reasons), Type.Null()], {
-      description: "Why it waits for the operator.",
+      description: "Why it waits for the operator, or could not be returned.",
     }),
     message: nullableText,
     amount: Type.Number(),

@@ -4,11 +4,23 @@ import { postEntries } from "../ledger/post.ts";
 import { fiatDepositReceived, fiatReturnStarted } from "../ledger/postings.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { type DepositFacts, lockDeposits, openDeposits, updateDeposits } from "./deposit-store.ts";
-import { DEPOSIT_REASONS, type FiatDeposit, fundingProblem, openAmount } from "./model.ts";
+import {
+  type DepositFacts,
+  lockDeposits,
+  openDeposits,
+  updateDeposits,
+} from "./fiat-deposit-store.ts";
+import {
+  DEPOSIT_REASONS,
+  type DepositStatus,
+  type FiatDeposit,
+  fundingProblem,
+  isReturnable,
+  openAmount,
+} from "./model.ts";
 import { changeDeposit } from "./move-deposits.ts";
 import { renderDeposit } from "./render.ts";
 import { findOnramps, findOwners, type OnrampRow } from "./store.ts";
@@ -21,6 +33,8 @@ export type DepositWish = {
   deposit_id: string;
   /** Null: the onramp that the deposit names itself. */
   onramp_id: string | null;
+  /** As the members saw it who agreed; another one needs another look. */
+  seen_status?: DepositStatus;
   problems: readonly Problem[];
 };
 
@@ -30,6 +44,7 @@ type Settled = FiatDeposit & { was_posted: boolean };
 export type LoadedDeposits = {
   deposits: Map<string, FiatDeposit>;
   onramps: Map<string, OnrampRow>;
+  keys: SubjectKeys;
 };
 
 /** Decides over one deposit; what other accounts and the bank have to do follows as a task. */
@@ -86,7 +101,12 @@ async function loadDeposits(
     tx,
     owners.map(({ account_id, onramp_id }) => ({ account_id, id: onramp_id })),
   );
-  return { deposits, onramps: new Map(rows.map((row) => [row.id, row])) };
+  const subjects = [...deposits.values()].map(({ account_id, id }) => ({
+    account_id,
+    subject_id: id,
+  }));
+  const keys = await keyring.openSubjects(tx, subjects);
+  return { deposits, onramps: new Map(rows.map((row) => [row.id, row])), keys };
 }
 
 /** The deposit that a command is about. */
@@ -106,12 +126,15 @@ function decideOne(
   const { input } = command;
   const deposit = findLoaded(loaded, command);
   if (!deposit) return { refusal: Refusal.of([...input.problems, notFound("deposit_id")]) };
-  const onramp_id = input.onramp_id ?? deposit.onramp_id;
-  const onramp = onramp_id === null ? undefined : loaded.onramps.get(onramp_id);
-  const decided = RULES[action](deposit, onramp, input);
-  const problems = [...input.problems, ...(Array.isArray(decided) ? decided : [])];
-  if (problems.length > 0) return { refusal: Refusal.of(problems) };
-  const changes = decided as Partial<DepositFacts>;
+  const { seen_status = deposit.status } = input;
+  const decided =
+    seen_status === deposit.status
+      ? RULES[action](deposit, findTarget(loaded, deposit, input), input)
+      : refuse(`It was ${seen_status} when this was proposed, and is ${deposit.status} now.`);
+  const found = "problems" in decided ? decided.problems : [];
+  const problems = [...input.problems, ...found];
+  if (problems.length > 0 || "problems" in decided) return { refusal: Refusal.of(problems) };
+  const { changes } = decided;
   const is_believed = action !== "dismiss";
   const changed = changeDeposit(
     deposit,
@@ -121,31 +144,38 @@ function decideOne(
   const output = { ...changed, was_posted: deposit.is_posted };
   // A later command of the same set must see this change.
   loaded.deposits.set(keyOf(deposit), output);
-  return { output, subject: null };
+  const key = loaded.keys.get(deposit.account_id, deposit.id);
+  return { output, subject: key ? { subject_id: deposit.id, key } : null };
 }
 
-type Rule = (
+/** The onramp that is meant: the one named, else the one that the deposit's code names. */
+export function findTarget(
+  { onramps }: LoadedDeposits,
   deposit: FiatDeposit,
-  onramp: OnrampRow | undefined,
-  input: DepositWish,
-) => Partial<DepositFacts> | Problem[];
+  { onramp_id }: DepositWish,
+): OnrampRow | undefined {
+  const id = onramp_id ?? deposit.onramp_id;
+  return id === null ? undefined : onramps.get(id);
+}
+
+type Decided = { changes: Partial<DepositFacts> } | { problems: Problem[] };
+
+type Rule = (deposit: FiatDeposit, onramp: OnrampRow | undefined, input: DepositWish) => Decided;
 
 const RULES: Record<DepositAction, Rule> = {
   match: matching("match"),
   accept_difference: matching("accept_difference"),
   return: (deposit, onramp) => {
     if (deposit.status === "matched") {
-      if (onramp?.status === "sending_fiat" && onramp.delivery === "waiting") {
-        return { status: "releasing" };
-      }
+      if (onramp && isReturnable(onramp)) return { changes: { status: "releasing" } };
       return refuse("Its onramp has sent the coins, or is about to; it cannot be returned.");
     }
     if (deposit.status !== "unmatched") return refuse(`It is ${deposit.status}; wait for its end.`);
-    return { status: "returning", reason: null, returns: deposit.returns + 1 };
+    return { changes: { status: "returning", reason: null, returns: deposit.returns + 1 } };
   },
   dismiss: (deposit) => {
     const is_open = deposit.status === "unmatched" && deposit.is_conflict && !deposit.is_posted;
-    if (is_open) return { status: "dismissed" };
+    if (is_open) return { changes: { status: "dismissed" } };
     return refuse("Only a conflict that nobody has acted on can be dismissed; return the deposit.");
   },
 };
@@ -155,25 +185,26 @@ function matching(matched_by: "match" | "accept_difference"): Rule {
     if (deposit.status !== "unmatched") return refuse(`It is ${deposit.status} already.`);
     const field = "deposit.onramp_id";
     if (!onramp) {
-      if (input.problems.some((problem) => problem.field === field)) return [];
-      if (input.onramp_id !== null) return [notFound(field)];
+      if (input.problems.some((problem) => problem.field === field)) return { problems: [] };
+      if (input.onramp_id !== null) return { problems: [notFound(field)] };
       const message = "Send onramp_id: the deposit names no onramp itself.";
-      return [{ field, code: "parameter_missing", message }];
+      return { problems: [{ field, code: "parameter_missing", message }] };
     }
     const reason = fundingProblem(onramp, deposit, matched_by);
     if (reason === null) {
       const { account_id, id } = onramp;
-      return { status: "matching", matched_by, onramp_account_id: account_id, onramp_id: id };
+      const named = { onramp_account_id: account_id, onramp_id: id };
+      return { changes: { status: "matching", matched_by, ...named } };
     }
     const is_amount = reason === "short" || reason === "over";
     const advice = is_amount ? " Use accept_difference, or return it." : " Return it.";
     const code = reason === "wrong_currency" ? "currency_mismatch" : "invalid_transition";
-    return [{ field, code, message: DEPOSIT_REASONS[reason] + advice }];
+    return { problems: [{ field, code, message: DEPOSIT_REASONS[reason] + advice }] };
   };
 }
 
-function refuse(message: string): Problem[] {
-  return [{ field: "deposit_id", code: "invalid_transition", message }];
+function refuse(message: string): Decided {
+  return { problems: [{ field: "deposit_id", code: "invalid_transition", message }] };
 }
 
 /** A conflict is believed from now on; and what goes back to its payer leaves suspense. */

@@ -37,7 +37,9 @@ function reassessTask({ database }: OnrampTaskDeps): TaskHandler {
     handle: (set) =>
       database.transaction(async (tx) => {
         const tasks = await set.lock(tx);
-        for (const { account_id, record_id } of tasks) {
+        // In one order: two sets may hold the same users.
+        const users = tasks.toSorted((a, b) => Number(a.record_id > b.record_id) || -1);
+        for (const { account_id, record_id } of users) {
           const key = { account_id, user_id: record_id };
           updateAssessmentsDue(tx, key, set.now);
           updateDeliveriesDue(tx, key, set.now);

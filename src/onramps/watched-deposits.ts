@@ -4,16 +4,18 @@ import { minorDigits } from "../catalogue/currencies.ts";
 import type { Command } from "../platform/commands/use-case.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { minorToText } from "../platform/money.ts";
+import { greatest, minorToText } from "../platform/money.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { openAmount } from "./model.ts";
 import {
   type DepositAction,
   type DepositWish,
   findLoaded,
+  findTarget,
   type LoadedDeposits,
   settleDeposits,
 } from "./settle-deposits.ts";
+import type { OnrampRow } from "./store.ts";
 
 export type WatchedDepositDeps = { keyring: Keyring; four_eyes: FourEyes };
 
@@ -31,7 +33,12 @@ export function watchedDeposits(
 ) {
   const amountOf = (loaded: LoadedDeposits, command: Command<DepositWish>) => {
     const deposit = findLoaded(loaded, command);
-    return deposit ? { amount: openAmount(deposit), currency: deposit.currency } : null;
+    if (!deposit) return null;
+    const { currency } = deposit;
+    const onramp = findTarget(loaded, deposit, command.input);
+    // A cent can be accepted for a million: what is delivered counts as well.
+    const delivered = action === "return" || !onramp ? 0n : onramp.deposit_amount;
+    return { amount: greatest(openAmount(deposit), delivered), currency };
   };
   return withFourEyes(settleDeposits(keyring, action), {
     ...four_eyes,
@@ -39,19 +46,34 @@ export function watchedDeposits(
     recordIdOf: ({ input }) => input.deposit_id,
     summaryOf: (loaded, command) => {
       const { amount, currency } = amountOf(loaded, command)!;
-      return `${WATCHED[action]} ${minorToText(amount, minorDigits(currency)!)} ${currency}.`;
+      return `${WATCHED[action]} ${shown(amount, currency)}.`;
     },
     detailsOf: (loaded, command) => {
       const deposit = findLoaded(loaded, command)!;
-      const onramp_id = command.input.onramp_id ?? deposit.onramp_id;
+      const onramp = findTarget(loaded, deposit, command.input);
       return [
+        ["Deposit", shown(openAmount(deposit), deposit.currency)],
         ["Bank reference", deposit.bank_reference],
         ["Payer", deposit.details.payer_name],
         ["Text", deposit.details.text],
-        ...(onramp_id === null ? [] : [["Onramp", onramp_id] as const]),
+        ...(onramp ? [["Onramp", onramp.id] as const, asked(onramp)] : []),
       ];
     },
+    // The members agree to what they see: this onramp, and the deposit as it stands.
+    inputOf: (loaded, command) => {
+      const deposit = findLoaded(loaded, command)!;
+      const onramp = findTarget(loaded, deposit, command.input);
+      return { ...command.input, onramp_id: onramp?.id ?? null, seen_status: deposit.status };
+    },
   });
+}
+
+function asked({ deposit_amount, fiat_currency }: OnrampRow) {
+  return ["The onramp asks for", shown(deposit_amount, fiat_currency)] as const;
+}
+
+function shown(amount: bigint, currency: string): string {
+  return `${minorToText(amount, minorDigits(currency) ?? 2)} ${currency}`;
 }
 
 /** What runs once two members have agreed. */

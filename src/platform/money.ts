@@ -182,6 +182,10 @@ function trimDecimal({ units, scale }: Decimal): Decimal {
   return { units: trimmed, scale: places };
 }
 
+export function greatest(first: bigint, ...others: bigint[]): bigint {
+  return others.reduce((a, b) => (a > b ? a : b), first);
+}
+
 export function least(first: bigint, ...others: bigint[]): bigint {
   return others.reduce((a, b) => (a < b ? a : b), first);
 }

@@ -35,6 +35,10 @@ export function sendRefundTask(deps: {
         });
         const sent =
           refund && (await chain.send({ ...refund, key: `refund:${account_id}:${record_id}` }));
+        if (sent && "refused" in sent) {
+          // The money stays in refund_pending, and the task fails until somebody looks at it.
+          throw new Error(`the chain refuses the refund ${record_id}: ${sent.refused}`);
+        }
         await database.transaction(async (tx) => {
           const tasks = await set.lock(tx, [task]);
           if (tasks.length === 0) return;

@@ -1,6 +1,6 @@
 import { minorDigits } from "../catalogue/currencies.ts";
 import { hasForbiddenCharacters, textOf } from "../catalogue/text.ts";
-import { findLines, openDeposits } from "../onramps/deposit-store.ts";
+import { findLines, openDeposits } from "../onramps/fiat-deposit-store.ts";
 import { ONRAMP_STATUSES } from "../onramps/model.ts";
 import { recordCredits } from "../onramps/record-credits.ts";
 import { renderDeposit, renderOnramp } from "../onramps/render.ts";

@@ -1,11 +1,11 @@
 import {
   type DeliverDeps,
   recordConversion,
-  recordDelivered,
+  recordSent,
   sendCoins,
 } from "../onramps/deliver-onramps.ts";
-import { findLines, lockDeposits, updateDeposits } from "../onramps/deposit-store.ts";
-import { ONRAMP_MOVES, type Onramp, type OnrampStatus } from "../onramps/model.ts";
+import { findLines, lockDeposits, updateDeposits } from "../onramps/fiat-deposit-store.ts";
+import { isReturnable, ONRAMP_MOVES, type Onramp, type OnrampStatus } from "../onramps/model.ts";
 import { changeDeposit, type MoveDeps, moveDepositToRest } from "../onramps/move-deposits.ts";
 import { changeOnramp, recordChanges } from "../onramps/record-changes.ts";
 import { type CreditDeps, recordCredits } from "../onramps/record-credits.ts";
@@ -16,12 +16,16 @@ import {
   type OnrampKey,
   openOnramps,
 } from "../onramps/store.ts";
+import { MOVE_DEPOSIT_TASK } from "../onramps/task-kinds.ts";
 import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
 import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { findPath } from "./find-path.ts";
+
+const TAKEN_OVER_AFTER_MS = 10_000;
 
 export type OnrampWalkDeps = CreditDeps & MoveDeps & DeliverDeps & { clock: Clock };
 
@@ -56,7 +60,7 @@ async function takeStep(
   if (status === "crypto_sent") await deliver(deps, onramp);
   if (status !== "failed") return true;
   if (onramp.status === "initiated") await giveUp(deps, onramp);
-  else if (onramp.delivery === "waiting") await payBack(deps, onramp);
+  else if (isReturnable(onramp)) await payBack(deps, onramp);
   else return false;
   return true;
 }
@@ -99,19 +103,24 @@ function changeLocked(
   changes: Parameters<typeof changeDeposit>[1],
 ): Promise<void> {
   return database.transaction(async (tx) => {
+    const now = clock.now();
     const [deposit] = await lockDeposits(tx, operator_id, [deposit_id]);
-    updateDeposits(tx, [changeDeposit(deposit!, changes, clock.now())]);
+    updateDeposits(tx, [changeDeposit(deposit!, changes, now)]);
+    // Should this process end before the next line, a worker goes on from here.
+    const due_at = new Date(now.getTime() + TAKEN_OVER_AFTER_MS);
+    enqueueTasks(tx, [{ ...taskNow(MOVE_DEPOSIT_TASK, deposit!, now), due_at }]);
   });
 }
 
 async function deliver(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
   await changeOne(deps, onramp, (tx, entry) => {
-    if (entry.onramp.delivery === "waiting") recordConversion(tx, entry, now);
+    const { status, delivery } = entry.onramp;
+    if (status === "sending_fiat" && delivery === "waiting") recordConversion(tx, entry, now);
   });
-  const { tx_id } = await sendCoins(deps.chain, onramp);
+  const sent = await sendCoins(deps.chain, onramp);
   await changeOne(deps, onramp, (tx, entry) => {
-    if (entry.onramp.delivery === "sending") recordDelivered(tx, entry, tx_id, now);
+    if (entry.onramp.delivery === "sending") recordSent(tx, entry, sent, now);
   });
 }
 

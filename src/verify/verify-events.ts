@@ -5,7 +5,7 @@ export type EventedTable<Row> = {
   table: string;
   name: string;
   event: string;
-  /** The legal moves; records begin at the first state. */
+  /** The legal moves; records begin as `initiated`. */
   moves: Readonly<Record<string, readonly string[]>>;
   /** What the last event vouches for. */
   digest: (row: Row) => Buffer;

@@ -102,7 +102,7 @@ const checkSigns: Check = async (session, account_id) => {
   return `${name}: it stands at ${row.sum} ${row.currency}, and may never be negative`;
 };
 
-/** Nothing stays there yet: returns go straight to where they belong. */
+/** Only deposits on their way back to their payers stay there. */
 const checkReturnClearing: Check = async (session, account_id) => {
   const [row] = await session.query<BalanceRow>(
     `select ledger_account, currency, sum(amount)::text as sum from ledger_lines l

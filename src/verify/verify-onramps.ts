@@ -4,6 +4,7 @@ import {
   onrampDelivered,
   onrampFunded,
   onrampGivenBack,
+  onrampRefused,
 } from "../ledger/postings.ts";
 import { listEntriesByLedgerAccount } from "../ledger/store.ts";
 import { digestFacts, ONRAMP_MOVES } from "../onramps/model.ts";
@@ -12,7 +13,7 @@ import type { Session } from "../platform/db/database.ts";
 import { compareEntry } from "./compare-entries.ts";
 import { eachPage } from "./each-page.ts";
 import { checkEvents, type EventedTable, findStrayEvent, listEvents } from "./verify-events.ts";
-import type { Check } from "./verify-ledger.ts";
+import { type Check, entryName } from "./verify-ledger.ts";
 
 const PAGE_ROWS = 500;
 
@@ -78,8 +79,9 @@ function expectedEntries(onramp: OnrampRow): NewEntry[] {
   return [
     onrampFunded(onramp, received),
     ...(status === "failed" ? [onrampGivenBack(onramp, received)] : []),
-    ...(delivery === "sending" || delivery === "sent" ? [onrampConverted(onramp)] : []),
+    ...(delivery === "waiting" ? [] : [onrampConverted(onramp)]),
     ...(delivery === "sent" ? [onrampDelivered(onramp)] : []),
+    ...(delivery === "refused" ? [onrampRefused(onramp)] : []),
   ];
 }
 
@@ -99,7 +101,7 @@ const checkCodes: Check = async (session, account_id) => {
 const checkDeposits: Check = async (session, account_id) => {
   const [unpaid] = await session.query<{ id: string }>(
     `select o.id from onramps o where o.account_id = $1 and o.deposit_id is not null
-       and not exists (select from fiat_deposits d where d.id = o.deposit_id
+       and o.status <> 'failed' and not exists (select from fiat_deposits d where d.id = o.deposit_id
          and (d.status = 'matching' or d.matched_amount = o.received)
          and d.currency = o.fiat_currency)
      order by o.id limit 1`,
@@ -110,11 +112,20 @@ const checkDeposits: Check = async (session, account_id) => {
     `select d.id from fiat_deposits d where d.account_id = $1
        and d.status in ('matched', 'releasing') and not exists (select from onramps o
          where o.account_id = d.onramp_account_id and o.id = d.onramp_id
-           and o.deposit_id = d.id and o.received = d.matched_amount)
+           and o.deposit_id = d.id and o.received = d.matched_amount
+           and (d.status = 'releasing' or o.status <> 'failed'))
      order by d.id limit 1`,
     [account_id],
   );
-  return row ? `deposit ${row.id}: the onramp that it is matched with does not know it` : null;
+  if (row) return `deposit ${row.id}: the onramp that it is matched with does not know it`;
+  const [stray] = await session.query<{ id: string; key: string }>(
+    `select e.id, e.key from ledger_entries e where e.account_id = $1 and e.kind like 'fiat\\_%'
+       and not exists (select from fiat_deposits d where d.account_id = $1
+         and d.id::text = split_part(e.key, ':', 2))
+     order by e.id limit 1`,
+    [account_id],
+  );
+  return stray ? `${entryName(stray.id, account_id)} (${stray.key}): there is no deposit` : null;
 };
 
 /**
@@ -139,12 +150,14 @@ const checkSuspense: Check = async (session, account_id) => {
          and l.ledger_account in ('suspense', 'return_clearing')
        group by 1, 2),
      compared as (
-       select line.*, coalesce(sum(p.amount) filter (where p.ledger_account = 'suspense'), 0)
+       select bank_account, bank_reference, currency, suspense, return_clearing,
+         coalesce(sum(p.amount) filter (where p.ledger_account = 'suspense'), 0)
            as posted_suspense,
          coalesce(sum(p.amount) filter (where p.ledger_account = 'return_clearing'), 0)
            as posted_returns
-       from line left join posted p on p.deposit_id = any(line.ids)
-       group by bank_account, bank_reference, ids, currency, suspense, return_clearing)
+       from line cross join unnest(line.ids) as part (id)
+       left join posted p on p.deposit_id = part.id
+       group by bank_account, bank_reference, currency, suspense, return_clearing)
      select bank_reference,
        case when suspense <> posted_suspense then 'suspense' else 'return_clearing' end as account
      from compared where suspense <> posted_suspense or return_clearing <> posted_returns

@@ -56,6 +56,7 @@ const every = fc
       onramp_funded: postings.onrampFunded(onramp, amount),
       onramp_converted: postings.onrampConverted(onramp),
       onramp_delivered: postings.onrampDelivered(onramp),
+      onramp_refused: postings.onrampRefused(onramp),
       onramp_given_back: postings.onrampGivenBack(onramp, amount),
     };
   });

@@ -36,12 +36,15 @@ export type ChainPort = {
     limit: number,
   ): Promise<{ transfers: Transfer[]; cursor: string | null }>;
   findStatus(chain: Chain, tx_id: string): Promise<TransferStatus>;
-  /** Sends coins, once per key however often it is called. */
+  /**
+   * Sends coins, once per key however often it is called. `refused` is final: they have not left
+   * and never will. Whatever is not known is thrown, and asked again.
+   */
   send(request: {
     key: string;
     chain: Chain;
     token: Token;
     amount: bigint;
     address: string;
-  }): Promise<{ tx_id: string }>;
+  }): Promise<{ tx_id: string } | { refused: string }>;
 };

@@ -9,15 +9,21 @@ export type FiatDepositRow = Omit<FiatDeposit, "details"> & { details: Buffer };
 /** Without what is personal: for those who only move money. */
 export type DepositFacts = Omit<FiatDeposit, "details">;
 
+export type NewDeposit = Omit<
+  FiatDeposit,
+  "matched_amount" | "returns" | "created_at" | "updated_at"
+>;
+
 /**
  * Writes lines of the bank that are not on record, and returns the ids of those it wrote. `part`
  * and `is_conflict` say which of the unique keys holds them apart.
  */
 export async function insertDeposits(
   tx: Session,
-  deposits: readonly (FiatDeposit & { key: Buffer })[],
+  deposits: readonly (NewDeposit & { key: Buffer })[],
+  now: Date,
 ): Promise<Set<string>> {
-  const of = <Value>(read: (deposit: FiatDeposit) => Value) => deposits.map(read);
+  const of = <Value>(read: (deposit: NewDeposit) => Value) => deposits.map(read);
   const rows = await tx.query<{ id: string }>(
     `insert into fiat_deposits (account_id, id, bank_account, bank_reference, part, is_conflict,
        amount, currency, booked_at, details, status, reason, is_posted, matched_by,
@@ -43,7 +49,7 @@ export async function insertDeposits(
       of((deposit) => deposit.matched_by),
       of((deposit) => deposit.onramp_account_id),
       of((deposit) => deposit.onramp_id),
-      deposits[0]?.created_at ?? null,
+      now,
     ],
   );
   return new Set(rows.map((row) => row.id));
@@ -60,6 +66,19 @@ export function findLines(
      where account_id = $1 and bank_reference = any($2::text[]) and part = 0`,
     [account_id, references],
   );
+}
+
+/** The number of the last part that was left over of a line; 0 when none was. */
+export async function findLastPart(
+  session: Session,
+  line: Pick<FiatDeposit, "account_id" | "bank_account" | "bank_reference">,
+): Promise<number> {
+  const [row] = await session.query<{ part: number }>(
+    `select max(part) as part from fiat_deposits
+     where account_id = $1 and bank_account = $2 and bank_reference = $3`,
+    [line.account_id, line.bank_account, line.bank_reference],
+  );
+  return row!.part;
 }
 
 export function lockDeposits(

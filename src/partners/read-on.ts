@@ -1,0 +1,25 @@
+import type { Database } from "../platform/db/database.ts";
+import { findCursor, updateCursor } from "./cursor-store.ts";
+
+/** Bounds one run: whatever is left is read by the next. */
+const PAGES_MAX = 1_000;
+
+/**
+ * Reads what a partner tells from where it was left, page by page, and moves the cursor on after
+ * each page was taken: what is interrupted is read again, so taking must bear repetition.
+ */
+export async function readOn<Item>(
+  database: Database,
+  cursor_name: string,
+  list: (cursor: string | null) => Promise<{ items: Item[]; cursor: string | null }>,
+  take: (items: Item[]) => Promise<void>,
+  now: Date,
+): Promise<void> {
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const before = await findCursor(database, cursor_name);
+    const { items, cursor } = await list(before);
+    if (items.length > 0) await take(items);
+    if (cursor === null || cursor === before) return;
+    await updateCursor(database, cursor_name, cursor, now);
+  }
+}
