@@ -19,7 +19,7 @@ const NOTHING: Upload = { preview_url: null, share: null, problem: null, can_ret
 
 /** Checks a file, sends it and keeps count; one file at a time for a slot. */
 export function useUpload(slot: FileSlotName, title: string) {
-  const { state, run, update, fail, announce, problems, setProblems } = useSession();
+  const { state, change, fail, announce, problems, setProblems } = useSession();
   const [upload, setUpload] = useState<Upload>(NOTHING);
   const last_file = useRef<Blob | null>(null);
   const current = useRef<AbortController | null>(null);
@@ -54,7 +54,7 @@ export function useUpload(slot: FileSlotName, title: string) {
     setUpload({ ...NOTHING, preview_url, share: 0 });
     setProblems(withoutSlot(problems, slot));
     try {
-      update(await run(() => uploadFile(slot, file, onProgress, signal), signal));
+      await change(() => uploadFile(slot, file, onProgress, signal), signal);
       if (signal.aborted) return;
       setUpload({ ...NOTHING, preview_url });
       announce(fill(texts.files.announce_done, { file: title }));
@@ -70,7 +70,7 @@ export function useUpload(slot: FileSlotName, title: string) {
   async function remove() {
     setUpload(NOTHING);
     try {
-      update(await run(() => deleteFile(slot)));
+      await change(() => deleteFile(slot));
       announce(fill(texts.files.announce_removed, { file: title }));
     } catch (error) {
       if (!(error instanceof Refusal) || error.is_final) return fail(error);

@@ -21,7 +21,7 @@ const BIRTH_DATE: Field = {
 
 /** A link may have been stolen: what is known is shown to whoever knows the birth date. */
 export function Confirm() {
-  const { state, run, update, go, fail, is_lost } = useSession();
+  const { state, change, go, fail, is_lost } = useSession();
   const [value, setValue] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const [is_busy, setBusy] = useState(false);
@@ -37,7 +37,7 @@ export function Confirm() {
     if (found) return refuse(found);
     setBusy(true);
     try {
-      update(await run(() => confirmBirthDate(date)));
+      await change(() => confirmBirthDate(date));
       goOn();
     } catch (error) {
       if (!(error instanceof Refusal) || error.is_final) return fail(error);
