@@ -93,6 +93,15 @@ create table deposit_addresses (
   constraint deposit_addresses_pkey PRIMARY KEY (chain, address)
 );
 
+create table deposit_codes (
+  code text not null,
+  account_id uuid not null,
+  onramp_id uuid not null,
+  constraint deposit_codes_pkey PRIMARY KEY (code),
+  constraint deposit_codes_onramp_id_key UNIQUE (onramp_id),
+  constraint deposit_codes_account_id_onramp_id_fkey FOREIGN KEY (account_id, onramp_id) REFERENCES onramps(account_id, id)
+);
+
 create table deposits (
   account_id uuid not null,
   id uuid not null,
@@ -128,6 +137,37 @@ create table events (
   constraint events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 CREATE UNIQUE INDEX events_sequence ON public.events USING btree (account_id, record_id, sequence);
+
+create table fiat_deposits (
+  account_id uuid not null,
+  id uuid not null,
+  bank_account text not null,
+  bank_reference text not null,
+  part integer not null,
+  is_conflict boolean not null,
+  amount bigint not null,
+  currency text not null,
+  booked_at timestamp with time zone not null,
+  details bytea not null,
+  status text not null,
+  reason text,
+  is_posted boolean not null,
+  matched_by text,
+  onramp_account_id uuid,
+  onramp_id uuid,
+  matched_amount bigint,
+  returns integer not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint fiat_deposits_pkey PRIMARY KEY (account_id, id),
+  constraint fiat_deposits_amount_check CHECK ((amount > 0)),
+  constraint fiat_deposits_matched_by_check CHECK ((matched_by = ANY (ARRAY['code'::text, 'match'::text, 'accept_difference'::text]))),
+  constraint fiat_deposits_status_check CHECK ((status = ANY (ARRAY['unmatched'::text, 'matching'::text, 'matched'::text, 'releasing'::text, 'returning'::text, 'returned'::text, 'dismissed'::text]))),
+  constraint fiat_deposits_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX fiat_deposits_conflict ON public.fiat_deposits USING btree (account_id, bank_account, bank_reference, part, amount, currency, booked_at) WHERE is_conflict;
+CREATE UNIQUE INDEX fiat_deposits_line ON public.fiat_deposits USING btree (account_id, bank_account, bank_reference, part) WHERE (NOT is_conflict);
+CREATE INDEX fiat_deposits_status ON public.fiat_deposits USING btree (account_id, status, id);
 
 create table installation (
   id boolean not null,
@@ -349,6 +389,45 @@ CREATE INDEX offramps_list ON public.offramps USING btree (account_id, user_id, 
 CREATE INDEX offramps_list_by_status ON public.offramps USING btree (account_id, user_id, status, id);
 CREATE INDEX offramps_quote ON public.offramps USING btree (account_id, quote_id, id);
 
+create table onramps (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  status text not null,
+  status_message text,
+  crypto_currency text not null,
+  crypto_rails text not null,
+  destination_amount bigint not null,
+  details bytea not null,
+  fiat_currency text not null,
+  fiat_rails text not null,
+  rate numeric not null,
+  fee bigint not null,
+  deposit_amount bigint not null,
+  price_version_id uuid not null,
+  deposit_instructions jsonb not null,
+  deposit_message text not null,
+  deposit_id uuid,
+  received bigint,
+  delivery text,
+  tx_id text,
+  sequence integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint onramps_pkey PRIMARY KEY (account_id, id),
+  constraint onramps_delivery_check CHECK ((delivery = ANY (ARRAY['waiting'::text, 'sending'::text, 'sent'::text]))),
+  constraint onramps_deposit_amount_check CHECK ((deposit_amount > 0)),
+  constraint onramps_destination_amount_check CHECK ((destination_amount > 0)),
+  constraint onramps_fee_check CHECK ((fee >= 0)),
+  constraint onramps_fiat_rails_check CHECK ((fiat_rails = ANY (ARRAY['ach_push'::text, 'wire'::text, 'local'::text]))),
+  constraint onramps_rate_check CHECK ((rate > (0)::numeric)),
+  constraint onramps_status_check CHECK ((status = ANY (ARRAY['initiated'::text, 'sending_fiat'::text, 'crypto_sent'::text, 'failed'::text]))),
+  constraint onramps_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
+  constraint onramps_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
+);
+CREATE INDEX onramps_list ON public.onramps USING btree (account_id, user_id, id);
+CREATE INDEX onramps_list_by_status ON public.onramps USING btree (account_id, user_id, status, id);
+
 create table partner_cursors (
   name text not null,
   cursor text not null,
@@ -416,6 +495,37 @@ create table price_versions (
   constraint price_versions_pkey PRIMARY KEY (id),
   constraint price_versions_content_hash_key UNIQUE (content_hash)
 );
+
+create table proposal_votes (
+  account_id uuid not null,
+  proposal_id uuid not null,
+  person_id uuid not null,
+  verdict text not null,
+  created_at timestamp with time zone not null,
+  constraint proposal_votes_pkey PRIMARY KEY (account_id, proposal_id, person_id),
+  constraint proposal_votes_verdict_check CHECK ((verdict = ANY (ARRAY['confirm'::text, 'reject'::text]))),
+  constraint proposal_votes_account_id_proposal_id_fkey FOREIGN KEY (account_id, proposal_id) REFERENCES proposals(account_id, id)
+);
+
+create table proposals (
+  account_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  record_id uuid not null,
+  input bytea not null,
+  subject_id uuid,
+  amount_usd numeric(24,2),
+  summary text not null,
+  proposed_by text not null,
+  proposed_by_person uuid,
+  status text not null,
+  outcome text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint proposals_pkey PRIMARY KEY (account_id, id),
+  constraint proposals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'confirmed'::text, 'rejected'::text, 'done'::text, 'failed'::text])))
+);
+CREATE INDEX proposals_list_by_status ON public.proposals USING btree (account_id, status, id);
 
 create table quotes (
   account_id uuid not null,
@@ -503,6 +613,19 @@ create table sandbox_bank_answers (
   constraint sandbox_bank_answers_bank_reference_key UNIQUE (bank_reference)
 );
 
+create table sandbox_bank_credits (
+  number bigint not null generated always as identity,
+  bank_account text not null,
+  bank_reference text not null,
+  amount bigint not null,
+  currency text not null,
+  text text not null,
+  payer_name text not null,
+  booked_at timestamp with time zone not null,
+  constraint sandbox_bank_credits_pkey PRIMARY KEY (number),
+  constraint sandbox_bank_credits_bank_account_bank_reference_amount_cur_key UNIQUE (bank_account, bank_reference, amount, currency)
+);
+
 create table sandbox_bank_payouts (
   end_to_end_id text not null,
   account_id uuid not null,
@@ -510,6 +633,13 @@ create table sandbox_bank_payouts (
   currency text not null,
   outcome text not null,
   constraint sandbox_bank_payouts_pkey PRIMARY KEY (end_to_end_id)
+);
+
+create table sandbox_bank_returns (
+  key text not null,
+  amount bigint not null,
+  currency text not null,
+  constraint sandbox_bank_returns_pkey PRIMARY KEY (key)
 );
 
 create table sandbox_sends (

@@ -1,6 +1,11 @@
 import { defineConfig } from "vitest/config";
 
+// The workspaces import each other's source; what is packed has only dist.
+const conditions = ["sliproad-source", "module", "node", "development|production"];
+
 export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/harness/global-setup.ts"],

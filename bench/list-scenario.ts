@@ -3,7 +3,7 @@ import { firstIdAt } from "../src/platform/ids.ts";
 import type { Bench } from "./creation-scenarios.ts";
 import { runLoad } from "./load.ts";
 import type { Contender, Scenario } from "./measure.ts";
-import { addPayers, addTargets, creation, type Target } from "./payers.ts";
+import { addPayers, addTargets, creation, type Payer, post, type Target } from "./payers.ts";
 
 const FEW = 1_000;
 const MANY = 1_000_000;
@@ -13,16 +13,36 @@ const OFFRAMPS_PER_QUOTE = 5_000;
 /** As many rows around a page as must open: those shown, and some to spare. */
 const OPENED = 100;
 
-type Listed = Target & { rows: number; middle_id: string };
+type Listed = { rows: number; user_id: string; api_key: string; middle_id: string };
 
 /** A page of a user with a thousand offramps against one of a user with a million. */
-export async function listPages(bench: Bench): Promise<Scenario> {
+export async function listOfframpPages(bench: Bench): Promise<Scenario> {
   const { stage, accounts } = bench;
   const payers = await addPayers(stage.service.url, accounts.slice(0, 1), 2);
   const [few, many] = await addTargets(stage.service.url, payers);
   const lists = [await fill(bench, few!, FEW), await fill(bench, many!, MANY)] as const;
   await stage.core.database.query("analyze offramps");
-  const at = (list: Listed, is_deep: boolean) => pageReader(bench, list, is_deep);
+  return comparePages(bench, "offramps", lists);
+}
+
+/** The same of onramps. */
+export async function listOnrampPages(bench: Bench): Promise<Scenario> {
+  const { stage, accounts } = bench;
+  const [few, many] = await addPayers(stage.service.url, accounts.slice(0, 1), 2);
+  const lists = [
+    await fillOnramps(bench, few!, FEW),
+    await fillOnramps(bench, many!, MANY),
+  ] as const;
+  await stage.core.database.query("analyze onramps");
+  return comparePages(bench, "onramps", lists);
+}
+
+function comparePages(
+  bench: Bench,
+  resource: "offramps" | "onramps",
+  lists: readonly [Listed, Listed],
+): Scenario {
+  const at = (list: Listed, is_deep: boolean) => pageReader(bench, resource, list, is_deep);
   const [first_few, first_many, deep_few, deep_many] = [
     at(lists[0], false),
     at(lists[1], false),
@@ -30,26 +50,31 @@ export async function listPages(bench: Bench): Promise<Scenario> {
     at(lists[1], true),
   ];
   const ratio = (name: string, top: Contender, bottom: Contender) => ({
-    name: `list: ${name} at ${MANY} rows / at ${FEW}`,
+    name: `list of ${resource}: ${name} at ${MANY} rows / at ${FEW}`,
     top: top.name,
     bottom: bottom.name,
     bar: { at_most: 1.5 },
   });
   return {
-    name: "list",
+    name: `list-${resource}`,
     contenders: [first_few, first_many, deep_few, deep_many],
     ratios: [ratio("first page", first_many, first_few), ratio("middle", deep_many, deep_few)],
   };
 }
 
-function pageReader({ stage, seconds }: Bench, list: Listed, is_deep: boolean): Contender {
+function pageReader(
+  { stage, seconds }: Bench,
+  resource: string,
+  list: Listed,
+  is_deep: boolean,
+): Contender {
   const cursor = is_deep ? `&starting_after=${list.middle_id}` : "";
-  const path = `/users/${list.user_id}/offramps?limit=${PAGE}${cursor}`;
+  const path = `/users/${list.user_id}/${resource}?limit=${PAGE}${cursor}`;
   return {
     name: `${is_deep ? "middle" : "first page"} of ${list.rows}`,
     unit: "ms a request",
     run: async () => {
-      await assertPage(stage.service.url, path, list.api_key);
+      await assertPage(stage.service.url, resource, path, list.api_key);
       const shot = { method: "GET", path, api_key: list.api_key } as const;
       const load = await runLoad(stage.service.url, Array(CONNECTIONS).fill(shot), seconds);
       const latency_ms = { p50: load.p50_ms, p95: load.p95_ms, p99: load.p99_ms };
@@ -58,14 +83,16 @@ function pageReader({ stage, seconds }: Bench, list: Listed, is_deep: boolean): 
   };
 }
 
-async function assertPage(url: string, path: string, api_key: string): Promise<void> {
+async function assertPage(
+  url: string,
+  resource: string,
+  path: string,
+  api_key: string,
+): Promise<void> {
   const headers = { authorization: `Bearer ${api_key}` };
   const answer = await fetch(`${url}${path}`, { headers });
-  const { offramps, has_more } = (await answer.json()) as {
-    offramps?: { reference: string }[];
-    has_more?: boolean;
-  };
-  const is_whole = offramps?.length === PAGE && has_more && offramps.every((row) => row.reference);
+  const body = (await answer.json()) as Record<string, { id: string }[]>;
+  const is_whole = body[resource]?.length === PAGE && body.has_more;
   if (!is_whole) throw new Error(`${path}: not a whole page`);
 }
 
@@ -88,34 +115,71 @@ async function fill(bench: Bench, target: Target, rows: number): Promise<Listed>
   });
   const middle_id = firstIdAt(new Date(first_ms + rows / 2));
   for (const below_id of [firstIdAt(new Date(first_ms + rows + 1)), middle_id]) {
-    await sealBelow(bench, target, below_id);
+    await sealBelow(bench, target, "offramps", below_id, JSON.stringify(DETAILS));
   }
   return { ...target, rows, middle_id };
 }
 
-async function sealBelow({ stage }: Bench, target: Target, below_id: string): Promise<void> {
+const DETAILS = {
+  reference: "Invoice 2026-0042",
+  metadata: { order: "A-1042", team: "payroll" },
+  submitted_url: null,
+};
+const ADDRESS = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
+
+async function fillOnramps(bench: Bench, payer: Payer, rows: number): Promise<Listed> {
+  const { stage } = bench;
+  const { database } = stage.core;
+  const { account_id, user_id } = payer;
+  await post(stage.service.url, payer, `/sandbox/users/${user_id}/kycs`, APPROVED, "PATCH");
+  const { onramp } = await post(stage.service.url, payer, `/users/${user_id}/onramps`, {
+    onramp: {
+      destination_amount: 1000,
+      crypto_currency: "usdc",
+      crypto_rails: "polygon",
+      destination_address: ADDRESS,
+      fiat_currency: "usd",
+      fiat_rails: "wire",
+    },
+  });
+  const first_ms = Date.now() - rows;
+  await database.transaction(async (tx) => {
+    await tx.query("set local session_replication_role = replica");
+    await tx.query(COPY_ONRAMPS, [account_id, onramp.id, first_ms, rows - 1]);
+  });
+  const middle_id = firstIdAt(new Date(first_ms + rows / 2));
+  for (const below_id of [firstIdAt(new Date(first_ms + rows + 1)), middle_id]) {
+    await sealBelow(bench, payer, "onramps", below_id, ADDRESS);
+  }
+  return { ...payer, rows, middle_id };
+}
+
+const APPROVED = { kyc: { status: "approved" } };
+
+async function sealBelow(
+  { stage }: Bench,
+  target: { account_id: string; user_id: string },
+  table: "offramps" | "onramps",
+  below_id: string,
+  details: string,
+): Promise<void> {
   const { database, keyring } = stage.core;
   const { account_id, user_id } = target;
   const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
   const key = keys.get(account_id, user_id)!;
   const rows = await database.query<{ id: string }>(
-    `select id from offramps where account_id = $1 and user_id = $2 and id < $3
+    `select id from ${table} where account_id = $1 and user_id = $2 and id < $3
      order by id desc limit $4`,
     [account_id, user_id, below_id, OPENED],
   );
-  const details = {
-    reference: "Invoice 2026-0042",
-    metadata: { order: "A-1042", team: "payroll" },
-    submitted_url: null,
-  };
   const sealed = rows.map(({ id }) => {
-    const place = { account_id, table: "offramps", column: "details", record_id: id };
-    return seal(key, 1, place, Buffer.from(JSON.stringify(details)));
+    const place = { account_id, table, column: "details", record_id: id };
+    return seal(key, 1, place, Buffer.from(details));
   });
   await database.query(
-    `update offramps set details = t.details
+    `update ${table} set details = t.details
      from unnest($2::uuid[], $3::bytea[]) as t (id, details)
-     where offramps.account_id = $1 and offramps.id = t.id`,
+     where ${table}.account_id = $1 and ${table}.id = t.id`,
     [account_id, rows.map((row) => row.id), sealed],
   );
 }
@@ -143,3 +207,14 @@ const COPY_OFFRAMPS = `
     token_fee, details, created_at, updated_at
   from offramps, generate_series(0, $4::bigint) number
   where account_id = $1 and quote_id = $2`;
+
+const COPY_ONRAMPS = `
+  insert into onramps (account_id, id, user_id, status, crypto_currency, crypto_rails,
+    destination_amount, details, fiat_currency, fiat_rails, rate, fee, deposit_amount,
+    price_version_id, deposit_instructions, deposit_message, created_at, updated_at)
+  select account_id, ${idOf("$3::bigint + number", "number")}, user_id, status, crypto_currency,
+    crypto_rails, destination_amount, details, fiat_currency, fiat_rails, rate, fee,
+    deposit_amount, price_version_id, deposit_instructions, deposit_message, created_at,
+    updated_at
+  from onramps, generate_series(0, $4::bigint) number
+  where account_id = $1 and id = $2`;

@@ -3,7 +3,7 @@ import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Bench, batch100, hot64, hot64Over16, hot256 } from "./creation-scenarios.ts";
-import { listPages } from "./list-scenario.ts";
+import { listOfframpPages, listOnrampPages } from "./list-scenario.ts";
 import { type Bar, figure, type Judged, judge, measure, type ScenarioResult } from "./measure.ts";
 import { addAccount } from "./payers.ts";
 import { findPgbench } from "./pgbench.ts";
@@ -15,13 +15,14 @@ const ACCOUNTS = 16;
 const MEMORY_MAX_MB = 300;
 const RESULTS = fileURLToPath(import.meta.resolve("./results.json"));
 
-/** In this order: the list comes last, since its million rows weigh on whatever is written after. */
+/** In this order: the lists come last, since their million rows weigh on whatever is written after. */
 const SCENARIOS = {
   "hot-64": hot64,
   "hot-64-16-accounts": hot64Over16,
   "hot-256": hot256,
   "batch-100": batch100,
-  list: listPages,
+  "list-offramps": listOfframpPages,
+  "list-onramps": listOnrampPages,
 };
 const NAMES = [...Object.keys(SCENARIOS), "uploads"];
 

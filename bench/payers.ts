@@ -85,10 +85,16 @@ export function creation(target: Target, items: number): Shot {
   };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent.
-async function post(url: string, account: Account, path: string, body: unknown): Promise<any> {
+export async function post(
+  url: string,
+  account: Account,
+  path: string,
+  body: unknown,
+  method = "POST",
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent.
+): Promise<any> {
   const answer = await fetch(`${url}${path}`, {
-    method: "POST",
+    method,
     headers: { authorization: `Bearer ${account.api_key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });

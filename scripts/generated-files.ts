@@ -1,3 +1,4 @@
+import { generateTypes } from "../sdk/generate-types.ts";
 import type { Core } from "../src/app.ts";
 import {
   type Catalogue,
@@ -5,7 +6,7 @@ import {
   type RequirementField,
   type RequirementRow,
 } from "../src/catalogue/catalogue.ts";
-import { describePostings } from "../src/ledger/postings.ts";
+import { describePostings } from "../src/ledger/posting-table.ts";
 import { SETTINGS } from "../src/platform/config/settings.ts";
 import { describeSchema } from "../src/platform/db/describe-schema.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
@@ -19,6 +20,7 @@ export async function generatedFiles(
 ): Promise<GeneratedFile[]> {
   return [
     { path: "openapi.json", text: `${JSON.stringify(openapi, null, 2)}\n` },
+    { path: "sdk/src/openapi.ts", text: await generateTypes(openapi) },
     { path: "schema.sql", text: `${SQL_NOTE}\n\n${await describeSchema(database)}\n` },
     { path: "docs/reference/errors.md", text: errorsPage() },
     { path: "docs/reference/settings.md", text: settingsPage() },

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { createAuthenticate } from "./access/authenticate.ts";
 import { type FirstStart, firstStart } from "./access/first-start.ts";
+import { addProposalPages, addProposalRoutes } from "./access/proposal-routes.ts";
 import { addAccessPages } from "./access/routes.ts";
 import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
@@ -17,6 +18,11 @@ import { createOfframpRenderer } from "./offramps/render.ts";
 import { addOfframpRoutes } from "./offramps/routes.ts";
 import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
+import { changeProposalTasks } from "./offramps/watched-changes.ts";
+import { addDepositRoutes } from "./onramps/deposit-routes.ts";
+import { addOnrampRoutes } from "./onramps/routes.ts";
+import { READ_CREDITS_TASK } from "./onramps/task-kinds.ts";
+import { onrampTasks } from "./onramps/tasks.ts";
 import type { BankPort } from "./partners/bank/port.ts";
 import { createSandboxBank } from "./partners/bank/sandbox.ts";
 import type { ChainPort } from "./partners/chain/port.ts";
@@ -34,7 +40,7 @@ import { createExecutor } from "./platform/commands/executor.ts";
 import { createKeepAnswer } from "./platform/commands/keep-answers.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
 import type { Config } from "./platform/config/config.ts";
-import { type Database, openDatabase } from "./platform/db/database.ts";
+import { type Database, openDatabase, type Session } from "./platform/db/database.ts";
 import { migrate } from "./platform/db/migrate.ts";
 import { openInstallation } from "./platform/encryption/installation.ts";
 import { createKeyring, type Keyring } from "./platform/encryption/keyring.ts";
@@ -57,6 +63,8 @@ import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
 import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
+import { usdValue } from "./quotes/usd-value.ts";
+import { refundProposalTask } from "./quotes/watched-refunds.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
 
@@ -79,6 +87,7 @@ const RECURRING_TASKS = [
   WATCH_CHAINS_TASK,
   READ_BANK_TASK,
   CHASE_PAYOUTS_TASK,
+  READ_CREDITS_TASK,
   READ_IDENTITY_TASK,
   RETENTION_TASK,
 ];
@@ -145,6 +154,9 @@ export async function createApp(
       sendRefundTask(ramp),
       ...kycTasks(ramp),
       ...offrampTasks(ramp),
+      refundProposalTask(ramp),
+      ...changeProposalTasks(ramp),
+      ...onrampTasks(ramp),
     ],
   });
   const executor = createExecutor({
@@ -155,7 +167,7 @@ export async function createApp(
     findActiveKeys,
     afterCommit: worker.poke,
   });
-  const deps = { ...ramp, executor, kyc_enforcement: config.kyc_enforcement };
+  const deps = { ...ramp, executor };
   const page_deps = { ...deps, public_url: publicUrl, mode: config.mode, poke: worker.poke };
   const keepAnswer = createKeepAnswer(database, executor);
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
@@ -174,10 +186,14 @@ export async function createApp(
     (spec) => addUploadRoute(server, index_key, { ...ramp.files, judge: judgeFile }, spec),
     deps,
   );
+  addOnrampRoutes(add, deps);
+  addDepositRoutes(add, deps);
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
+  addProposalRoutes(add, deps);
   addKycPages(server, page_deps);
   addReviewPages(server, page_deps);
   await addAccessPages(server, page_deps);
+  addProposalPages(server, page_deps);
   await addDocs(server);
 
   for (const kind of RECURRING_TASKS) {
@@ -193,19 +209,28 @@ export async function createApp(
   return { server, worker, close };
 }
 
-/** What quotes, offramps and their tasks work with. */
+/** What quotes, offramps, onramps and their tasks work with. */
 async function openRamp(core: Core, partners: Partners, publicUrl: () => string, log: TaskLog) {
   const { config, database, catalogue, clock } = core;
   const source = openRateSource(config);
   const fees = readFees(config);
   const max_age_ms = config.rates_max_age_minutes * 60_000;
+  const price_deps = { database, catalogue, source, fees, max_age_ms, log };
+  const prices = await openPrices(price_deps, clock.now());
   return {
     ...core,
     ...partners,
     identity: partners.identity ?? createReviewerIdentity(),
     kyc_retention_days: config.kyc_retention_days,
-    prices: await openPrices({ database, catalogue, source, fees, max_age_ms, log }, clock.now()),
+    prices,
+    four_eyes: {
+      limit_usd: config.four_eyes_usd,
+      usdValue: (session: Session) => usdValue(prices, session),
+      keyring: core.keyring,
+    },
     renderer: createOfframpRenderer(publicUrl),
+    operator_id: core.first_start.operator.id,
+    kyc_enforcement: config.kyc_enforcement,
     policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
     quote_life_ms: config.quote_life_minutes * 60_000,
     allow_http: config.mode === "sandbox",

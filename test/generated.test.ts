@@ -21,6 +21,7 @@ afterAll(() => server.close());
 
 const PATHS = [
   "openapi.json",
+  "sdk/src/openapi.ts",
   "schema.sql",
   "docs/reference/errors.md",
   "docs/reference/settings.md",

@@ -2,6 +2,7 @@ import type { Session } from "../platform/db/database.ts";
 import { isId } from "../platform/ids.ts";
 import type { ApiKey, Role } from "./model.ts";
 import { openEmail } from "./person-email.ts";
+import { findPendingProposal } from "./proposal-store.ts";
 import type { MemberSession } from "./sessions.ts";
 import {
   type AuditEntryRow,
@@ -14,6 +15,7 @@ import {
 
 export type Dashboard = {
   memberships: Membership[];
+  has_pending_proposals: boolean;
   /** Null for roles that do not see them. */
   api_keys: ApiKey[] | null;
   audit_entries: AuditEntryRow[] | null;
@@ -32,17 +34,20 @@ export async function loadDashboard(
 ): Promise<Dashboard> {
   const { database, index_key } = deps;
   const { account_id, person_id } = session;
-  const memberships = listMemberships(database, person_id, MEMBERSHIPS_MAX);
+  const [memberships, has_pending_proposals] = await Promise.all([
+    listMemberships(database, person_id, MEMBERSHIPS_MAX),
+    findPendingProposal(database, account_id),
+  ]);
   if (!ROLES_WITH_LOG.includes(session.role)) {
     return {
-      memberships: await memberships,
+      memberships,
+      has_pending_proposals,
       api_keys: null,
       audit_entries: null,
       names: new Map(),
     };
   }
-  const [mine, api_keys, audit_entries] = await Promise.all([
-    memberships,
+  const [api_keys, audit_entries] = await Promise.all([
     listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
     listAuditEntries(database, account_id, AUDIT_ENTRIES_MAX),
   ]);
@@ -54,7 +59,7 @@ export async function loadDashboard(
       (row) => [row.person_id, openEmail(index_key, row.person_id, row.email)] as const,
     ),
   ]);
-  return { memberships: mine, api_keys, audit_entries, names };
+  return { memberships, has_pending_proposals, api_keys, audit_entries, names };
 }
 
 function idsIn(entries: readonly AuditEntryRow[]): string[] {

@@ -11,13 +11,22 @@ export type Mode = "sandbox" | "live";
 const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };
 const KEY_RANDOM_BYTES = 32;
 
-/** Who acted: a person, a program with a key, the command line, or this program itself. */
+/**
+ * Who acted: a person, a program with a key, the members who agreed to a proposal, the command
+ * line, or this program itself.
+ */
 export type Actor =
   | `member:${string}`
   | `api_key:${string}`
+  | `proposal:${string}`
   | "command line"
   | "first start"
   | "worker";
+
+/** Who a command comes from. */
+export function actorOf(command: { api_key_id: string; actor?: Actor }): Actor {
+  return command.actor ?? `api_key:${command.api_key_id}`;
+}
 
 export type ApiKey = {
   account_id: string;

@@ -38,7 +38,7 @@ ${mode === "sandbox" && html`<p class="hint">This is a sandbox. No real money mo
 }
 
 export function dashboardPage(mode: Mode, session: MemberSession, dashboard: Dashboard): Html {
-  const { memberships, api_keys, audit_entries, names } = dashboard;
+  const { memberships, has_pending_proposals, api_keys, audit_entries, names } = dashboard;
   const body = html`<div class="heading"><h1>${session.account_name}</h1>
 ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <section class="card" aria-labelledby="account-title">
@@ -50,6 +50,11 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
 </dl>
 ${REVIEWER_ROLES.includes(session.role) && REVIEWS_LINK}
+</section>
+<section class="card" aria-labelledby="proposals-title">
+<h2 id="proposals-title">Proposals</h2>
+<p>${has_pending_proposals ? "Some wait for two members to agree." : "Nothing waits."}
+<a href="/dashboard/proposals">See the proposals</a></p>
 </section>
 ${
   api_keys === null || audit_entries === null
@@ -148,7 +153,7 @@ function idOf(reference: string): string {
 }
 
 /** The name of what `kind:id` stands for; without one, its kind and the end of its id. */
-function nameOf(reference: string, names: ReadonlyMap<string, string>): Html | string {
+export function nameOf(reference: string, names: ReadonlyMap<string, string>): Html | string {
   const [kind, id] = reference.split(":");
   if (kind === undefined || id === undefined) return reference;
   const words = kind.replaceAll("_", " ");

@@ -12,6 +12,16 @@ export const WIRE_CURRENCY = "usd";
 
 export type PayoutCurrency = (typeof PAYOUT_CURRENCIES)[number];
 
+/** How fiat comes in for an onramp. */
+export const DEPOSIT_RAILS = ["ach_push", "wire", "local"] as const;
+export type DepositRail = (typeof DEPOSIT_RAILS)[number];
+
+/** Which currencies onramps take, by which rails (contract §8). */
+export const ONRAMP_RAILS: Readonly<Record<string, readonly DepositRail[]>> = {
+  usd: ["ach_push", "wire"],
+  eur: ["local"],
+};
+
 /** Which rails each payout currency offers, as shipped. */
 export const CURRENCY_RAILS: Readonly<Record<PayoutCurrency, readonly Rail[]>> = {
   ...offer(["local", "swift", "wire"], ["usd"]),

@@ -1,9 +1,12 @@
 import type { Command } from "commander";
 import { findAccount, findOperator } from "../access/store.ts";
 import { findOpenOfframp } from "../offramps/store.ts";
+import { findOpenOnramp } from "../onramps/store.ts";
+import type { Session } from "../platform/db/database.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { eraseUser } from "../users/erase-user.ts";
+import type { UserKey } from "../users/store.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
 
 export function addUserCommands(program: Command): void {
@@ -25,17 +28,21 @@ export function addUserCommands(program: Command): void {
         const by = { actor: "command line", reason: options.reason } as const;
         const outcome =
           key && isId(user_id)
-            ? await eraseUser(database, keyring, key, by, clock.now(), findOpenOfframp)
+            ? await eraseUser(database, keyring, key, by, clock.now(), hasOpenPayments)
             : "unknown";
         if (outcome === "unknown") {
           throw new StartupError(`There is no user ${user_id} in that account; nothing was done.`);
         }
         if (outcome === "busy") {
           throw new StartupError(
-            `User ${user_id} has payouts under way or money owed; finish or refund them first.`,
+            `User ${user_id} has payments under way or money owed; finish or refund them first.`,
           );
         }
       });
       print(options, { user: { id: user_id, erased: true } }, [`Erased user ${user_id}.`]);
     });
+}
+
+async function hasOpenPayments(session: Session, key: UserKey): Promise<boolean> {
+  return (await findOpenOfframp(session, key)) || (await findOpenOnramp(session, key));
 }

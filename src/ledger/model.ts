@@ -73,6 +73,7 @@ const RULES = new Map(LEDGER_ACCOUNTS.map((account) => [account.name, account]))
 
 export const owedTo = (user_id: string) => `owed:${user_id}`;
 export const payoutPending = (offramp_id: string) => `payout_pending:${offramp_id}`;
+export const onrampAccount = (onramp_id: string) => `onramp:${onramp_id}`;
 export const refundPending = (refund_id: string) => `refund_pending:${refund_id}`;
 
 /** Throws on an account that is not in the chart: only a mistake in the program names one. */

@@ -1,126 +1,12 @@
 import {
-  LEDGER_ACCOUNTS,
   type Line,
   type NewEntry,
+  onrampAccount,
   owedTo,
   payoutPending,
   refundPending,
 } from "./model.ts";
-
-/** One row of the posting table, in words. */
-export type Posting = {
-  when: string;
-  key: string;
-  lines: readonly { side: "debit" | "credit"; account: string; amount: string }[];
-};
-
-/**
- * The posting table: one row per transition that moves money. The functions below do what it
- * says (a test compares them), the reference page is made from it.
- */
-export const POSTINGS = {
-  deposit_final: {
-    when: "A transfer to one of our addresses is final.",
-    key: "deposit:<chain>:<tx>:<log>",
-    lines: [
-      debit("wallet", "what arrived, in the token"),
-      credit("owed:<user>", "what arrived, in the token"),
-    ],
-  },
-  quote_funded: {
-    when: "What is owed to the user suffices for the quote, or nearly so.",
-    key: "fund:<quote>",
-    lines: [
-      debit("owed:<user>", "what is used of it, in the token"),
-      debit("short_deposits", "what is missing within the tolerance, if anything"),
-      credit("deposit_clearing", "the quote's whole amount, in the token"),
-    ],
-  },
-  offramp_funded: {
-    when: "A funded quote sets aside the part of one of its offramps.",
-    key: "fund:<offramp>",
-    lines: [
-      debit("deposit_clearing", "the offramp's token amount"),
-      credit("payout_pending:<offramp>", "the offramp's token amount"),
-    ],
-  },
-  payout_instructed: {
-    when: "An attempt to pay is recorded for the first time; a re-route posts nothing.",
-    key: "instruct:<offramp>",
-    lines: [
-      debit("payout_pending:<offramp>", "the offramp's token amount"),
-      credit("fx_position", "the offramp's token amount"),
-      debit("fx_position", "the payout and its fee, in the destination currency"),
-      credit("payout_pending:<offramp>", "the payout"),
-      credit("fees", "the fee, if any"),
-    ],
-  },
-  payout_booked: {
-    when: "The bank says that it has paid.",
-    key: "book:<offramp>:<attempt>",
-    lines: [debit("payout_pending:<offramp>", "the payout"), credit("bank", "the payout")],
-  },
-  payout_returned: {
-    when: "The bank gives a booked payout back.",
-    key: "return:<offramp>:<attempt>",
-    lines: [
-      debit("bank", "what came back"),
-      debit("return_costs", "what is missing, if less came back than was paid"),
-      credit("suspense", "what is too much, if more came back than was paid"),
-      credit("payout_pending:<offramp>", "the payout"),
-    ],
-  },
-  offramp_failed_before_instruction: {
-    when: "A funded offramp fails before any attempt to pay it was recorded.",
-    key: "giveback:<offramp>",
-    lines: [
-      debit("payout_pending:<offramp>", "the offramp's token amount"),
-      credit("owed:<user>", "the offramp's token amount"),
-    ],
-  },
-  offramp_failed_after_instruction: {
-    when: "A funded offramp fails after a bank was told to pay it.",
-    key: "giveback:<offramp>",
-    lines: [
-      debit("payout_pending:<offramp>", "the payout"),
-      debit("fees", "the fee, if any"),
-      credit("fx_position", "the payout and its fee, in the destination currency"),
-      debit("fx_position", "the offramp's token amount"),
-      credit("owed:<user>", "the offramp's token amount"),
-    ],
-  },
-  refund_started: {
-    when: "Tokens owed to a user are to be sent back.",
-    key: "refund:<refund>",
-    lines: [
-      debit("owed:<user>", "the refund, in the token"),
-      credit("refund_pending:<refund>", "the refund, in the token"),
-    ],
-  },
-  refund_sent: {
-    when: "The transfer of a refund is final.",
-    key: "refund_sent:<refund>",
-    lines: [
-      debit("refund_pending:<refund>", "the refund, in the token"),
-      credit("wallet", "the refund, in the token"),
-    ],
-  },
-  suspense_received: {
-    when: "Money arrives at the bank that belongs to no payout.",
-    key: "suspense:<bank_reference>",
-    lines: [debit("bank", "what arrived"), credit("suspense", "what arrived")],
-  },
-} as const satisfies Record<string, Posting>;
-
-export type PostingKind = keyof typeof POSTINGS;
-
-function debit(account: string, amount: string) {
-  return { side: "debit", account, amount } as const;
-}
-
-function credit(account: string, amount: string) {
-  return { side: "credit", account, amount } as const;
-}
+import type { PostingKind } from "./posting-table.ts";
 
 type Id = { account_id: string; id: string };
 export type DepositMoney = {
@@ -144,6 +30,15 @@ export type BankReceipt = {
   bank_reference: string;
   currency: string;
   amount: bigint;
+};
+
+export type FiatDepositMoney = Id & { currency: string; amount: bigint };
+export type OnrampMoney = Id & {
+  crypto_currency: string;
+  destination_amount: bigint;
+  fiat_currency: string;
+  deposit_amount: bigint;
+  fee: bigint;
 };
 
 export function depositFinal(deposit: DepositMoney): NewEntry {
@@ -244,6 +139,94 @@ export function suspenseReceived(receipt: BankReceipt): NewEntry {
   ]);
 }
 
+/** Counts how often a deposit was tried to be sent back: after a failure it can be used again. */
+type ReturnTry = { returns: number };
+
+export function fiatDepositReceived(deposit: FiatDepositMoney): NewEntry {
+  return fiatMove("fiat_deposit_received", deposit, `fiat_deposit:${deposit.id}`, {
+    debit: "bank",
+    credit: "suspense",
+  });
+}
+
+export function fiatDepositMatched(deposit: FiatDepositMoney & ReturnTry): NewEntry {
+  const key = `fiat_matched:${deposit.id}:${deposit.returns}`;
+  return fiatMove("fiat_deposit_matched", deposit, key, { debit: "suspense", credit: "bank" });
+}
+
+export function fiatDepositReleased(deposit: FiatDepositMoney & ReturnTry): NewEntry {
+  const key = `fiat_released:${deposit.id}:${deposit.returns}`;
+  return fiatMove("fiat_deposit_released", deposit, key, { debit: "bank", credit: "suspense" });
+}
+
+export function fiatReturnStarted(deposit: FiatDepositMoney & ReturnTry): NewEntry {
+  const key = `fiat_return:${deposit.id}:${deposit.returns}`;
+  const accounts = { debit: "suspense", credit: "return_clearing" };
+  return fiatMove("fiat_return_started", deposit, key, accounts);
+}
+
+export function fiatReturnBooked(deposit: FiatDepositMoney & ReturnTry): NewEntry {
+  const key = `fiat_return_booked:${deposit.id}:${deposit.returns}`;
+  const accounts = { debit: "return_clearing", credit: "bank" };
+  return fiatMove("fiat_return_booked", deposit, key, accounts);
+}
+
+export function fiatReturnRefused(deposit: FiatDepositMoney & ReturnTry): NewEntry {
+  const key = `fiat_return_refused:${deposit.id}:${deposit.returns}`;
+  const accounts = { debit: "return_clearing", credit: "suspense" };
+  return fiatMove("fiat_return_refused", deposit, key, accounts);
+}
+
+/** `received` is what is taken of the deposit; at most the onramp's deposit amount. */
+export function onrampFunded(onramp: OnrampMoney, received: bigint): NewEntry {
+  const { fiat_currency: currency, deposit_amount } = onramp;
+  return entry("onramp_funded", onramp, `onramp_fund:${onramp.id}`, [
+    ["bank", currency, received],
+    ["short_deposits", currency, deposit_amount - received],
+    [onrampAccount(onramp.id), currency, -deposit_amount],
+  ]);
+}
+
+export function onrampConverted(onramp: OnrampMoney): NewEntry {
+  const { fiat_currency: currency, crypto_currency: token } = onramp;
+  return entry("onramp_converted", onramp, `onramp_convert:${onramp.id}`, [
+    [onrampAccount(onramp.id), currency, onramp.deposit_amount],
+    ["fees", currency, -onramp.fee],
+    ["fx_position", currency, -(onramp.deposit_amount - onramp.fee)],
+    ["fx_position", token, onramp.destination_amount],
+    [onrampAccount(onramp.id), token, -onramp.destination_amount],
+  ]);
+}
+
+export function onrampDelivered(onramp: OnrampMoney): NewEntry {
+  const { crypto_currency: token, destination_amount } = onramp;
+  return entry("onramp_delivered", onramp, `onramp_deliver:${onramp.id}`, [
+    [onrampAccount(onramp.id), token, destination_amount],
+    ["wallet", token, -destination_amount],
+  ]);
+}
+
+export function onrampGivenBack(onramp: OnrampMoney, received: bigint): NewEntry {
+  const { fiat_currency: currency, deposit_amount } = onramp;
+  return entry("onramp_given_back", onramp, `onramp_giveback:${onramp.id}`, [
+    [onrampAccount(onramp.id), currency, deposit_amount],
+    ["bank", currency, -received],
+    ["short_deposits", currency, -(deposit_amount - received)],
+  ]);
+}
+
+function fiatMove(
+  kind: PostingKind,
+  deposit: FiatDepositMoney,
+  key: string,
+  { debit, credit }: { debit: string; credit: string },
+): NewEntry {
+  return entry(kind, deposit, key, [
+    [debit, deposit.currency, deposit.amount],
+    [credit, deposit.currency, -deposit.amount],
+  ]);
+}
+
 /** A part that is nothing, such as no fee, is no line. */
 function entry(
   kind: PostingKind,
@@ -255,35 +238,4 @@ function entry(
     .filter(([, , amount]) => amount !== 0n)
     .map(([ledger_account, currency, amount]): Line => ({ ledger_account, currency, amount }));
   return { account_id, key, kind, lines: present };
-}
-
-/** The reference page, without its first line of note. */
-export function describePostings(): string {
-  const accounts = LEDGER_ACCOUNTS.map(({ name, per, side, sign, is_kept, meaning }) => {
-    const limit = is_kept ? "never negative, refused by the database" : "never negative";
-    const account = per === null ? `\`${name}\`` : `\`${name}:<${per}>\``;
-    return [account, side, sign === "any" ? "any" : limit, meaning];
-  });
-  const postings = Object.entries<Posting>(POSTINGS).flatMap(([kind, { when, key, lines }]) => [
-    `### ${kind}`,
-    `${when} Key: \`${key}\`.`,
-    table(
-      ["side", "account", "amount"],
-      lines.map(({ side, account, amount }) => [side, `\`${account}\``, amount]),
-    ),
-  ]);
-  return `${[
-    "# Postings",
-    "Every movement of money is one journal entry. Its lines sum to zero in every currency, and " +
-      "its key can be posted once. Creating quotes and offramps moves no money and posts nothing.",
-    "## Accounts",
-    table(["account", "grows by", "sign", "meaning"], accounts),
-    "## Entries",
-    ...postings,
-  ].join("\n\n")}\n`;
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  return [line(head), `|${" --- |".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }

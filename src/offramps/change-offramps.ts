@@ -32,14 +32,14 @@ export type OfframpRule<Wish, Extra> = {
   render?: (change: ChangedOfframp) => string;
 };
 
-type Loaded<Extra> = { offramps: AccountMap<KeyedOfframp>; extra: Extra };
+export type LoadedOfframps<Extra> = { offramps: AccountMap<KeyedOfframp>; extra: Extra };
 
 /** The frame of all changes of one offramp by a caller: find it, lock it, decide, write, answer. */
 export function changeOfframps<Wish, Extra>(
   keyring: Keyring,
   renderer: OfframpRenderer,
   rule: OfframpRule<Wish, Extra>,
-): UseCase<OfframpChange<Wish>, Loaded<Extra>, ChangedOfframp> {
+): UseCase<OfframpChange<Wish>, LoadedOfframps<Extra>, ChangedOfframp> {
   return {
     name: rule.name,
     rows: () => 2,
@@ -63,7 +63,7 @@ export function changeOfframps<Wish, Extra>(
 
 function decideOne<Wish, Extra>(
   rule: OfframpRule<Wish, Extra>,
-  { offramps, extra }: Loaded<Extra>,
+  { offramps, extra }: LoadedOfframps<Extra>,
   command: Command<OfframpChange<Wish>>,
   now: Date,
 ): Verdict<ChangedOfframp> {

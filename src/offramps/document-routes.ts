@@ -1,5 +1,6 @@
 import { pipeline } from "node:stream";
 import Type from "typebox";
+import { orProposal } from "../access/proposal-render.ts";
 import { isLongerThan, textOf } from "../catalogue/text.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { type FileType, MEDIA_TYPES } from "../partners/files/judge-file.ts";
@@ -7,7 +8,6 @@ import { keepFile } from "../partners/files/keep-file.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { openStream, sealStream } from "../platform/encryption/sealed-stream.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
@@ -17,17 +17,15 @@ import { newId } from "../platform/ids.ts";
 import { attachDocuments } from "./attach-documents.ts";
 import { changeOfframps } from "./change-offramps.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
-import type { OfframpRenderer } from "./render.ts";
-import { type Review, reviewDocuments } from "./review-documents.ts";
+import type { Review } from "./review-documents.ts";
 import { OfframpAnswer } from "./schemas.ts";
 import { findOfframps } from "./store.ts";
+import { type WatchedDeps, watchedReview } from "./watched-changes.ts";
 
-export type DocumentDeps = {
+export type DocumentDeps = WatchedDeps & {
   database: Database;
   executor: Executor;
-  keyring: Keyring;
   clock: Clock;
-  renderer: OfframpRenderer;
   files: FileStore;
 };
 
@@ -114,8 +112,8 @@ function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
   });
 }
 
-function addReview(addRoute: AddRoute, { executor, keyring, renderer }: DocumentDeps): void {
-  const submit = executor.register(changeOfframps(keyring, renderer, reviewDocuments));
+function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
+  const submit = deps.executor.register(watchedReview(deps));
   addRoute({
     method: "PATCH",
     path: PATH,
@@ -124,7 +122,7 @@ function addReview(addRoute: AddRoute, { executor, keyring, renderer }: Document
     tag: TAG,
     body: ReviewBody,
     body_example: { supporting_document: { status: "approved" } },
-    answer: OfframpAnswer,
+    answer: orProposal(OfframpAnswer),
     errors: ["value_too_long", "invalid_transition"],
     handle: ({ params, body, problems, command }) => {
       const { wish, problems: found } = checkReview(body?.supporting_document, problems);

@@ -1,11 +1,16 @@
 import { recordAudit } from "../access/audit.ts";
-import type { Actor } from "../access/model.ts";
+import { type Actor, actorOf } from "../access/model.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { isBeforePayout, type Offramp } from "./model.ts";
 import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
 import { type KeyedOfframp, updateAssessmentsDue } from "./store.ts";
 
-export type Review = { status: "approved" | "rejected" | null; comment: string | null };
+export type Review = {
+  status: "approved" | "rejected" | null;
+  comment: string | null;
+  /** Of the file that was looked at, where the judgement is given later than the look. */
+  document_hash?: string | null;
+};
 
 /** Who made which change, and why: one offramp may be reviewed several times in a set. */
 type Reviews = Map<ChangedOfframp, { actor: Actor; comment: string | null }>;
@@ -14,20 +19,23 @@ type Reviews = Map<ChangedOfframp, { actor: Actor; comment: string | null }>;
 export const reviewDocuments: OfframpRule<Review, Reviews> = {
   name: "review-documents",
   load: async () => new Map(),
-  decide: (entry, { api_key_id, input }, reviews, now) => {
+  decide: (entry, command, reviews, now) => {
     const { offramp } = entry;
     const refuse = (message: string) => [
       { field: "offramp_id", code: "invalid_transition" as const, message },
     ];
     if (!isBeforePayout(offramp.status)) return refuse("The payout is under way already.");
     if (offramp.document_file === null) return refuse("There is no document to review yet.");
-    const { status, comment } = input.wish;
+    const { status, comment, document_hash } = command.input.wish;
+    if (document_hash && document_hash !== offramp.document_hash?.toString("hex")) {
+      return refuse("The document was replaced since it was looked at; review the new one.");
+    }
     if (status === null) return [];
     const change =
       status === "rejected"
         ? rejectDocument(entry, comment ?? REJECTED, now)
         : changeOfframp(entry, { ...withoutRejection(offramp), document_status: status }, now);
-    reviews.set(change, { actor: `api_key:${api_key_id}`, comment });
+    reviews.set(change, { actor: actorOf(command), comment });
     return change;
   },
   record: (tx, changes, reviews, now) => {

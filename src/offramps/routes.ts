@@ -1,8 +1,7 @@
-import type { Catalogue } from "../catalogue/catalogue.ts";
+import { orProposal } from "../access/proposal-render.ts";
 import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
@@ -12,10 +11,6 @@ import { findUser } from "../users/store.ts";
 import { changeOfframps } from "./change-offramps.ts";
 import { checkItems, checkReference } from "./check-items.ts";
 import { createOfframps } from "./create-offramps.ts";
-import type { GatePolicy } from "./gates.ts";
-import { refundOfframps } from "./refund-offramps.ts";
-import type { OfframpRenderer } from "./render.ts";
-import { rerouteOfframps } from "./reroute-offramps.ts";
 import {
   CreateOfframpsBody,
   OfframpAnswer,
@@ -27,15 +22,12 @@ import {
 } from "./schemas.ts";
 import { findOfframp, listOfframps, toOfframps } from "./store.ts";
 import { type OfframpEdit, updateOfframps } from "./update-offramps.ts";
+import { type WatchedDeps, watchedRefund, watchedReroute } from "./watched-changes.ts";
 
-export type OfframpDeps = {
+export type OfframpDeps = WatchedDeps & {
   database: Database;
   executor: Executor;
-  keyring: Keyring;
-  catalogue: Catalogue;
   prices: PriceBook;
-  renderer: OfframpRenderer;
-  policy: GatePolicy;
   /** http addresses of documents are for the sandbox only. */
   allow_http: boolean;
 };
@@ -153,12 +145,10 @@ function addReadRoutes(addRoute: AddRoute, { database, keyring, renderer }: Offr
 }
 
 function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
-  const { executor, keyring, renderer, catalogue, policy } = deps;
+  const { executor, keyring, renderer } = deps;
   const submitUpdate = executor.register(changeOfframps(keyring, renderer, updateOfframps));
-  const submitRefund = executor.register(changeOfframps(keyring, renderer, refundOfframps));
-  const submitReroute = executor.register(
-    changeOfframps(keyring, renderer, rerouteOfframps(catalogue, keyring, policy)),
-  );
+  const submitRefund = executor.register(watchedRefund(deps));
+  const submitReroute = executor.register(watchedReroute(deps));
   const named = (params: Record<string, string>) => ({
     user_id: params.user_id!,
     quote_id: params.quote_id ?? null,
@@ -190,7 +180,7 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     tag: TAG,
     body: RerouteBody,
     body_example: { offramp: { payment_detail_id: "01a1dd11-4aee-7000-adc7-78aca4556f62" } },
-    answer: OfframpAnswer,
+    answer: orProposal(OfframpAnswer),
     errors: [
       "currency_mismatch",
       "rails_not_available",
@@ -219,7 +209,7 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     summary: "Give up an offramp that bounced or waits",
     description: "The whole token amount, fee included, is owed to the user again.",
     tag: TAG,
-    answer: OfframpAnswer,
+    answer: orProposal(OfframpAnswer),
     errors: ["invalid_transition"],
     handle: ({ params, problems, command }) =>
       submitRefund(command({ ...named(params), wish: null, problems })),

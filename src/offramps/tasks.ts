@@ -1,10 +1,10 @@
 import type { ChainPort } from "../partners/chain/port.ts";
+import { partnerTask } from "../partners/partner-task.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import type { Task } from "../platform/tasks/tasks.ts";
 import { CLOSE_QUOTE_TASK } from "../quotes/model.ts";
 import { findQuotes } from "../quotes/store.ts";
-import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
 import { readBank } from "./apply-bank-answers.ts";
 import { assessOfframps } from "./assess-offramps.ts";
 import { type ChaseDeps, chasePayouts } from "./chase-payouts.ts";
@@ -14,7 +14,6 @@ import { CHUNK, fundOfframps } from "./fund-offramps.ts";
 import { fundQuote } from "./fund-quote.ts";
 import { recordDeposits } from "./record-deposits.ts";
 import { type SendDeps, sendPayouts } from "./send-payouts.ts";
-import { updateAssessmentsDue } from "./store.ts";
 import { sweepDocuments } from "./sweep-documents.ts";
 import {
   ANNOUNCE_TRANSFER_TASK,
@@ -31,15 +30,16 @@ import {
 
 export type OfframpTaskDeps = SendDeps & FetchDeps & ChaseDeps & { chain: ChainPort };
 
-const PARTNERS_ASKED_EVERY_MS = 1_000;
 /** Whatever opens a gate also calls for a new assessment; this is for what nobody announces. */
 const ASSESSED_AGAIN_AFTER_MS = 60 * 60 * 1000;
 
 /** The background work of offramps, each kind as sets of due tasks. */
 export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   return [
-    partnerTask(deps, WATCH_CHAINS_TASK, (now) => recordDeposits(deps.database, deps.chain, now)),
-    partnerTask(deps, READ_BANK_TASK, (now) => readBank(deps, now)),
+    partnerTask(deps.database, WATCH_CHAINS_TASK, (now) =>
+      recordDeposits(deps.database, deps.chain, now),
+    ),
+    partnerTask(deps.database, READ_BANK_TASK, (now) => readBank(deps, now)),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announce(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
       await fundQuote(tx, quote, now);
@@ -51,7 +51,6 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     }),
     quoteTask(deps, CLOSE_QUOTE_TASK, (tx, quote, now) => closeQuote(tx, deps, quote, now)),
     { kind: ASSESS_OFFRAMP_TASK, set_max: CHUNK, handle: (set) => assess(deps, set) },
-    { kind: REASSESS_USER_TASK, set_max: CHUNK, handle: (set) => reassess(deps, set) },
     { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set) },
     { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
     { kind: CHASE_PAYOUTS_TASK, set_max: 1, handle: (set) => chasePayouts(deps, set) },
@@ -59,34 +58,8 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   ];
 }
 
-/** Asks a partner for news: regularly, and at once when there should be some. */
-function partnerTask(
-  { database }: OfframpTaskDeps,
-  kind: string,
-  ask: (now: Date) => Promise<void>,
-): TaskHandler {
-  const isRecurring = (task: Task) => task.record_id === task.account_id;
-  return {
-    kind,
-    set_max: 200,
-    sets_at_once: 1,
-    handle: async (set) => {
-      await ask(set.now);
-      await database.transaction(async (tx) => {
-        const tasks = await set.lock(tx);
-        const next = new Date(set.now.getTime() + PARTNERS_ASKED_EVERY_MS);
-        set.repeat(tx, tasks.filter(isRecurring), next);
-        set.finish(
-          tx,
-          tasks.filter((task) => !isRecurring(task)),
-        );
-      });
-    },
-  };
-}
-
 type QuoteWork = (
-  tx: Parameters<Parameters<OfframpTaskDeps["database"]["transaction"]>[0]>[0],
+  tx: Transaction,
   quote: Awaited<ReturnType<typeof findQuotes>>[number],
   now: Date,
 ) => Promise<Date | null>;
@@ -146,16 +119,5 @@ async function assess(deps: OfframpTaskDeps, set: TaskSet): Promise<void> {
       tx,
       tasks.filter((task) => !waiting.has(task.record_id)),
     );
-  });
-}
-
-/** A gate of these users may have opened: what waits is assessed now instead of within the hour. */
-async function reassess({ database }: OfframpTaskDeps, set: TaskSet): Promise<void> {
-  await database.transaction(async (tx) => {
-    const tasks = await set.lock(tx);
-    for (const { account_id, record_id } of tasks) {
-      updateAssessmentsDue(tx, { account_id, user_id: record_id }, set.now);
-    }
-    set.finish(tx, tasks);
   });
 }

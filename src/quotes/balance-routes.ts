@@ -1,4 +1,6 @@
 import Type from "typebox";
+import type { FourEyes } from "../access/four-eyes.ts";
+import { orProposal } from "../access/proposal-render.ts";
 import { CHAINS, type Chain, isChain, isToken, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
 import { listBalances } from "../ledger/store.ts";
@@ -12,15 +14,16 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber, minorToText, parseAmount } from "../platform/money.ts";
 import { findUser, type UserKey } from "../users/store.ts";
-import { refundBalances } from "./refund-balances.ts";
 import { listRefundAddresses, listRefunds, openAddress, type Refund } from "./refund-store.ts";
 import { registerRefundAddresses } from "./register-refund-addresses.ts";
+import { watchedRefunds } from "./watched-refunds.ts";
 
 export type BalanceDeps = {
   database: Database;
   executor: Executor;
   keyring: Keyring;
   index_key: Buffer;
+  four_eyes: FourEyes;
 };
 
 const TAG = "Balances";
@@ -74,7 +77,9 @@ const RefundBody = Type.Object(
         token: Type.String(),
         chain: Type.String(),
         amount: Type.Union([Type.Number(), Type.String()]),
-        address: Type.String({ description: "One that the user has registered." }),
+        address: Type.String({
+          description: "One that the user has registered, or one that two members confirm.",
+        }),
       },
       closed,
     ),
@@ -179,9 +184,9 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
 }
 
 function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
-  const { database, executor, keyring, index_key } = deps;
+  const { database, executor } = deps;
   const submitRefund = executor.register(
-    refundBalances(keyring, index_key, (refund) => writeRefund({ refund: toRecord(refund) })),
+    watchedRefunds(deps, (refund) => writeRefund({ refund: toRecord(refund) })),
   );
   addRoute({
     method: "POST",
@@ -189,7 +194,9 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     operation: "createRefund",
     summary: "Return what is owed to a user",
     description:
-      "To an address that the user has registered; the coins are sent in the background.",
+      "To an address that the user has registered; the coins are sent in the background. To " +
+      "another address, or above the amount for four eyes, it becomes a proposal that two " +
+      "members confirm.",
     tag: TAG,
     body: RefundBody,
     body_example: {
@@ -200,7 +207,7 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
         address: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
       },
     },
-    answer: RefundAnswer,
+    answer: orProposal(RefundAnswer),
     errors: [],
     handle: ({ params, body, problems, command }) => {
       const destination = checkDestination(body?.refund, "refund", problems);

@@ -30,7 +30,7 @@ export type RefundWish = {
   problems: readonly Problem[];
 };
 
-type Loaded = {
+export type LoadedRefunds = {
   users: Set<string>;
   keys: SubjectKeys;
   balances: Balances;
@@ -40,14 +40,15 @@ type Loaded = {
 };
 type Started = { refund: Refund; key: Buffer };
 
-/** Returns what is owed to a user to an address that the user has registered. */
+/**
+ * Returns what is owed to a user to an address that the user has registered; to another one only
+ * where two members have a say.
+ */
 export function refundBalances(
   keyring: Keyring,
   index_key: Buffer,
   render: (refund: Refund) => string,
-): UseCase<RefundWish, Loaded, Started> {
-  const indexOf = ({ input }: Command<RefundWish>) =>
-    hashAddress(index_key, input.chain, input.address);
+): UseCase<RefundWish, LoadedRefunds, Started> {
   return {
     name: "refund-balances",
     rows: () => 4,
@@ -69,7 +70,7 @@ export function refundBalances(
           commands.map((command) => ({
             account_id: command.account_id,
             user_id: command.input.user_id,
-            address_index: indexOf(command),
+            address_index: indexOf(index_key, command),
           })),
         ),
       ]);
@@ -78,7 +79,10 @@ export function refundBalances(
     },
     decide: (loaded, commands, now) =>
       new Map(
-        commands.map((command) => [command.id, decideOne(loaded, command, indexOf(command), now)]),
+        commands.map((command) => [
+          command.id,
+          decideOne(loaded, command, isRegistered(index_key, loaded, command), now),
+        ]),
       ),
     record: (tx, _loaded, accepted, now) => {
       const refunds = accepted.map(({ output }) => ({ ...output.refund, key: output.key }));
@@ -93,10 +97,24 @@ export function refundBalances(
   };
 }
 
-function decideOne(
-  loaded: Loaded,
+/** Whether the user of the command has registered its address. */
+export function isRegistered(
+  index_key: Buffer,
+  { registered }: LoadedRefunds,
   command: Command<RefundWish>,
-  address_index: Buffer,
+): boolean {
+  const owner = { account_id: command.account_id, user_id: command.input.user_id };
+  return registered.has(registeredKey(owner, indexOf(index_key, command)));
+}
+
+function indexOf(index_key: Buffer, { input }: Command<RefundWish>): Buffer {
+  return hashAddress(index_key, input.chain, input.address);
+}
+
+function decideOne(
+  loaded: LoadedRefunds,
+  command: Command<RefundWish>,
+  is_registered: boolean,
   now: Date,
 ): Verdict<Started> {
   const { account_id, input } = command;
@@ -105,8 +123,7 @@ function decideOne(
     return { refusal: Refusal.of([...input.problems, notFound("user_id")]) };
   }
   const problems = [...input.problems];
-  const owner = { account_id, user_id: input.user_id };
-  if (input.address && !loaded.registered.has(registeredKey(owner, address_index))) {
+  if (input.address && !is_registered && command.four_eyes === undefined) {
     const message = "Register the address first: POST /users/:user_id/refund_addresses.";
     problems.push({ field: "refund.address", code: "record_invalid", message });
   }

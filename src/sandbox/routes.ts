@@ -25,6 +25,8 @@ import { KYC_STATUSES } from "../users/model.ts";
 import { renderUser } from "../users/render.ts";
 import { UserAnswer } from "../users/schemas.ts";
 import { findPath } from "./find-path.ts";
+import { addOnrampSandboxRoutes, type OnrampSandboxDeps } from "./onramp-routes.ts";
+import { noPath, readStatus } from "./read-status.ts";
 import {
   ClockAnswer,
   ClockBody,
@@ -36,10 +38,8 @@ import {
 } from "./schemas.ts";
 import { type WalkDeps, walkOfframp } from "./walk-offramp.ts";
 
-export type SandboxDeps = WalkDeps & {
-  clock: WalkDeps["clock"] & SandboxClock;
-  poke: () => void;
-};
+export type SandboxDeps = WalkDeps &
+  OnrampSandboxDeps & { clock: WalkDeps["clock"] & SandboxClock };
 
 const TAG = "Sandbox";
 const IDLE_MAX_MS = 30_000;
@@ -54,6 +54,7 @@ export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
   addPaymentDetailRoute(addRoute, deps);
   addOfframpRoute(addRoute, deps);
   addDepositRoute(addRoute, deps);
+  addOnrampSandboxRoutes(addRoute, deps);
 }
 
 function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
@@ -264,23 +265,4 @@ function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
       });
     },
   });
-}
-
-function readStatus<Status extends string>(
-  object: string,
-  known: readonly Status[],
-  wanted: unknown,
-  found: Problem[],
-): Status | undefined {
-  const status = known.find((one) => one === wanted);
-  if (!status && found.length === 0) {
-    const message = `Send one of ${known.join(", ")}.`;
-    found.push({ field: `${object}.status`, code: "record_invalid", message });
-  }
-  return found.length > 0 ? undefined : status;
-}
-
-function noPath(field: string): Problem {
-  const message = "No legal way leads there from the present state.";
-  return { field, code: "invalid_transition", message };
 }

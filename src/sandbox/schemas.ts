@@ -18,6 +18,29 @@ export const KycBody = Type.Object({ kyc: wish }, closed);
 export const PaymentDetailStatusBody = Type.Object({ payment_detail: wish }, closed);
 export const OfframpStatusBody = Type.Object({ offramp: wish }, closed);
 
+export const OnrampStatusBody = Type.Object({ onramp: wish }, closed);
+
+const amount = Type.Union([Type.Number(), Type.String()], {
+  errorMessage: "Send a number or a plain decimal string.",
+});
+
+export const DepositBody = Type.Object(
+  {
+    deposit: Type.Object(
+      {
+        amount,
+        currency: Type.String({ description: "E.g. usd." }),
+        deposit_message: Type.Optional(
+          Type.String({ description: "What the payer wrote; the onramp's code stands in it." }),
+        ),
+        bank_reference: Type.Optional(Type.String({ description: "Made up when left out." })),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
 export const CryptoDepositBody = Type.Object(
   {
     crypto_deposit: Type.Object(
@@ -25,9 +48,7 @@ export const CryptoDepositBody = Type.Object(
         quote_id: Type.String({ description: "The quote whose address is paid." }),
         tx_id: Type.Optional(Type.String({ description: "Made up when left out." })),
         token: Type.Optional(Type.String({ description: "The quote's token when left out." })),
-        amount: Type.Union([Type.Number(), Type.String()], {
-          errorMessage: "Send a number or a plain decimal string.",
-        }),
+        amount,
         mined_at: Type.Optional(Type.String({ description: "ISO 8601; now when left out." })),
       },
       closed,

@@ -1,4 +1,7 @@
+import { findContents, type SealedProposal } from "../access/proposal-store.ts";
 import { type OfframpRow, openOfframps } from "../offramps/store.ts";
+import { type FiatDepositRow, openDeposits } from "../onramps/deposit-store.ts";
+import { type OnrampRow, openOnramps } from "../onramps/store.ts";
 import { type PaymentDetailRow, toPaymentDetails } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { DecryptionError } from "../platform/encryption/cipher.ts";
@@ -9,7 +12,7 @@ import { eachPage } from "./each-page.ts";
 const PAGE_ROWS = 500;
 
 type Opening<Row> = {
-  table: "users" | "payment_details" | "offramps";
+  table: "users" | "payment_details" | "offramps" | "onramps" | "fiat_deposits" | "proposals";
   name: string;
   /** Throws where something does not open. */
   open: (rows: Row[]) => Promise<unknown>;
@@ -42,10 +45,28 @@ export async function verifyDetails(
     name: "offramp",
     open: (rows) => openOfframps(session, keyring, rows),
   };
+  const onramps: Opening<OnrampRow> = {
+    table: "onramps",
+    name: "onramp",
+    open: (rows) => openOnramps(session, keyring, rows),
+  };
+  const deposits: Opening<FiatDepositRow> = {
+    table: "fiat_deposits",
+    name: "deposit",
+    open: (rows) => openDeposits(session, keyring, rows),
+  };
+  const proposals: Opening<SealedProposal> = {
+    table: "proposals",
+    name: "proposal",
+    open: (rows) => findContents(session, keyring, rows),
+  };
   return (
     (await verifyTable(session, account_id, users)) ??
     (await verifyTable(session, account_id, payment_details)) ??
-    (await verifyTable(session, account_id, offramps))
+    (await verifyTable(session, account_id, offramps)) ??
+    (await verifyTable(session, account_id, onramps)) ??
+    (await verifyTable(session, account_id, deposits)) ??
+    (await verifyTable(session, account_id, proposals))
   );
 }
 

@@ -1,5 +1,5 @@
 import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
-import { POSTINGS } from "../ledger/postings.ts";
+import { POSTINGS } from "../ledger/posting-table.ts";
 import type { Session } from "../platform/db/database.ts";
 
 /** Looks at one account. A sentence naming the first row that is wrong, or null. */
@@ -105,14 +105,17 @@ const checkSigns: Check = async (session, account_id) => {
 /** Nothing stays there yet: returns go straight to where they belong. */
 const checkReturnClearing: Check = async (session, account_id) => {
   const [row] = await session.query<BalanceRow>(
-    `select ledger_account, currency, sum(amount)::text as sum from ledger_lines
+    `select ledger_account, currency, sum(amount)::text as sum from ledger_lines l
      where account_id = $1 and ledger_account = 'return_clearing'
-     group by ledger_account, currency having sum(amount) <> 0 order by currency limit 1`,
+     group by ledger_account, currency having sum(amount) <> -coalesce((
+       select sum(coalesce(matched_amount, amount)) from fiat_deposits d
+       where d.account_id = $1 and d.status = 'returning' and d.currency = l.currency), 0)
+     order by currency limit 1`,
     [account_id],
   );
   if (!row) return null;
   const held = `${row.sum} ${row.currency}`;
-  return `return_clearing of account ${account_id} holds ${held}, but nothing is pending`;
+  return `return_clearing of account ${account_id} holds ${held}, not what is being returned`;
 };
 
 type BalanceRow = { ledger_account: string; currency: string; sum: string };

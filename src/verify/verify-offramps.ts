@@ -1,9 +1,10 @@
 import { payoutPending } from "../ledger/model.ts";
 import { listEntriesByLedgerAccount } from "../ledger/store.ts";
-import { digestFacts, OFFRAMP_MOVES, type OfframpStatus } from "../offramps/model.ts";
+import { digestFacts, OFFRAMP_MOVES } from "../offramps/model.ts";
 import type { OfframpRow } from "../offramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { eachPage } from "./each-page.ts";
+import { checkEvents, type EventedTable, findStrayEvent, listEvents } from "./verify-events.ts";
 import { type Check, entryName } from "./verify-ledger.ts";
 import { type AttemptRow, checkOfframpMoney } from "./verify-payouts.ts";
 
@@ -12,34 +13,22 @@ const PAGE_ROWS = 500;
 /** An offramp with what its quote knows. */
 type Offramp = Omit<OfframpRow, "details"> & { is_quote_funded: boolean };
 
-type EventRow = {
-  record_id: string;
-  sequence: number;
-  from_status: string | null;
-  to_status: string;
-  facts: Buffer;
+const OFFRAMP_EVENTS: EventedTable<Offramp> = {
+  table: "offramps",
+  name: "offramp",
+  event: "offramp_update",
+  moves: OFFRAMP_MOVES,
+  digest: digestFacts,
 };
 
 /** Every offramp against its events, its attempts and its entries in the ledger. */
 export const verifyOfframps: Check = async (session, account_id) => {
-  const fault = await checkStrayEvents(session, account_id);
+  const fault = await findStrayEvent(session, account_id, OFFRAMP_EVENTS);
   if (fault) return fault;
   return eachPage<Offramp>(
     (above_id) => listOfframps(session, account_id, above_id),
     (offramps) => checkPage(session, account_id, offramps),
   );
-};
-
-const checkStrayEvents: Check = async (session, account_id) => {
-  const [row] = await session.query<{ id: string; record_id: string }>(
-    `select e.id, e.record_id from events e
-     where e.account_id = $1 and e.name = 'offramp_update' and not exists (
-       select from offramps o where o.account_id = $1 and o.id = e.record_id)
-     order by e.id limit 1`,
-    [account_id],
-  );
-  if (!row) return null;
-  return `event ${row.id} of account ${account_id}: there is no offramp ${row.record_id}`;
 };
 
 async function checkPage(
@@ -62,7 +51,7 @@ async function checkPage(
   if (stray) return `${entryName(stray.id, account_id)} (${stray.key}): it is on a wrong account`;
   for (const offramp of offramps) {
     const fault =
-      checkEvents(offramp, events_of.get(offramp.id) ?? []) ??
+      checkEvents(OFFRAMP_EVENTS, offramp, events_of.get(offramp.id) ?? []) ??
       checkOfframpMoney(
         offramp,
         payouts_of.get(offramp.id) ?? [],
@@ -71,36 +60,6 @@ async function checkPage(
     if (fault) return `offramp ${offramp.id} of account ${account_id}: ${fault}`;
   }
   return null;
-}
-
-/** One event per change, each going on where the one before it ended, the last being today. */
-function checkEvents(offramp: Offramp, events: readonly EventRow[]): string | null {
-  let status: string | null = null;
-  for (const [index, event] of events.entries()) {
-    const name = `its event ${event.sequence}`;
-    if (event.sequence !== index + 1) return `${name} comes where event ${index + 1} should be`;
-    if (event.from_status !== status) {
-      return `${name} begins at ${event.from_status}, but the one before ended at ${status}`;
-    }
-    if (!isLegal(event)) return `${name} goes from ${event.from_status} to ${event.to_status}`;
-    status = event.to_status;
-  }
-  if (events.length !== offramp.sequence) {
-    return `it counts ${offramp.sequence} changes, but has ${events.length} events`;
-  }
-  if (status !== offramp.status)
-    return `it is ${offramp.status}, but its last event says ${status}`;
-  if (!events.at(-1)?.facts.equals(digestFacts(offramp))) {
-    return "it is not what its last event vouches for";
-  }
-  return null;
-}
-
-/** A change that is no move, such as a new document, leaves the state as it was. */
-function isLegal({ from_status: from, to_status: to }: EventRow): boolean {
-  if (from === null) return to === "initiated";
-  if (from === to) return true;
-  return OFFRAMP_MOVES[from as OfframpStatus].includes(to as OfframpStatus);
 }
 
 function listOfframps(session: Session, account_id: string, above_id: string) {
@@ -114,14 +73,6 @@ function listOfframps(session: Session, account_id: string, above_id: string) {
      from offramps o left join quotes q on q.account_id = o.account_id and q.id = o.quote_id
      where o.account_id = $1 and o.id > $2 order by o.id limit $3`,
     [account_id, above_id, PAGE_ROWS],
-  );
-}
-
-function listEvents(session: Session, account_id: string, ids: readonly string[]) {
-  return session.query<EventRow>(
-    `select record_id, sequence, from_status, to_status, facts from events
-     where account_id = $1 and record_id = any($2::uuid[]) order by record_id, sequence`,
-    [account_id, ids],
   );
 }
 

@@ -1,8 +1,8 @@
 import type { NewEntry } from "../ledger/model.ts";
+import type { PostingKind } from "../ledger/posting-table.ts";
 import {
   type DepositMoney,
   depositFinal,
-  type PostingKind,
   type QuoteMoney,
   quoteFunded,
   type RefundMoney,

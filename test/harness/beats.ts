@@ -3,6 +3,7 @@ import type { Core, Partners } from "../../src/app.ts";
 import { createOfframpRenderer } from "../../src/offramps/render.ts";
 import * as kinds from "../../src/offramps/task-kinds.ts";
 import { offrampTasks } from "../../src/offramps/tasks.ts";
+import { onrampTasks } from "../../src/onramps/tasks.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
 import { createGuardedSender } from "../../src/partners/outbound-http/guarded-sender.ts";
 import type { Database } from "../../src/platform/db/database.ts";
@@ -57,6 +58,8 @@ export async function openBeats(
     ...partners,
     database,
     renderer: createOfframpRenderer(() => "http://127.0.0.1"),
+    operator_id: core.first_start.operator.id,
+    kyc_enforcement: config.kyc_enforcement,
     policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
     files: await openLocalDirectory(config.data_dir),
     sender,
@@ -65,7 +68,10 @@ export async function openBeats(
     log: SILENT,
   };
   const handlers = new Map<string, TaskHandler>(
-    [...offrampTasks(deps), sendRefundTask(deps)].map((handler) => [handler.kind, handler]),
+    [...offrampTasks(deps), ...onrampTasks(deps), sendRefundTask(deps)].map((handler) => [
+      handler.kind,
+      handler,
+    ]),
   );
 
   /** `failed` tasks are claimed apart and alone, as by a worker. */

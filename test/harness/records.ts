@@ -5,7 +5,10 @@ import type { Answer, TestServer } from "./server.ts";
 /** One record of each kind, all belonging together: the ids that paths and bodies may name. */
 export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
-const RECORDS = ["user_id", "payment_detail_id", "quote_id", "offramp_id"] as const;
+const RECORDS = [
+  ...(["user_id", "payment_detail_id", "quote_id", "offramp_id"] as const),
+  ...(["onramp_id", "deposit_id", "proposal_id"] as const),
+] as const;
 
 /**
  * Makes them through the API. A new kind of record whose id stands in a path is added here; the
@@ -30,7 +33,25 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
     raw: UPLOAD,
     headers: { "content-type": UPLOAD_TYPE },
   });
-  return { user_id, payment_detail_id, quote_id, offramp_id };
+  const approved = { kyc: { status: "approved" } };
+  await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, approved, { key });
+  const onramp_id = idOf(await post(`${path}/onramps`, NEW_ONRAMP), "onramp");
+  // All deposits are the operator's, whoever lets them arrive.
+  const deposit = { amount: 1, currency: "usd", deposit_message: "no code" };
+  const deposit_id = idOf(await post("/sandbox/deposits", { deposit }), "deposit");
+  const proposal_id = await createProposal(server, key, user_id);
+  const own = { user_id, payment_detail_id, quote_id, offramp_id, onramp_id };
+  return { ...own, deposit_id, proposal_id };
+}
+
+/** To an address that is not registered, so it needs two members; from a quote of its own. */
+async function createProposal(server: TestServer, key: string, user_id: string): Promise<string> {
+  const post = (path: string, body: unknown) => server.call("POST", path, body, { key });
+  const quote_id = idOf(await post(`/users/${user_id}/quotes`, NEW_QUOTE), "quote");
+  await post("/sandbox/crypto_deposits", { crypto_deposit: { quote_id, amount: 20 } });
+  const address = `0x${"2".repeat(40)}`;
+  const refund = { token: "usdc", chain: "polygon", amount: 20, address };
+  return idOf(await post(`/users/${user_id}/refunds`, { refund }), "proposal");
 }
 
 /** Ids that no record has. */
@@ -49,6 +70,16 @@ function newUser() {
   };
 }
 
+const NEW_ONRAMP = {
+  onramp: {
+    destination_amount: 1000,
+    crypto_currency: "usdc",
+    crypto_rails: "polygon",
+    destination_address: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+    fiat_currency: "usd",
+    fiat_rails: "ach_push",
+  },
+};
 const NEW_QUOTE = { quote: { deposit_token: "usdc", deposit_token_chain: "polygon" } };
 const NEW_PAYMENT_DETAIL = {
   payment_detail: {

@@ -1,4 +1,11 @@
-import type { BankAnswer, BankPort, Instruction } from "../../src/partners/bank/port.ts";
+import type {
+  BankAnswer,
+  BankCredit,
+  BankPort,
+  CreditReturn,
+  Instruction,
+} from "../../src/partners/bank/port.ts";
+import { sandboxCoordinates } from "../../src/partners/bank/sandbox.ts";
 
 /**
  * What the bank does when it is handed an instruction: pay and say so, keep it in silence, or
@@ -20,10 +27,17 @@ export type ScriptedBank = {
   say(end_to_end_id: string, kind: BankAnswer["kind"], more?: Partial<BankAnswer>): BankAnswer;
   /** Says the same thing again. */
   repeat(answer: BankAnswer): void;
+  /** Tells of money that came in. */
+  receive(credit: BankCredit): void;
+  /** What it was asked to send back, by key: each once. */
+  returns: Map<string, CreditReturn>;
+  /** What it says of money to be sent back. */
+  return_answer: Awaited<ReturnType<BankPort["returnCredit"]>>;
 };
 
 export function createScriptedBank(): ScriptedBank {
   const answers: BankAnswer[] = [];
+  const credits: BankCredit[] = [];
   let references = 0;
   const bank: ScriptedBank = {
     handed_over: [],
@@ -48,6 +62,9 @@ export function createScriptedBank(): ScriptedBank {
       return answer;
     },
     repeat: (answer) => void answers.push(answer),
+    receive: (credit) => void credits.push(credit),
+    returns: new Map(),
+    return_answer: "booked",
     port: {
       submit: async (instructions) => {
         await bank.onSubmit(instructions);
@@ -59,6 +76,16 @@ export function createScriptedBank(): ScriptedBank {
         const from = Number(cursor ?? 0);
         const read = answers.slice(from, from + limit);
         return { answers: read, cursor: String(from + read.length) };
+      },
+      coordinatesFor: sandboxCoordinates,
+      listCredits: async (cursor, limit) => {
+        const from = Number(cursor ?? 0);
+        const read = credits.slice(from, from + limit);
+        return { credits: read, cursor: String(from + read.length) };
+      },
+      returnCredit: async (request) => {
+        bank.returns.set(request.key, request);
+        return bank.return_answer;
       },
     },
   };

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { findImbalance, LEDGER_ACCOUNTS, type NewEntry, ruleOf } from "../../src/ledger/model.ts";
+import { describePostings, POSTINGS, type PostingKind } from "../../src/ledger/posting-table.ts";
 import * as postings from "../../src/ledger/postings.ts";
 
 const account_id = "account";
@@ -19,11 +20,21 @@ const offramp = fc.record({
 /** Every posting there is, of amounts as they come. */
 const every = fc
   .record({ offramp, amount: minor, missing: minor, attempt: fc.integer({ min: 1, max: 9 }) })
-  .map(({ offramp, amount, missing, attempt }): Record<postings.PostingKind, NewEntry> => {
+  .map(({ offramp, amount, missing, attempt }): Record<PostingKind, NewEntry> => {
     const deposit = { account_id, user_id: "user", chain: "base", tx_id: "0x1", log_index: 3 };
     const quote = { ...offramp, id: "quote", token_amount: amount + missing };
     const refund = { account_id, id: "refund", user_id: "user", token: "usdc", amount };
     const receipt = { account_id, bank_reference: "reference", currency: "eur", amount };
+    const credit = { account_id, id: "deposit", currency: "eur", amount, returns: attempt };
+    const onramp = {
+      account_id,
+      id: "onramp",
+      crypto_currency: "usdc",
+      destination_amount: missing,
+      fiat_currency: "eur",
+      deposit_amount: amount + missing,
+      fee: missing - 1n,
+    };
     return {
       deposit_final: postings.depositFinal({ ...deposit, token: "usdc", amount }),
       quote_funded: postings.quoteFunded(quote, amount),
@@ -36,6 +47,16 @@ const every = fc
       refund_started: postings.refundStarted(refund),
       refund_sent: postings.refundSent(refund),
       suspense_received: postings.suspenseReceived(receipt),
+      fiat_deposit_received: postings.fiatDepositReceived(credit),
+      fiat_deposit_matched: postings.fiatDepositMatched(credit),
+      fiat_deposit_released: postings.fiatDepositReleased(credit),
+      fiat_return_started: postings.fiatReturnStarted(credit),
+      fiat_return_booked: postings.fiatReturnBooked(credit),
+      fiat_return_refused: postings.fiatReturnRefused(credit),
+      onramp_funded: postings.onrampFunded(onramp, amount),
+      onramp_converted: postings.onrampConverted(onramp),
+      onramp_delivered: postings.onrampDelivered(onramp),
+      onramp_given_back: postings.onrampGivenBack(onramp, amount),
     };
   });
 
@@ -54,7 +75,7 @@ describe("every posting", () => {
     fc.assert(
       fc.property(every, (entries) => {
         for (const [kind, entry] of Object.entries(entries)) {
-          const row = postings.POSTINGS[kind as postings.PostingKind];
+          const row = POSTINGS[kind as PostingKind];
           expect(entry.kind).toBe(kind);
           expect(entry.key).toMatch(patternOf(row.key));
           const table = row.lines.map(({ side, account }) => `${side} ${account}`);
@@ -70,7 +91,7 @@ describe("every posting", () => {
       1,
     );
     for (const kind of ["payout_instructed", "offramp_failed_after_instruction"] as const) {
-      const table = postings.POSTINGS[kind].lines;
+      const table = POSTINGS[kind].lines;
       expect(wordsOf(first![kind])).toEqual(table.map(({ side, account }) => `${side} ${account}`));
     }
   });
@@ -117,9 +138,9 @@ describe("the chart of accounts", () => {
   });
 
   test("the reference page names every account and every posting", () => {
-    const text = postings.describePostings();
+    const text = describePostings();
     for (const { name } of LEDGER_ACCOUNTS) expect(text).toContain(`\`${name}`);
-    for (const kind of Object.keys(postings.POSTINGS)) expect(text).toContain(`### ${kind}\n`);
+    for (const kind of Object.keys(POSTINGS)) expect(text).toContain(`### ${kind}\n`);
   });
 });
 

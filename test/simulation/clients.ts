@@ -1,5 +1,7 @@
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import type { Answer, TestServer } from "../harness/server.ts";
+import { createDepositors } from "./depositors.ts";
+import type { RandomBank } from "./partners.ts";
 import type { Random } from "./random.ts";
 
 type Quote = { id: string; user: User };
@@ -15,7 +17,7 @@ const EXPECTED_STATUSES = [200, 404, 422];
 export type Clients = ReturnType<typeof createClients>;
 
 /** People who use the service as they please, and remember what they made. */
-export function createClients(server: TestServer, random: Random) {
+export function createClients(server: TestServer, bank: RandomBank, random: Random) {
   const users: User[] = [];
   const quotes: Quote[] = [];
   const offramps: { id: string; user: User }[] = [];
@@ -93,7 +95,11 @@ export function createClients(server: TestServer, random: Random) {
     await call("POST", `/users/${user.id}/quotes/${id}/fund`);
   };
 
+  const pickUser = () => random.pick(users);
+  const depositors = createDepositors(server, bank.scripted, random, call, pickUser);
+
   const acts: (() => Promise<unknown>)[] = [
+    ...depositors.acts,
     openQuote,
     () => addOfframps(recent()),
     () => executeOne(recent()),
@@ -114,6 +120,7 @@ export function createClients(server: TestServer, random: Random) {
 
   return {
     offramps,
+    onramps: depositors.onramps,
     open: async () => {
       for (let index = 0; index < USERS; index += 1) {
         const id = await addApprovedUser(server);

@@ -82,14 +82,21 @@ export function createRandomBank(random: Random, weather: Weather) {
   };
 
   return {
+    scripted: bank,
     port: {
       submit: troubled(random, weather, bank.port.submit),
       listAnswers: troubled(random, weather, (cursor: string | null, limit: number) =>
         bank.port.listAnswers(random.chance(weather.trouble) ? null : cursor, limit),
       ),
+      coordinatesFor: bank.port.coordinatesFor,
+      listCredits: troubled(random, weather, (cursor: string | null, limit: number) =>
+        bank.port.listCredits(random.chance(weather.trouble) ? null : cursor, limit),
+      ),
+      returnCredit: troubled(random, weather, bank.port.returnCredit),
     },
     /** Decides on some payment, or says again what it said. */
     act: (account_id: string) => {
+      bank.return_answer = random.pick(["booked", "booked", "pending", "refused"]);
       const accepted = listIn("accepted");
       const booked = listIn("booked");
       const what = random.next();
@@ -102,6 +109,7 @@ export function createRandomBank(random: Random, weather: Weather) {
     },
     /** Everything it has is paid. */
     calmDown: () => {
+      bank.return_answer = "booked";
       for (const id of listIn("accepted")) move(id, "booked");
     },
     /** The payments of an offramp whose money is with the beneficiary. */

@@ -20,7 +20,7 @@ import { createRandom } from "./random.ts";
  * SIMULATION_SEED it is played again, with SIMULATION_STEPS for longer.
  */
 const SEED = Number(process.env.SIMULATION_SEED ?? Math.floor(Math.random() * 2 ** 32));
-const STEPS = Number(process.env.SIMULATION_STEPS ?? 120);
+const STEPS = Number(process.env.SIMULATION_STEPS ?? 150);
 const STEP_TIMEOUT_MS = 1_000;
 
 const LEAPS_MS = [20 * MINUTE_MS, 2 * HOUR_MS, 26 * HOUR_MS];
@@ -43,7 +43,7 @@ beforeAll(async () => {
     partners: open,
   });
   await server.app.worker.stop();
-  clients = createClients(server, random);
+  clients = createClients(server, bank, random);
   await clients.open();
   const { core } = server;
   const chain = createTroubledChain(createSandboxChain(core.database), random, weather);
@@ -75,15 +75,15 @@ it(`everything adds up after each of ${STEPS} steps (SIMULATION_SEED=${SEED})`, 
 /** Something happens; says what it was. */
 async function takeStep(): Promise<string> {
   const what = random.next();
-  if (what < 0.3) {
+  if (what < 0.35) {
     await clients.act();
     return "client";
   }
-  if (what < 0.4) {
+  if (what < 0.43) {
     bank.act(server.account_id);
     return "bank";
   }
-  if (what < 0.45) {
+  if (what < 0.48) {
     const advance_ms = random.chance(0.2) ? random.pick(LEAPS_MS) : 1_000 + random.below(MINUTE_MS);
     await server.core.clock.advance(advance_ms);
     return `clock +${advance_ms}`;
@@ -127,5 +127,28 @@ async function calmDown(): Promise<void> {
     expect(bank.listPaid(id).length, `payments of offramp ${id}`).toBe(
       status === "fiat_sent" ? 1 : 0,
     );
+  }
+  await checkOnramps();
+}
+
+/** Coins left once for every onramp that says so, and money went back once for every return. */
+async function checkOnramps(): Promise<void> {
+  const { database } = server.db;
+  const rows = await database.query<{ id: string; status: string; sends: number }>(
+    `select o.id, o.status, (select count(*)::int from sandbox_sends s
+       where s.key = 'onramp:' || o.account_id || ':' || o.id) as sends
+     from onramps o`,
+  );
+  expect(rows.length).toBe(clients.onramps.length);
+  for (const { id, status, sends } of rows) {
+    expect(["initiated", "crypto_sent", "failed"], `onramp ${id}`).toContain(status);
+    expect(sends, `transfers of onramp ${id}`).toBe(status === "crypto_sent" ? 1 : 0);
+  }
+  const returned = await database.query<{ id: string; amount: bigint; returns: number }>(
+    `select id, coalesce(matched_amount, amount) as amount, returns from fiat_deposits
+     where status = 'returned'`,
+  );
+  for (const { id, amount, returns } of returned) {
+    expect(bank.scripted.returns.get(`deposit:${id}:${returns}`)?.amount).toBe(amount);
   }
 }

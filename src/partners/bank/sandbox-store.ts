@@ -1,14 +1,15 @@
 import type { Session } from "../../platform/db/database.ts";
-import type { BankAnswer, Instruction } from "./port.ts";
+import type { BankAnswer, BankCredit, CreditReturn, Instruction } from "./port.ts";
 
 type Answer = Omit<BankAnswer, "trace_number" | "uetr">;
 type Script = { instruction: Instruction; outcome: string; kinds: readonly BankAnswer["kind"][] };
 
 /**
- * Answers are read by their number: one that is committed after a higher one was read would never
- * be seen. So whoever writes waits for the one before, and numbers come in the order of commits.
+ * What the bank tells is read by number: a line that is committed after a higher one was read would
+ * never be seen. So whoever writes waits for the one before, and numbers come in the order of
+ * commits.
  */
-const TURN = "(select pg_advisory_xact_lock(hashtextextended('sandbox bank answers', 0))) as turn";
+const TURN = "(select pg_advisory_xact_lock(hashtextextended('sandbox bank', 0))) as turn";
 
 /** One statement: the bank that has an instruction also has its answers, or neither. */
 export async function insertSandboxPayouts(
@@ -50,5 +51,44 @@ export function listSandboxAnswers(
     `select number, account_id, end_to_end_id, bank_reference, kind, amount, currency
      from sandbox_bank_answers where number > $1 order by number limit $2`,
     [cursor ?? "0", limit],
+  );
+}
+
+/** The same reference with the same amount is the same line; with another amount it is news. */
+export async function insertSandboxCredit(session: Session, credit: BankCredit): Promise<void> {
+  await session.query(
+    `insert into sandbox_bank_credits
+       (bank_account, bank_reference, amount, currency, text, payer_name, booked_at)
+     select $1, $2, $3, $4, $5, $6, $7 from ${TURN}
+     on conflict do nothing`,
+    [
+      credit.bank_account,
+      credit.bank_reference,
+      credit.amount,
+      credit.currency,
+      credit.text,
+      credit.payer_name,
+      credit.booked_at,
+    ],
+  );
+}
+
+export function listSandboxCredits(
+  session: Session,
+  cursor: string | null,
+  limit: number,
+): Promise<(BankCredit & { number: bigint })[]> {
+  return session.query(
+    `select number, bank_account, bank_reference, amount, currency, text, payer_name, booked_at
+     from sandbox_bank_credits where number > $1 order by number limit $2`,
+    [cursor ?? "0", limit],
+  );
+}
+
+export async function insertSandboxReturn(session: Session, request: CreditReturn): Promise<void> {
+  await session.query(
+    `insert into sandbox_bank_returns (key, amount, currency) values ($1, $2, $3)
+     on conflict do nothing`,
+    [request.key, request.amount, request.currency],
   );
 }

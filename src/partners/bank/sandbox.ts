@@ -1,7 +1,12 @@
 import type { Session } from "../../platform/db/database.ts";
-import type { BankAnswer, BankPort } from "./port.ts";
+import type { BankAnswer, BankCoordinates, BankPort } from "./port.ts";
 import { traceNumber, uetrOf } from "./proofs.ts";
-import { insertSandboxPayouts, listSandboxAnswers } from "./sandbox-store.ts";
+import {
+  insertSandboxPayouts,
+  insertSandboxReturn,
+  listSandboxAnswers,
+  listSandboxCredits,
+} from "./sandbox-store.ts";
 
 export const SANDBOX_OUTCOMES = ["fiat_sent", "bounced", "failed", "stuck"] as const;
 export type SandboxOutcome = (typeof SANDBOX_OUTCOMES)[number];
@@ -13,6 +18,39 @@ const SCRIPTS: Record<SandboxOutcome, readonly BankAnswer["kind"][]> = {
   failed: ["rejected"],
   stuck: [],
 };
+
+const INVENTED_BANK = {
+  bank_name: "Sandbox Bank (invented)",
+  bank_address: "1 Invented Street, Nowhere",
+  bank_beneficiary_name: "Sliproad Sandbox",
+};
+
+/** Invented numbers whose check digits are right: forms that check them take them. */
+const SANDBOX_ACCOUNTS: Readonly<Record<string, BankCoordinates>> = {
+  usd: {
+    bank_account_number: "9900012345",
+    bank_routing_number: "999999992",
+    bank_iban: null,
+    bank_swift_bic: "SLIPUS00XXX",
+    ...INVENTED_BANK,
+  },
+  eur: {
+    bank_account_number: null,
+    bank_routing_number: null,
+    bank_iban: "LT069999900000012345",
+    bank_swift_bic: "SLIPLT00XXX",
+    ...INVENTED_BANK,
+  },
+};
+
+export function sandboxCoordinates(currency: string): BankCoordinates | null {
+  return Object.hasOwn(SANDBOX_ACCOUNTS, currency) ? SANDBOX_ACCOUNTS[currency]! : null;
+}
+
+/** Which of our accounts at the sandbox's bank a currency comes into. */
+export function sandboxBankAccount(currency: string): string {
+  return `sandbox-${currency}`;
+}
 
 /** A bank that we play ourselves: it pays everything at once unless asked for something else. */
 export function createSandboxBank(session: Session): BankPort {
@@ -34,6 +72,17 @@ export function createSandboxBank(session: Session): BankPort {
         uetr: uetrOf(answer.end_to_end_id),
       }));
       return { answers, cursor: last ? String(last.number) : cursor };
+    },
+    coordinatesFor: sandboxCoordinates,
+    listCredits: async (cursor, limit) => {
+      const rows = await listSandboxCredits(session, cursor, limit);
+      const last = rows.at(-1);
+      const credits = rows.map(({ number: _, ...credit }) => credit);
+      return { credits, cursor: last ? String(last.number) : cursor };
+    },
+    returnCredit: async (request) => {
+      await insertSandboxReturn(session, request);
+      return "booked";
     },
   };
 }

@@ -11,6 +11,10 @@ export type Command<Input> = {
   api_key_id: string;
   input: Input;
   idempotency: Idempotency | null;
+  /** Who acts, where it is not the key. */
+  actor?: `member:${string}` | `proposal:${string}`;
+  /** Two members are asked, or have agreed: then that is allowed which only they may allow. */
+  four_eyes?: "asked" | "given";
 };
 
 /** The person whose data an answer holds: the stored copy is sealed with their key. */

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { parseDecimal, powerOfTen } from "../money.ts";
 
 /**
  * Every setting of the program, in one table: name, default, meaning, and how its text is read.
@@ -199,6 +200,20 @@ export const SETTINGS = {
     72,
     "How long a bank may leave a payout unanswered before the operator is told.",
   ),
+  four_eyes_usd: optional(
+    {
+      name: "SLIPROAD_FOUR_EYES_USD",
+      default_text: null,
+      meaning: "",
+      read: (value) =>
+        /^\d{1,13}(\.\d{1,2})?$/.test(value)
+          ? parseMinor(value, 2)
+          : fail("must be an amount in usd such as 10000 or 2500.50"),
+    },
+    "Refunds, re-routes and reviews of more than this many usd need two members, who confirm " +
+      "them on `/dashboard/proposals`; 0 asks for two always. Default: no limit in sandbox, " +
+      "10000 in live mode.",
+  ),
   metrics_token: optional(
     text("SLIPROAD_METRICS_TOKEN", null, ""),
     "Bearer token that opens `/metrics` to callers that are not on loopback.",
@@ -213,6 +228,12 @@ export const SETTINGS = {
 
 function fail(reason: string): never {
   throw new Error(reason);
+}
+
+/** Of a text that is known to be a decimal with at most so many digits after the point. */
+function parseMinor(value: string, digits: number): bigint {
+  const { units, scale } = parseDecimal(value)!;
+  return units * powerOfTen(digits - scale);
 }
 
 function text<Default extends string | null>(

@@ -32,6 +32,9 @@ export function addRoute<Query extends TObject, Body extends TObject>(
 ): void {
   const checkQuery = compileCheck(spec.query ?? NO_QUERY, "query");
   const checkBody = spec.body ? compileCheck(spec.body, "body") : null;
+  // A body of which nothing is required may as well be left out.
+  const required: readonly string[] = spec.body?.required ?? [];
+  const may_lack_body = spec.body !== undefined && required.length === 0;
   app.route({
     method: spec.method,
     url: spec.path,
@@ -44,7 +47,7 @@ export function addRoute<Query extends TObject, Body extends TObject>(
       const idempotency = spec.method === "GET" ? null : readIdempotency(request, index_key, body);
       const problems = [
         ...checkQuery(request.query),
-        ...(checkBody ? checkJson(checkBody, body) : refuseBody(body)),
+        ...(checkBody ? checkJson(checkBody, body, may_lack_body) : refuseBody(body)),
         ...(idempotency && "code" in idempotency ? [idempotency] : []),
       ];
       const command = <Input>(input: Input) => ({
@@ -78,7 +81,8 @@ function readParams(request: FastifyRequest): Record<string, string> {
   );
 }
 
-function checkJson(check: Check, body: JsonBody | undefined): Problem[] {
+function checkJson(check: Check, body: JsonBody | undefined, may_be_absent: boolean): Problem[] {
+  if (body === undefined && may_be_absent) return [];
   const found = check(body?.value ?? undefined);
   const fields = new Set(found.map((problem) => problem.field));
   return [...found, ...(body?.problems ?? []).filter((problem) => !fields.has(problem.field))];

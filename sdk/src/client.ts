@@ -1,0 +1,116 @@
+import { Api, type CallOptions } from "./api.ts";
+import type { Fetch } from "./attempt.ts";
+import { Balances, RefundAddresses, Refunds } from "./resources/balances.ts";
+import { Conversions } from "./resources/conversions.ts";
+import { Deposits } from "./resources/deposits.ts";
+import { Offramps } from "./resources/offramps.ts";
+import { Onramps } from "./resources/onramps.ts";
+import { PaymentDetails } from "./resources/payment-details.ts";
+import { Proposals } from "./resources/proposals.ts";
+import { Quotes } from "./resources/quotes.ts";
+import { Sandbox } from "./resources/sandbox.ts";
+import { Users } from "./resources/users.ts";
+import type { Answer, Input, Method, PathOf } from "./types.ts";
+import { API_VERSION } from "./version.ts";
+
+const TIMEOUT_MS = 60_000;
+const RETRIES_MAX = 3;
+
+export type SliproadOptions = {
+  /** Where your Sliproad runs, such as `http://127.0.0.1:4000`. */
+  baseUrl: string;
+  /** Other than the platform's own, for example one that goes through a proxy. */
+  fetch?: Fetch | undefined;
+  /** For one attempt, its answer included; 60 000 unless given. */
+  timeout_ms?: number | undefined;
+  /** How often a call that failed for a passing reason is repeated; 3 unless given. */
+  retries_max?: number | undefined;
+  /** The version of the API to be answered in; the one this client was written for. */
+  version?: string | undefined;
+} & (
+  | {
+      /** Never in a browser: whoever reads it can pay out of your account. */
+      apiKey: string;
+      accessToken?: undefined;
+    }
+  | {
+      /** An OAuth access token, or what gives a fresh one before every attempt. */
+      accessToken: string | (() => string | Promise<string>);
+      apiKey?: undefined;
+    }
+);
+
+/** The client. One instance serves a whole program. */
+export class Sliproad {
+  readonly users: Users;
+  readonly paymentDetails: PaymentDetails;
+  readonly quotes: Quotes;
+  readonly conversions: Conversions;
+  readonly offramps: Offramps;
+  readonly onramps: Onramps;
+  readonly deposits: Deposits;
+  readonly balances: Balances;
+  readonly refunds: Refunds;
+  readonly refundAddresses: RefundAddresses;
+  readonly proposals: Proposals;
+  readonly sandbox: Sandbox;
+  readonly #api: Api;
+
+  constructor(options: SliproadOptions) {
+    const api = new Api({
+      base_url: readBaseUrl(options.baseUrl),
+      authorization: readCredential(options),
+      version: options.version ?? API_VERSION,
+      // Called as a plain function: browsers refuse a fetch that is called as a method.
+      fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+      timeout_ms: options.timeout_ms ?? TIMEOUT_MS,
+      retries_max: options.retries_max ?? RETRIES_MAX,
+    });
+    this.#api = api;
+    this.users = new Users(api);
+    this.paymentDetails = new PaymentDetails(api);
+    this.quotes = new Quotes(api);
+    this.conversions = new Conversions(api);
+    this.offramps = new Offramps(api);
+    this.onramps = new Onramps(api);
+    this.deposits = new Deposits(api);
+    this.balances = new Balances(api);
+    this.refunds = new Refunds(api);
+    this.refundAddresses = new RefundAddresses(api);
+    this.proposals = new Proposals(api);
+    this.sandbox = new Sandbox(api);
+  }
+
+  /** Any route of the document, typed by it, with the same keys, retries and errors. */
+  request<M extends Method, P extends PathOf<M>>(
+    method: M,
+    path: P,
+    input: Input<M, P>,
+    options?: CallOptions,
+  ): Promise<Answer<M, P>> {
+    return this.#api.send(method, path, input, options);
+  }
+}
+
+function readBaseUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw new TypeError(`baseUrl must be an http address, not ${JSON.stringify(text)}.`);
+  }
+  return text.replace(/\/+$/, "");
+}
+
+function readCredential({ apiKey, accessToken }: SliproadOptions): () => Promise<string> {
+  if (apiKey && accessToken) throw new TypeError("Give apiKey or accessToken, not both.");
+  const credential = apiKey ?? accessToken;
+  if (!credential) throw new TypeError("Give apiKey or accessToken; both are empty.");
+  if (apiKey && isBrowser()) {
+    throw new TypeError("An API key must not reach a browser; use accessToken there.");
+  }
+  return async () => {
+    return `Bearer ${typeof credential === "function" ? await credential() : credential}`;
+  };
+}
+
+function isBrowser(): boolean {
+  return "window" in globalThis && "document" in globalThis;
+}

@@ -1,0 +1,48 @@
+/** One page of a list. */
+export type Page<Item> = {
+  records: Item[];
+  has_more: boolean;
+  /** The page after this one; null after the last. */
+  next(): Promise<Page<Item> | null>;
+};
+
+type LoadPage<Item> = (
+  starting_after: string | undefined,
+) => Promise<{ records: Item[]; has_more: boolean }>;
+
+/**
+ * A list that is fetched page by page while it is walked over:
+ * `for await (const offramp of sliproad.offramps.list(userId))`. Nothing is asked for before that.
+ */
+export class List<Item extends { id: string }> implements AsyncIterable<Item> {
+  readonly #load: LoadPage<Item>;
+  readonly #starting_after: string | undefined;
+
+  constructor(load: LoadPage<Item>, starting_after: string | undefined) {
+    this.#load = load;
+    this.#starting_after = starting_after;
+  }
+
+  /** The first page alone. */
+  page(): Promise<Page<Item>> {
+    return this.#page(this.#starting_after);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    let page: Page<Item> | null = await this.page();
+    while (page) {
+      yield* page.records;
+      page = await page.next();
+    }
+  }
+
+  async #page(starting_after: string | undefined): Promise<Page<Item>> {
+    const { records, has_more } = await this.#load(starting_after);
+    const last = records.at(-1);
+    return {
+      records,
+      has_more,
+      next: async () => (has_more && last ? this.#page(last.id) : null),
+    };
+  }
+}

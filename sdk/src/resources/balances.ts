@@ -1,0 +1,57 @@
+import type { CallOptions } from "../api.ts";
+import type { List } from "../list.ts";
+import type { Answer, Body, Query, Schema } from "../types.ts";
+import { Resource } from "./resource.ts";
+
+const REFUNDS = "/users/{user_id}/refunds";
+const ADDRESSES = "/users/{user_id}/refund_addresses";
+
+export type Balance = Schema<"Balance">;
+export type Refund = Schema<"Refund">;
+export type NewRefund = Body<"post", typeof REFUNDS>["refund"];
+export type RefundAddress = Schema<"RefundAddress">;
+export type NewRefundAddress = Body<"post", typeof ADDRESSES>["refund_address"];
+
+/** What is owed to a user: deposits that no payout has used. */
+export class Balances extends Resource {
+  async list(user_id: string, options?: CallOptions): Promise<Balance[]> {
+    const input = { path: { user_id } };
+    return (await this.api.send("get", "/users/{user_id}/balances", input, options)).balances;
+  }
+}
+
+/** Tokens that go back to an address the user has registered. */
+export class Refunds extends Resource {
+  /** `{ refund }`, or `{ proposal }` where the amount asks for four eyes. */
+  create(
+    user_id: string,
+    refund: NewRefund,
+    options?: CallOptions,
+  ): Promise<Answer<"post", typeof REFUNDS>> {
+    return this.api.send("post", REFUNDS, { path: { user_id }, body: { refund } }, options);
+  }
+
+  list(user_id: string, query: Query<typeof REFUNDS> = {}, options?: CallOptions): List<Refund> {
+    return this.api.list(REFUNDS, "refunds", { path: { user_id }, query }, options);
+  }
+}
+
+/** The addresses that a user's tokens may go back to. */
+export class RefundAddresses extends Resource {
+  async create(
+    user_id: string,
+    refund_address: NewRefundAddress,
+    options?: CallOptions,
+  ): Promise<RefundAddress> {
+    const input = { path: { user_id }, body: { refund_address } };
+    return (await this.api.send("post", ADDRESSES, input, options)).refund_address;
+  }
+
+  list(
+    user_id: string,
+    query: Query<typeof ADDRESSES> = {},
+    options?: CallOptions,
+  ): List<RefundAddress> {
+    return this.api.list(ADDRESSES, "refund_addresses", { path: { user_id }, query }, options);
+  }
+}

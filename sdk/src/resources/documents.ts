@@ -1,0 +1,38 @@
+import type { CallOptions } from "../api.ts";
+import { type DownloadedFile, toDownloadedFile } from "../download.ts";
+import type { Answer, Body } from "../types.ts";
+import { canBeReadAgain, type FileSource, toMultipart } from "../upload.ts";
+import { Resource } from "./resource.ts";
+
+const PATH = "/offramps/{offramp_id}/supporting-documents";
+
+export type DocumentReview = Body<"patch", typeof PATH>["supporting_document"];
+export type UploadOptions = CallOptions & { file_name?: string | undefined };
+
+/** The document that explains a payout; one is kept per offramp, the last. */
+export class Documents extends Resource {
+  /** PDF, JPG or PNG, at most 5 MB. */
+  upload(
+    offramp_id: string,
+    source: FileSource,
+    { file_name, ...options }: UploadOptions = {},
+  ): Promise<Answer<"post", typeof PATH>> {
+    const makeBody = () => toMultipart(source, file_name);
+    const file = { makeBody, can_repeat: canBeReadAgain(source) };
+    return this.api.upload(PATH, { path: { offramp_id } }, file, options);
+  }
+
+  async download(offramp_id: string, options?: CallOptions): Promise<DownloadedFile> {
+    return toDownloadedFile(await this.api.download(PATH, { path: { offramp_id } }, options));
+  }
+
+  /** `{ offramp }`, or `{ proposal }` where the amount asks for four eyes. */
+  review(
+    offramp_id: string,
+    supporting_document: DocumentReview,
+    options?: CallOptions,
+  ): Promise<Answer<"patch", typeof PATH>> {
+    const input = { path: { offramp_id }, body: { supporting_document } };
+    return this.api.send("patch", PATH, input, options);
+  }
+}

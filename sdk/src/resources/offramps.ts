@@ -1,0 +1,75 @@
+import type { Api, CallOptions } from "../api.ts";
+import type { List } from "../list.ts";
+import type { Answer, Body, Query, Schema } from "../types.ts";
+import { Documents } from "./documents.ts";
+import { Resource } from "./resource.ts";
+
+const OF_QUOTE = "/users/{user_id}/quotes/{quote_id}/offramps";
+const ALL = "/users/{user_id}/offramps";
+const ONE = "/users/{user_id}/offramps/{offramp_id}";
+
+export type Offramp = Schema<"Offramp">;
+export type NewOfframp = Body<"post", typeof OF_QUOTE>["offramps"][number];
+export type OfframpChanges = Body<"patch", `${typeof OF_QUOTE}/{offramp_id}`>["offramp"];
+/** What was done, or what waits for two members. */
+export type OfframpOrProposal = Answer<"post", `${typeof ONE}/reroute`>;
+
+/** Payouts to bank accounts. */
+export class Offramps extends Resource {
+  readonly documents: Documents;
+
+  constructor(api: Api) {
+    super(api);
+    this.documents = new Documents(api);
+  }
+
+  /** All of them or none, answered in the same order; 1 to 500 at a time. */
+  async create(
+    user_id: string,
+    quote_id: string,
+    offramps: readonly NewOfframp[],
+    options?: CallOptions,
+  ): Promise<Offramp[]> {
+    const input = { path: { user_id, quote_id }, body: { offramps: [...offramps] } };
+    return (await this.api.send("post", OF_QUOTE, input, options)).offramps;
+  }
+
+  async show(user_id: string, offramp_id: string, options?: CallOptions): Promise<Offramp> {
+    return (await this.api.send("get", ONE, { path: { user_id, offramp_id } }, options)).offramp;
+  }
+
+  list(user_id: string, query: Query<typeof ALL> = {}, options?: CallOptions): List<Offramp> {
+    return this.api.list(ALL, "offramps", { path: { user_id }, query }, options);
+  }
+
+  /** Only while `initiated`. */
+  async update(
+    user_id: string,
+    quote_id: string,
+    offramp_id: string,
+    offramp: OfframpChanges,
+    options?: CallOptions,
+  ): Promise<Offramp> {
+    const input = { path: { user_id, quote_id, offramp_id }, body: { offramp } };
+    return (await this.api.send("patch", `${OF_QUOTE}/{offramp_id}`, input, options)).offramp;
+  }
+
+  /**
+   * Sends a bounced payout to another bank account, or again to the same: `{ offramp }`, or
+   * `{ proposal }` where the amount asks for four eyes.
+   */
+  reroute(
+    user_id: string,
+    offramp_id: string,
+    payment_detail_id: string,
+    options?: CallOptions,
+  ): Promise<OfframpOrProposal> {
+    const input = { path: { user_id, offramp_id }, body: { offramp: { payment_detail_id } } };
+    return this.api.send("post", `${ONE}/reroute`, input, options);
+  }
+
+  /** Gives a payout up; what was paid for it is owed to the user again. Answers like reroute. */
+  refund(user_id: string, offramp_id: string, options?: CallOptions): Promise<OfframpOrProposal> {
+    return this.api.send("post", `${ONE}/refund`, { path: { user_id, offramp_id } }, options);
+  }
+}

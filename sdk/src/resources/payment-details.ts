@@ -1,0 +1,66 @@
+import type { CallOptions } from "../api.ts";
+import type { List } from "../list.ts";
+import type { Answer, Body, Query, Schema } from "../types.ts";
+import { Resource } from "./resource.ts";
+
+const ALL = "/users/{user_id}/payment_details";
+
+export type PaymentDetail = Schema<"PaymentDetail">;
+export type NewPaymentDetail = Body<"post", typeof ALL>["payment_detail"];
+export type PaymentDetailRequirement = Schema<"PaymentDetailRequirement">;
+export type PaymentDetailVerdict = Answer<"post", `${typeof ALL}/validate`>["payment_detail"];
+
+/** The bank accounts that a user pays to. */
+export class PaymentDetails extends Resource {
+  async create(
+    user_id: string,
+    payment_detail: NewPaymentDetail,
+    options?: CallOptions,
+  ): Promise<PaymentDetail> {
+    const input = { path: { user_id }, body: { payment_detail } };
+    return (await this.api.send("post", ALL, input, options)).payment_detail;
+  }
+
+  /** Checks without storing anything. */
+  async validate(
+    user_id: string,
+    payment_detail: NewPaymentDetail,
+    options?: CallOptions,
+  ): Promise<PaymentDetailVerdict> {
+    const input = { path: { user_id }, body: { payment_detail } };
+    return (await this.api.send("post", `${ALL}/validate`, input, options)).payment_detail;
+  }
+
+  async show(
+    user_id: string,
+    payment_detail_id: string,
+    options?: CallOptions,
+  ): Promise<PaymentDetail> {
+    const input = { path: { user_id, payment_detail_id } };
+    return (await this.api.send("get", `${ALL}/{payment_detail_id}`, input, options))
+      .payment_detail;
+  }
+
+  list(user_id: string, query: Query<typeof ALL> = {}, options?: CallOptions): List<PaymentDetail> {
+    return this.api.list(ALL, "payment_details", { path: { user_id }, query }, options);
+  }
+
+  async deactivate(
+    user_id: string,
+    payment_detail_id: string,
+    options?: CallOptions,
+  ): Promise<PaymentDetail> {
+    const input = { path: { user_id, payment_detail_id } };
+    const path = `${ALL}/{payment_detail_id}/deactivate` as const;
+    return (await this.api.send("patch", path, input, options)).payment_detail;
+  }
+
+  /** Which fields each currency and rail needs. */
+  async requirements(
+    query: Query<"/payment_detail_requirements"> = {},
+    options?: CallOptions,
+  ): Promise<PaymentDetailRequirement[]> {
+    const answer = await this.api.send("get", "/payment_detail_requirements", { query }, options);
+    return answer.payment_detail_requirements;
+  }
+}

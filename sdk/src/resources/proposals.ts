@@ -1,0 +1,18 @@
+import type { CallOptions } from "../api.ts";
+import type { List } from "../list.ts";
+import type { Query, Schema } from "../types.ts";
+import { Resource } from "./resource.ts";
+
+export type Proposal = Schema<"Proposal">;
+
+/** What waits for a second member's confirmation, because its amount asks for four eyes. */
+export class Proposals extends Resource {
+  async show(proposal_id: string, options?: CallOptions): Promise<Proposal> {
+    const input = { path: { proposal_id } };
+    return (await this.api.send("get", "/proposals/{proposal_id}", input, options)).proposal;
+  }
+
+  list(query: Query<"/proposals"> = {}, options?: CallOptions): List<Proposal> {
+    return this.api.list("/proposals", "proposals", { query }, options);
+  }
+}

@@ -1,0 +1,10 @@
+import type { Api } from "../api.ts";
+
+/** A group of methods over the routes of one room. */
+export abstract class Resource {
+  protected readonly api: Api;
+
+  constructor(api: Api) {
+    this.api = api;
+  }
+}

@@ -1,0 +1,83 @@
+import type { CallOptions } from "../api.ts";
+import type { Answer, Body, Schema } from "../types.ts";
+import { Resource } from "./resource.ts";
+
+const DETAIL = "/sandbox/users/{user_id}/payment_details/{payment_detail_id}";
+const ONRAMP = "/sandbox/onramps/{onramp_id}";
+const CRYPTO_DEPOSITS = "/sandbox/crypto_deposits";
+
+export type SandboxClock = Answer<"get", "/sandbox/clock">["clock"];
+export type SandboxCryptoDeposit = Answer<"post", typeof CRYPTO_DEPOSITS>["crypto_deposit"];
+export type NewSandboxCryptoDeposit = Body<"post", typeof CRYPTO_DEPOSITS>["crypto_deposit"];
+
+export type NewSandboxDeposit = Body<"post", "/sandbox/deposits">["deposit"];
+
+/** Plays the partners. In live mode none of these routes exist. */
+export class Sandbox extends Resource {
+  async setKycStatus(
+    user_id: string,
+    status: string,
+    options?: CallOptions,
+  ): Promise<Schema<"User">> {
+    const input = { path: { user_id }, body: { kyc: { status } } };
+    return (await this.api.send("patch", "/sandbox/users/{user_id}/kycs", input, options)).user;
+  }
+
+  async setPaymentDetailStatus(
+    user_id: string,
+    payment_detail_id: string,
+    status: string,
+    options?: CallOptions,
+  ): Promise<Schema<"PaymentDetail">> {
+    const path = { user_id, payment_detail_id };
+    const input = { path, body: { payment_detail: { status } } };
+    return (await this.api.send("patch", DETAIL, input, options)).payment_detail;
+  }
+
+  /** Walks the legal path to this state, each step recorded. */
+  async setOfframpStatus(
+    offramp_id: string,
+    status: string,
+    options?: CallOptions,
+  ): Promise<Schema<"Offramp">> {
+    const input = { path: { offramp_id }, body: { offramp: { status } } };
+    return (await this.api.send("patch", "/sandbox/offramps/{offramp_id}", input, options)).offramp;
+  }
+
+  async setOnrampStatus(
+    onramp_id: string,
+    status: string,
+    options?: CallOptions,
+  ): Promise<Answer<"patch", typeof ONRAMP>["onramp"]> {
+    const input = { path: { onramp_id }, body: { onramp: { status } } };
+    return (await this.api.send("patch", ONRAMP, input, options)).onramp;
+  }
+
+  /** Lets fiat arrive at the bank; the same `bank_reference` again is the same deposit. */
+  async createDeposit(
+    deposit: NewSandboxDeposit,
+    options?: CallOptions,
+  ): Promise<Schema<"Deposit">> {
+    const input = { body: { deposit } };
+    return (await this.api.send("post", "/sandbox/deposits", input, options)).deposit;
+  }
+
+  /** Lets a transfer arrive at a quote's address. */
+  async createCryptoDeposit(
+    crypto_deposit: NewSandboxCryptoDeposit,
+    options?: CallOptions,
+  ): Promise<SandboxCryptoDeposit> {
+    const input = { body: { crypto_deposit } };
+    return (await this.api.send("post", CRYPTO_DEPOSITS, input, options)).crypto_deposit;
+  }
+
+  async showClock(options?: CallOptions): Promise<SandboxClock> {
+    return (await this.api.send("get", "/sandbox/clock", {}, options)).clock;
+  }
+
+  /** Forward only, for the whole installation; answers when what fell due is done. */
+  async advanceClock(advance_ms: number, options?: CallOptions): Promise<SandboxClock> {
+    const input = { body: { advance_ms } };
+    return (await this.api.send("post", "/sandbox/clock", input, options)).clock;
+  }
+}

@@ -1,0 +1,29 @@
+import type { CallOptions } from "../api.ts";
+import type { List } from "../list.ts";
+import type { Body, Query, Schema } from "../types.ts";
+import { Resource } from "./resource.ts";
+
+export type User = Schema<"User">;
+export type NewUser = Body<"post", "/users">["user"];
+export type UserChanges = Body<"patch", "/users/{user_id}">["user"];
+
+/** The payers of your account. */
+export class Users extends Resource {
+  async create(user: NewUser, options?: CallOptions): Promise<User> {
+    return (await this.api.send("post", "/users", { body: { user } }, options)).user;
+  }
+
+  async show(user_id: string, options?: CallOptions): Promise<User> {
+    return (await this.api.send("get", "/users/{user_id}", { path: { user_id } }, options)).user;
+  }
+
+  /** Identity fields only before approval; null clears one. */
+  async update(user_id: string, user: UserChanges, options?: CallOptions): Promise<User> {
+    const input = { path: { user_id }, body: { user } };
+    return (await this.api.send("patch", "/users/{user_id}", input, options)).user;
+  }
+
+  list(query: Query<"/users"> = {}, options?: CallOptions): List<User> {
+    return this.api.list("/users", "users", { query }, options);
+  }
+}

@@ -1,0 +1,105 @@
+import type { AnyUseCase, Command, UseCase } from "../platform/commands/use-case.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { Refusal } from "../platform/errors.ts";
+import { newId } from "../platform/ids.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { recordAudit } from "./audit.ts";
+import { CONFIRMATIONS_NEEDED, runProposalKind } from "./proposal-model.ts";
+import {
+  findContents,
+  lockProposal,
+  type SealedProposal,
+  updateProposal,
+} from "./proposal-store.ts";
+
+export type ProposalTaskDeps = { database: Database; keyring: Keyring };
+
+/** No key has this id: what runs is the members' decision, not a request. */
+const NO_KEY = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Carries out the confirmed proposals of a use case: the one that `withFourEyes` wraps, not the
+ * wrapped one. What it writes, the proposal's new status and the end of the task are one
+ * transaction: whatever is interrupted has not happened, and what has happened is not repeated.
+ */
+export function proposalTask<Input, Loaded, Output>(
+  deps: ProposalTaskDeps,
+  use_case: UseCase<Input, Loaded, Output>,
+): TaskHandler {
+  return {
+    kind: runProposalKind(use_case.name),
+    set_max: 20,
+    handle: async (set) => {
+      for (const task of set.tasks) {
+        await deps.database.transaction(async (tx) => {
+          const tasks = await set.lock(tx, [task]);
+          if (tasks.length === 0) return;
+          const proposal = await lockProposal(tx, task.account_id, task.record_id);
+          if (proposal?.status === "confirmed") {
+            await run(tx, deps.keyring, use_case as unknown as AnyUseCase, proposal, set.now);
+          }
+          set.finish(tx, tasks);
+        });
+      }
+    },
+  };
+}
+
+async function run(
+  tx: Transaction,
+  keyring: Keyring,
+  use_case: AnyUseCase,
+  proposal: SealedProposal,
+  now: Date,
+): Promise<void> {
+  const { account_id, id } = proposal;
+  if (proposal.confirmations < CONFIRMATIONS_NEEDED) {
+    throw new Error("a confirmed proposal lacks the votes; nothing is done, see sliproad verify");
+  }
+  const failure = await carryOut(tx, keyring, use_case, proposal, now);
+  const status = failure === null ? "done" : "failed";
+  updateProposal(tx, { account_id, id, status, outcome: failure, updated_at: now });
+  recordAudit(
+    tx,
+    {
+      account_id,
+      actor: "worker",
+      action: `proposal.${status}`,
+      record: `proposal:${id}`,
+      reason: failure ?? "",
+    },
+    now,
+  );
+}
+
+/** The reason why it cannot be done, or null once it is written. */
+async function carryOut(
+  tx: Transaction,
+  keyring: Keyring,
+  use_case: AnyUseCase,
+  proposal: SealedProposal,
+  now: Date,
+): Promise<string | null> {
+  const { account_id, id } = proposal;
+  const content = (await findContents(tx, keyring, [proposal])).get(id);
+  if (!content) return "The person whom this concerns was erased.";
+  const command: Command<unknown> = {
+    id: newId(now),
+    account_id,
+    api_key_id: NO_KEY,
+    input: content.input,
+    idempotency: null,
+    actor: `proposal:${id}`,
+    four_eyes: "given",
+  };
+  const loaded = await use_case.load(tx, [command]);
+  const verdict = use_case.decide(loaded, [command], now).get(command.id)!;
+  if ("refusal" in verdict) return sentenceOf(verdict.refusal);
+  use_case.record(tx, loaded, [{ command, ...verdict }], now);
+  return null;
+}
+
+function sentenceOf({ problems, message }: Refusal): string {
+  return [...new Set(problems.map((problem) => problem.message))].join(" ") || message;
+}

@@ -1,0 +1,138 @@
+import { type Html, html } from "../platform/http/html.ts";
+import { minorToText } from "../platform/money.ts";
+import type { ProposalsView, ProposalView } from "./load-proposals.ts";
+import type { Mode } from "./model.ts";
+import { csrfField, moment, NONE, page, table } from "./page-layout.ts";
+import { nameOf } from "./pages.ts";
+import {
+  CONFIRMATIONS_NEEDED,
+  mayVote,
+  type Proposal,
+  type ProposalStatus,
+  REASON_LENGTH_MAX,
+  type Vote,
+} from "./proposal-model.ts";
+import type { MemberSession } from "./sessions.ts";
+
+export const PROPOSALS_PATH = "/dashboard/proposals";
+
+const STATUS_NAMES: Record<ProposalStatus, string> = {
+  pending: "Waiting",
+  confirmed: "Confirmed, about to be done",
+  rejected: "Rejected",
+  done: "Done",
+  failed: "Failed",
+};
+
+type Names = ReadonlyMap<string, string>;
+
+export function proposalsPage(options: {
+  mode: Mode;
+  session: MemberSession;
+  view: ProposalsView;
+  /** What went wrong with a vote, and what to do. */
+  problem: string | null;
+}): Html {
+  const { mode, session, view, problem } = options;
+  const body = html`<p><a href="/dashboard">Dashboard</a></p>
+<div class="heading"><h1>Proposals</h1></div>
+${problem !== null && html`<p class="alert" role="alert">${problem}</p>`}
+<p class="muted">What moves more than one person may decide waits here until two members agree.
+${
+  mayVote(session.role)
+    ? "Look at what it is before you confirm it; one rejection ends it."
+    : "Admins, finance managers and approvers decide; your role sees them."
+}</p>
+${
+  view.pending.length === 0 &&
+  html`<section class="card"><p class="muted">Nothing waits to be confirmed.</p></section>`
+}
+${view.pending.map((entry) => pendingSection(session, entry, view.names))}
+${view.has_more && html`<p class="muted">There are more; they appear once these are decided.</p>`}
+${endedSection(view)}`;
+  return page({ title: "Proposals", mode, session, body });
+}
+
+function pendingSection(session: MemberSession, entry: ProposalView, names: Names): Html {
+  const { proposal, votes, details } = entry;
+  const title_id = `title-${proposal.id}`;
+  return html`<section class="card" aria-labelledby="${title_id}">
+<h2 id="${title_id}">${proposal.summary}</h2>
+<dl>
+<div><dt>Amount</dt><dd>${amount(proposal.amount_usd)}</dd></div>
+${details?.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
+<div><dt>Proposed by</dt><dd>${proposerOf(proposal, names)}</dd></div>
+<div><dt>Proposed</dt><dd>${moment(proposal.created_at)}</dd></div>
+<div><dt>Concerns</dt><dd><code>${proposal.record_id}</code></dd></div>
+<div><dt>Confirmed</dt><dd>${proposal.confirmations} of ${CONFIRMATIONS_NEEDED}${
+    votes.length > 0 && html`: ${voteList(votes, names)}`
+  }</dd></div>
+</dl>
+${mayVote(session.role) && choices(session, entry)}
+</section>
+`;
+}
+
+function choices(session: MemberSession, { proposal, votes, details }: ProposalView): Html {
+  if (votes.some((vote) => vote.person_id === session.person_id)) {
+    return html`<p class="hint">You agree already; another member has to confirm it.</p>`;
+  }
+  const path = `${PROPOSALS_PATH}/${proposal.id}`;
+  const reason_id = `reason-${proposal.id}`;
+  // What cannot be looked at can only be turned down.
+  return html`<div class="choices">
+${
+  details === null
+    ? html`<p class="muted">The person whom this concerns was erased.</p>`
+    : html`<form method="post" action="${path}/confirm">${csrfField(session.csrf)}
+<button class="primary" type="submit">Confirm</button></form>`
+}
+<form class="reject" method="post" action="${path}/reject">${csrfField(session.csrf)}
+<label for="${reason_id}">Reason for rejecting</label>
+<input id="${reason_id}" name="reason" required maxlength="${REASON_LENGTH_MAX}"
+  autocomplete="off">
+<button type="submit">Reject</button></form>
+</div>`;
+}
+
+function endedSection({ ended, names }: ProposalsView): Html {
+  return html`<section class="card" aria-labelledby="ended-title">
+<h2 id="ended-title">Decided lately</h2>
+${table({
+  label: "Proposals decided lately, the latest first",
+  columns: ["Proposed", "What", "Amount", "By", "Votes", "State"],
+  rows: ended.map(({ proposal, votes }) => [
+    moment(proposal.created_at),
+    html`<span title="${proposal.record_id}">${proposal.summary}</span>`,
+    amount(proposal.amount_usd),
+    proposerOf(proposal, names),
+    votes.length > 0 ? voteList(votes, names) : NONE,
+    html`${STATUS_NAMES[proposal.status]}${proposal.outcome && `: ${proposal.outcome}`}`,
+  ]),
+  empty: "Nothing has been decided yet.",
+})}
+</section>`;
+}
+
+function proposerOf({ proposed_by }: Proposal, names: Names): Html | string {
+  const name = nameOf(proposed_by, names);
+  return proposed_by.startsWith("api_key:") ? html`<code>${name}</code>` : name;
+}
+
+function voteList(votes: readonly Vote[], names: Names): Html {
+  // In one element: on a narrow screen every child of a cell gets a place of its own.
+  return html`<span>${votes.map(
+    ({ person_id, verdict }, at) =>
+      html`${at > 0 && ", "}${nameOf(`member:${person_id}`, names)}${
+        verdict === "reject" && " (rejects)"
+      }`,
+  )}</span>`;
+}
+
+/** With thousands apart, as people read money. */
+function amount(cents: bigint | null): Html | string {
+  if (cents === null) return "not known in usd";
+  const [whole = "", decimals = ""] = minorToText(cents, 2).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, " ");
+  return html`<span class="amount">${grouped}.${decimals.padEnd(2, "0")} usd</span>`;
+}

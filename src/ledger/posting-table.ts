@@ -1,0 +1,211 @@
+import { LEDGER_ACCOUNTS } from "./model.ts";
+
+/** One row of the posting table, in words. */
+export type Posting = {
+  when: string;
+  key: string;
+  lines: readonly { side: "debit" | "credit"; account: string; amount: string }[];
+};
+
+/**
+ * The posting table: one row per transition that moves money. The functions of `postings.ts` do
+ * what it says (a test compares them), the reference page is made from it.
+ */
+export const POSTINGS = {
+  deposit_final: {
+    when: "A transfer to one of our addresses is final.",
+    key: "deposit:<chain>:<tx>:<log>",
+    lines: [
+      debit("wallet", "what arrived, in the token"),
+      credit("owed:<user>", "what arrived, in the token"),
+    ],
+  },
+  quote_funded: {
+    when: "What is owed to the user suffices for the quote, or nearly so.",
+    key: "fund:<quote>",
+    lines: [
+      debit("owed:<user>", "what is used of it, in the token"),
+      debit("short_deposits", "what is missing within the tolerance, if anything"),
+      credit("deposit_clearing", "the quote's whole amount, in the token"),
+    ],
+  },
+  offramp_funded: {
+    when: "A funded quote sets aside the part of one of its offramps.",
+    key: "fund:<offramp>",
+    lines: [
+      debit("deposit_clearing", "the offramp's token amount"),
+      credit("payout_pending:<offramp>", "the offramp's token amount"),
+    ],
+  },
+  payout_instructed: {
+    when: "An attempt to pay is recorded for the first time; a re-route posts nothing.",
+    key: "instruct:<offramp>",
+    lines: [
+      debit("payout_pending:<offramp>", "the offramp's token amount"),
+      credit("fx_position", "the offramp's token amount"),
+      debit("fx_position", "the payout and its fee, in the destination currency"),
+      credit("payout_pending:<offramp>", "the payout"),
+      credit("fees", "the fee, if any"),
+    ],
+  },
+  payout_booked: {
+    when: "The bank says that it has paid.",
+    key: "book:<offramp>:<attempt>",
+    lines: [debit("payout_pending:<offramp>", "the payout"), credit("bank", "the payout")],
+  },
+  payout_returned: {
+    when: "The bank gives a booked payout back.",
+    key: "return:<offramp>:<attempt>",
+    lines: [
+      debit("bank", "what came back"),
+      debit("return_costs", "what is missing, if less came back than was paid"),
+      credit("suspense", "what is too much, if more came back than was paid"),
+      credit("payout_pending:<offramp>", "the payout"),
+    ],
+  },
+  offramp_failed_before_instruction: {
+    when: "A funded offramp fails before any attempt to pay it was recorded.",
+    key: "giveback:<offramp>",
+    lines: [
+      debit("payout_pending:<offramp>", "the offramp's token amount"),
+      credit("owed:<user>", "the offramp's token amount"),
+    ],
+  },
+  offramp_failed_after_instruction: {
+    when: "A funded offramp fails after a bank was told to pay it.",
+    key: "giveback:<offramp>",
+    lines: [
+      debit("payout_pending:<offramp>", "the payout"),
+      debit("fees", "the fee, if any"),
+      credit("fx_position", "the payout and its fee, in the destination currency"),
+      debit("fx_position", "the offramp's token amount"),
+      credit("owed:<user>", "the offramp's token amount"),
+    ],
+  },
+  refund_started: {
+    when: "Tokens owed to a user are to be sent back.",
+    key: "refund:<refund>",
+    lines: [
+      debit("owed:<user>", "the refund, in the token"),
+      credit("refund_pending:<refund>", "the refund, in the token"),
+    ],
+  },
+  refund_sent: {
+    when: "The transfer of a refund is final.",
+    key: "refund_sent:<refund>",
+    lines: [
+      debit("refund_pending:<refund>", "the refund, in the token"),
+      credit("wallet", "the refund, in the token"),
+    ],
+  },
+  suspense_received: {
+    when: "Money arrives at the bank that belongs to no payout.",
+    key: "suspense:<bank_reference>",
+    lines: [debit("bank", "what arrived"), credit("suspense", "what arrived")],
+  },
+  fiat_deposit_received: {
+    when: "The bank tells of money that came in; in the operator's books.",
+    key: "fiat_deposit:<deposit>",
+    lines: [debit("bank", "what arrived"), credit("suspense", "what arrived")],
+  },
+  fiat_deposit_matched: {
+    when: "It is known for which onramp it is; the onramp's own books take it over.",
+    key: "fiat_matched:<deposit>:<try>",
+    lines: [debit("suspense", "what the onramp takes"), credit("bank", "what the onramp takes")],
+  },
+  fiat_deposit_released: {
+    when: "The onramp gives it back undelivered; the operator's books have it again.",
+    key: "fiat_released:<deposit>:<try>",
+    lines: [debit("bank", "what the onramp had taken"), credit("suspense", "the same")],
+  },
+  fiat_return_started: {
+    when: "A deposit is to be sent back to its payer.",
+    key: "fiat_return:<deposit>:<try>",
+    lines: [debit("suspense", "the deposit"), credit("return_clearing", "the deposit")],
+  },
+  fiat_return_booked: {
+    when: "The bank says that it has sent it back.",
+    key: "fiat_return_booked:<deposit>:<try>",
+    lines: [debit("return_clearing", "the deposit"), credit("bank", "the deposit")],
+  },
+  fiat_return_refused: {
+    when: "The bank says that it cannot send it back.",
+    key: "fiat_return_refused:<deposit>:<try>",
+    lines: [debit("return_clearing", "the deposit"), credit("suspense", "the deposit")],
+  },
+  onramp_funded: {
+    when: "A deposit pays an onramp; in the books of the onramp's account.",
+    key: "onramp_fund:<onramp>",
+    lines: [
+      debit("bank", "what is taken of the deposit"),
+      debit("short_deposits", "what is missing, if the operator accepted that"),
+      credit("onramp:<onramp>", "the onramp's deposit amount"),
+    ],
+  },
+  onramp_converted: {
+    when: "The gates are open and the coins are about to be sent.",
+    key: "onramp_convert:<onramp>",
+    lines: [
+      debit("onramp:<onramp>", "the onramp's deposit amount"),
+      credit("fees", "the fee, if any"),
+      credit("fx_position", "the rest of it"),
+      debit("fx_position", "the tokens"),
+      credit("onramp:<onramp>", "the tokens"),
+    ],
+  },
+  onramp_delivered: {
+    when: "The chain has the transfer.",
+    key: "onramp_deliver:<onramp>",
+    lines: [debit("onramp:<onramp>", "the tokens"), credit("wallet", "the tokens")],
+  },
+  onramp_given_back: {
+    when: "A paid onramp fails before its coins were sent.",
+    key: "onramp_giveback:<onramp>",
+    lines: [
+      debit("onramp:<onramp>", "the onramp's deposit amount"),
+      credit("bank", "what was taken of the deposit"),
+      credit("short_deposits", "what was missing, if anything"),
+    ],
+  },
+} as const satisfies Record<string, Posting>;
+
+export type PostingKind = keyof typeof POSTINGS;
+
+function debit(account: string, amount: string) {
+  return { side: "debit", account, amount } as const;
+}
+
+function credit(account: string, amount: string) {
+  return { side: "credit", account, amount } as const;
+}
+
+/** The reference page, without its first line of note. */
+export function describePostings(): string {
+  const accounts = LEDGER_ACCOUNTS.map(({ name, per, side, sign, is_kept, meaning }) => {
+    const limit = is_kept ? "never negative, refused by the database" : "never negative";
+    const account = per === null ? `\`${name}\`` : `\`${name}:<${per}>\``;
+    return [account, side, sign === "any" ? "any" : limit, meaning];
+  });
+  const postings = Object.entries<Posting>(POSTINGS).flatMap(([kind, { when, key, lines }]) => [
+    `### ${kind}`,
+    `${when} Key: \`${key}\`.`,
+    table(
+      ["side", "account", "amount"],
+      lines.map(({ side, account, amount }) => [side, `\`${account}\``, amount]),
+    ),
+  ]);
+  return `${[
+    "# Postings",
+    "Every movement of money is one journal entry. Its lines sum to zero in every currency, and " +
+      "its key can be posted once. Creating quotes and offramps moves no money and posts nothing.",
+    "## Accounts",
+    table(["account", "grows by", "sign", "meaning"], accounts),
+    "## Entries",
+    ...postings,
+  ].join("\n\n")}\n`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [line(head), `|${" --- |".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}

@@ -1,0 +1,125 @@
+import type { Chain, Token } from "../catalogue/chains.ts";
+import type { DepositRail } from "../catalogue/rails.ts";
+import type { BankCoordinates } from "../partners/bank/port.ts";
+import type { AccountMap } from "../platform/account-map.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { newId } from "../platform/ids.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import type { OnrampPrice } from "../quotes/pricing.ts";
+import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
+import type { Kyc } from "../users/model.ts";
+import { findKycs } from "../users/store.ts";
+import { makeDepositCode } from "./deposit-code.ts";
+import { type Onramp, UNPAID_LIFE_MS } from "./model.ts";
+import { onrampEvents } from "./record-changes.ts";
+import { renderOnramp } from "./render.ts";
+import { insertOnramps, type KeyedOnramp } from "./store.ts";
+import { EXPIRE_ONRAMP_TASK } from "./task-kinds.ts";
+
+/** What is to be delivered for what, checked and priced. */
+export type OnrampTerms = OnrampPrice & {
+  crypto_currency: Token;
+  crypto_rails: Chain;
+  destination_amount: bigint;
+  destination_address: string;
+  fiat_currency: string;
+  fiat_rails: DepositRail;
+  price_version_id: string;
+  deposit_instructions: BankCoordinates;
+};
+
+export type NewOnramp = {
+  user_id: string;
+  /** Null when the request is refused, for the problems or for lack of a rate. */
+  terms: OnrampTerms | null;
+  problems: readonly Problem[];
+};
+
+type Loaded = { users: AccountMap<Kyc>; keys: SubjectKeys };
+
+const RETRY_AFTER_SECONDS = 60;
+
+export function createOnramps(
+  keyring: Keyring,
+  kyc_enforcement: KycEnforcement,
+): UseCase<NewOnramp, Loaded, KeyedOnramp> {
+  return {
+    name: "create-onramps",
+    rows: () => 4,
+    load: async (tx, commands) => {
+      const of = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
+      const subjects = of.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+      const [users, keys] = await Promise.all([
+        findKycs(tx, of),
+        keyring.openSubjects(tx, subjects),
+      ]);
+      return { users, keys };
+    },
+    decide: (loaded, commands, now) =>
+      new Map(
+        commands.map((command) => [command.id, decideOne(kyc_enforcement, loaded, command, now)]),
+      ),
+    record: (tx, _loaded, accepted, now) => {
+      const entries = accepted.map((entry) => entry.output);
+      insertOnramps(tx, entries);
+      onrampEvents(
+        tx,
+        entries.map((entry) => ({ ...entry, from_status: null })),
+        now,
+      );
+      enqueueTasks(
+        tx,
+        entries.map(({ onramp: { account_id, id } }) => ({
+          account_id,
+          id: newId(now),
+          kind: EXPIRE_ONRAMP_TASK,
+          record_id: id,
+          due_at: new Date(now.getTime() + UNPAID_LIFE_MS),
+          created_at: now,
+        })),
+      );
+    },
+    render: ({ onramp }) => renderOnramp(onramp),
+  };
+}
+
+function decideOne(
+  kyc_enforcement: KycEnforcement,
+  { users, keys }: Loaded,
+  { account_id, input }: Command<NewOnramp>,
+  now: Date,
+): Verdict<KeyedOnramp> {
+  const { user_id, terms } = input;
+  const problems = [...input.problems];
+  const kyc = users.get(account_id, user_id);
+  const key = keys.get(account_id, user_id);
+  if (!kyc || !key) return { refusal: Refusal.of([...problems, notFound("user_id")]) };
+  if (kyc_enforcement !== "off") problems.push(...clearanceProblems(kyc, null, null, "user_id"));
+  if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  if (!terms) {
+    const message = "No recent rates are at hand, so no onramp can be priced; try again later.";
+    return { refusal: new Refusal("unavailable", message, RETRY_AFTER_SECONDS) };
+  }
+  const { fee_minor, deposit_minor, ...agreed } = terms;
+  const onramp: Onramp = {
+    account_id,
+    id: newId(now),
+    user_id,
+    status: "initiated",
+    status_message: null,
+    ...agreed,
+    fee: fee_minor,
+    deposit_amount: deposit_minor,
+    deposit_message: makeDepositCode(),
+    deposit_id: null,
+    received: null,
+    delivery: null,
+    tx_id: null,
+    sequence: 1,
+    created_at: now,
+    updated_at: now,
+  };
+  return { output: { onramp, key }, subject: { subject_id: user_id, key } };
+}

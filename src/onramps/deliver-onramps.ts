@@ -1,0 +1,124 @@
+import { postEntries } from "../ledger/post.ts";
+import { onrampConverted, onrampDelivered } from "../ledger/postings.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { TaskSet } from "../platform/tasks/task-set.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
+import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
+import type { Kyc } from "../users/model.ts";
+import { lockKycs } from "../users/store.ts";
+import type { Onramp } from "./model.ts";
+import { changeOnramp, recordChanges } from "./record-changes.ts";
+import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps, updateOnramps } from "./store.ts";
+
+export type DeliverDeps = {
+  database: Database;
+  keyring: Keyring;
+  chain: ChainPort;
+  kyc_enforcement: KycEnforcement;
+};
+
+const HELD_LOOKED_AT_AGAIN_AFTER_MS = 60 * 60 * 1000;
+
+/**
+ * Delivers paid onramps in three beats: the gates are open and the conversion is on record; the
+ * coins are sent under a key made of the record's id; the transaction is on record. Whatever is
+ * interrupted is sent again under the same key, which sends once.
+ */
+export async function deliverOnramps(deps: DeliverDeps, set: TaskSet): Promise<void> {
+  for (const task of set.tasks) await deliverOnramp(deps, set, task);
+}
+
+async function deliverOnramp(deps: DeliverDeps, set: TaskSet, task: Task): Promise<void> {
+  const { database, chain } = deps;
+  const onramp = await database.transaction((tx) => beginDelivery(tx, deps, set, task));
+  if (onramp === null) return;
+  const sent = await sendCoins(chain, onramp);
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    if (tasks.length === 0) return;
+    const entry = await lockOnramp(tx, deps, task);
+    if (entry?.onramp.delivery === "sending") recordDelivered(tx, entry, sent.tx_id, set.now);
+    set.finish(tx, tasks);
+  });
+}
+
+/** Sends once, however often it is called: the key is made of the record's id. */
+export function sendCoins(chain: ChainPort, onramp: Onramp): Promise<{ tx_id: string }> {
+  return chain.send({
+    key: `onramp:${onramp.account_id}:${onramp.id}`,
+    chain: onramp.crypto_rails,
+    token: onramp.crypto_currency,
+    amount: onramp.destination_amount,
+    address: onramp.destination_address,
+  });
+}
+
+/** The first beat; null when there is nothing to send, or not now. */
+async function beginDelivery(
+  tx: Transaction,
+  deps: DeliverDeps,
+  set: TaskSet,
+  task: Task,
+): Promise<Onramp | null> {
+  const tasks = await set.lock(tx, [task]);
+  if (tasks.length === 0) return null;
+  const key = { account_id: task.account_id, id: task.record_id };
+  // Read once without a lock, only to learn whom to lock before it.
+  const [seen] = await findOnramps(tx, [key]);
+  const user = seen && { account_id: seen.account_id, user_id: seen.user_id };
+  const kycs = user && (await lockKycs(tx, [user]));
+  const entry = await lockOnramp(tx, deps, task);
+  if (entry?.onramp.status !== "sending_fiat" || entry.onramp.delivery === "sent") {
+    set.finish(tx, tasks);
+    return null;
+  }
+  const { onramp } = entry;
+  const closed = closedGate(deps.kyc_enforcement, kycs?.get(onramp.account_id, onramp.user_id));
+  if (closed !== null) {
+    // Also one whose coins may have left waits: it is neither sent again nor called back.
+    if (onramp.status_message !== closed) {
+      recordChanges(tx, [changeOnramp(entry, { status_message: closed }, set.now)], set.now);
+    }
+    set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
+    return null;
+  }
+  if (onramp.delivery === "waiting") recordConversion(tx, entry, set.now);
+  return onramp;
+}
+
+function closedGate(enforcement: KycEnforcement, kyc: Kyc | undefined): string | null {
+  if (enforcement === "off") return null;
+  if (!kyc) return "The user's data was erased.";
+  return clearanceProblems(kyc, null, null, "")[0]?.message ?? null;
+}
+
+/** No event of its own unless it shows: the record still says `sending_fiat`. */
+export function recordConversion(tx: Transaction, entry: KeyedOnramp, now: Date): void {
+  const change = { delivery: "sending", status_message: null } as const;
+  if (entry.onramp.status_message === null) updateOnramps(tx, [{ ...entry.onramp, ...change }]);
+  else recordChanges(tx, [changeOnramp(entry, change, now)], now);
+  postEntries(tx, [onrampConverted(entry.onramp)], now);
+}
+
+export function recordDelivered(
+  tx: Transaction,
+  entry: KeyedOnramp,
+  tx_id: string,
+  now: Date,
+): void {
+  const change = { status: "crypto_sent", status_message: null, delivery: "sent", tx_id } as const;
+  recordChanges(tx, [changeOnramp(entry, change, now)], now);
+  postEntries(tx, [onrampDelivered(entry.onramp)], now);
+}
+
+async function lockOnramp(
+  tx: Transaction,
+  { keyring }: DeliverDeps,
+  task: Task,
+): Promise<KeyedOnramp | undefined> {
+  const key = { account_id: task.account_id, id: task.record_id };
+  const [entry] = await openOnramps(tx, keyring, await lockOnramps(tx, [key]));
+  return entry;
+}

@@ -1,0 +1,154 @@
+import { orProposal } from "../access/proposal-render.ts";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { Database } from "../platform/db/database.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { cutPage, readPage } from "../platform/http/list.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { isId } from "../platform/ids.ts";
+import { findDeposit, listDeposits, openDeposits } from "./deposit-store.ts";
+import { renderDeposit, renderDeposits } from "./render.ts";
+import {
+  FiatDepositAnswer,
+  FiatDepositListAnswer,
+  FiatDepositListQuery,
+  MatchDepositBody,
+} from "./schemas.ts";
+import { settleDeposits } from "./settle-deposits.ts";
+import { type WatchedDepositDeps, watchedDeposits } from "./watched-deposits.ts";
+
+export type DepositDeps = WatchedDepositDeps & {
+  database: Database;
+  executor: Executor;
+  operator_id: string;
+};
+
+const TAG = "Deposits";
+
+/** The operator's list of money that came in, and what to do with what waits in it. */
+export function addDepositRoutes(addRoute: AddRoute, deps: DepositDeps): void {
+  addReadRoutes(addRoute, deps);
+  addActionRoutes(addRoute, deps);
+}
+
+function addReadRoutes(addRoute: AddRoute, deps: DepositDeps): void {
+  const { database, keyring, operator_id } = deps;
+  addRoute({
+    method: "GET",
+    path: "/deposits",
+    operation: "listDeposits",
+    summary: "List fiat that came in",
+    description: "For the operator's keys. `status=unmatched` is what waits for a decision.",
+    tag: TAG,
+    query: FiatDepositListQuery,
+    answer: FiatDepositListAnswer,
+    errors: ["insufficient_scope"],
+    handle: async ({ caller, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      if (found.length > 0) throw Refusal.of(found);
+      if (caller.account_id !== operator_id) {
+        throw new Refusal("insufficient_scope", "Only the operator's keys open this list.");
+      }
+      const rows = await listDeposits(database, caller.account_id, query.status, page);
+      const { rows: shown, has_more } = cutPage(rows, page);
+      return renderDeposits(await openDeposits(database, keyring, shown), has_more);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/deposits/:deposit_id",
+    operation: "showDeposit",
+    summary: "Show fiat that came in",
+    tag: TAG,
+    answer: FiatDepositAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const row = await findDeposit(database, caller.account_id, params.deposit_id!);
+      if (!row) throw Refusal.of([...problems, notFound("deposit_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      const [deposit] = await openDeposits(database, keyring, [row]);
+      return renderDeposit(deposit!);
+    },
+  });
+}
+
+const ACTIONS = [
+  {
+    action: "match",
+    operation: "matchDeposit",
+    summary: "Let a deposit pay an onramp",
+    description: "At the onramp's own rate, however late. The amount must be exact.",
+  },
+  {
+    action: "accept_difference",
+    operation: "acceptDepositDifference",
+    summary: "Let a deposit of another amount pay an onramp",
+    description:
+      "The onramp is delivered whole. What is missing is ours to bear; what is too much stays " +
+      "in the list as a deposit of its own.",
+  },
+] as const;
+
+function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
+  const { executor, keyring } = deps;
+  for (const { action, ...words } of ACTIONS) {
+    const submit = executor.register(watchedDeposits(deps, action));
+    addRoute({
+      method: "POST",
+      path: `/deposits/:deposit_id/${action}`,
+      ...words,
+      tag: TAG,
+      body: MatchDepositBody,
+      body_example: { deposit: { onramp_id: "01a1dd11-4aee-7000-adc7-78aca4556f62" } },
+      answer: orProposal(FiatDepositAnswer),
+      errors: ["record_not_found", "currency_mismatch", "invalid_transition"],
+      handle: ({ params, body, problems, command }) => {
+        const { onramp_id, problems: found } = readOnrampId(body?.deposit?.onramp_id, problems);
+        return submit(command({ deposit_id: params.deposit_id!, onramp_id, problems: found }));
+      },
+    });
+  }
+  const submitReturn = executor.register(watchedDeposits(deps, "return"));
+  addRoute({
+    method: "POST",
+    path: "/deposits/:deposit_id/return",
+    operation: "returnDeposit",
+    summary: "Send a deposit back to its payer",
+    description: "Also one that an onramp holds undelivered: the onramp then fails.",
+    tag: TAG,
+    answer: orProposal(FiatDepositAnswer),
+    errors: ["invalid_transition"],
+    handle: ({ params, problems, command }) =>
+      submitReturn(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),
+  });
+  const submitDismiss = executor.register(settleDeposits(keyring, "dismiss"));
+  addRoute({
+    method: "POST",
+    path: "/deposits/:deposit_id/dismiss",
+    operation: "dismissDeposit",
+    summary: "Take a conflict off the list",
+    description: "For a line that the bank told twice with other words, and that is no money.",
+    tag: TAG,
+    answer: FiatDepositAnswer,
+    errors: ["invalid_transition"],
+    handle: ({ params, problems, command }) =>
+      submitDismiss(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),
+  });
+}
+
+function readOnrampId(
+  value: unknown,
+  already: readonly Problem[],
+): { onramp_id: string | null; problems: Problem[] } {
+  const problems = [...already];
+  if (value === undefined || value === null) return { onramp_id: null, problems };
+  if (typeof value === "string" && isId(value)) {
+    return { onramp_id: value.toLowerCase(), problems };
+  }
+  const field = "deposit.onramp_id";
+  if (!problems.some((problem) => field.startsWith(problem.field))) {
+    problems.push({ field, code: "record_invalid", message: "Send the id of an onramp." });
+  }
+  return { onramp_id: null, problems };
+}

@@ -1,0 +1,55 @@
+import { postEntries } from "../ledger/post.ts";
+import { onrampFunded } from "../ledger/postings.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { least } from "../platform/money.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import type { DepositFacts } from "./deposit-store.ts";
+import { type DepositReason, fundingProblem, openAmount } from "./model.ts";
+import { changeOnramp, recordChanges } from "./record-changes.ts";
+import { lockOnramps, openOnramps } from "./store.ts";
+import { DELIVER_ONRAMP_TASK } from "./task-kinds.ts";
+
+export type Funding = { taken: bigint } | { refused: DepositReason };
+
+export type FundDeps = {
+  database: Database;
+  keyring: Keyring;
+  /** In sandbox an onramp may be left as it is once it is paid. */
+  holds_delivery?: boolean;
+};
+
+/**
+ * Lets a deposit pay the onramp it names: in the onramp's own account, under its lock. Asked again
+ * with the same deposit it only says what it took.
+ */
+export function fundOnramp(
+  { database, keyring, holds_delivery = false }: FundDeps,
+  deposit: DepositFacts,
+  now: Date,
+): Promise<Funding> {
+  const key = { account_id: deposit.onramp_account_id!, id: deposit.onramp_id! };
+  return database.transaction(async (tx) => {
+    const rows = await lockOnramps(tx, [key]);
+    const [entry] = await openOnramps(tx, keyring, rows);
+    if (!entry) return { refused: "closed" };
+    const { onramp } = entry;
+    if (onramp.deposit_id === deposit.id) {
+      return onramp.status === "failed" ? { refused: "closed" } : { taken: onramp.received! };
+    }
+    const refused = fundingProblem(onramp, deposit, deposit.matched_by!);
+    if (refused) return { refused };
+    const taken = least(openAmount(deposit), onramp.deposit_amount);
+    const change = {
+      status: "sending_fiat",
+      status_message: null,
+      deposit_id: deposit.id,
+      received: taken,
+      delivery: "waiting",
+    } as const;
+    recordChanges(tx, [changeOnramp(entry, change, now)], now);
+    postEntries(tx, [onrampFunded(onramp, taken)], now);
+    enqueueTasks(tx, holds_delivery ? [] : [taskNow(DELIVER_ONRAMP_TASK, key, now)]);
+    return { taken };
+  });
+}

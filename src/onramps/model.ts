@@ -1,0 +1,199 @@
+import type { Chain, Token } from "../catalogue/chains.ts";
+import type { DepositRail } from "../catalogue/rails.ts";
+import type { BankCoordinates } from "../partners/bank/port.ts";
+import { digestOf } from "../platform/sealing/seal.ts";
+
+export const ONRAMP_STATUSES = ["initiated", "sending_fiat", "crypto_sent", "failed"] as const;
+export type OnrampStatus = (typeof ONRAMP_STATUSES)[number];
+
+/** Legal moves (contract §8). `sending_fiat` means: paid, conversion and delivery running. */
+export const ONRAMP_MOVES: Readonly<Record<OnrampStatus, readonly OnrampStatus[]>> = {
+  initiated: ["sending_fiat", "failed"],
+  sending_fiat: ["crypto_sent", "failed"],
+  crypto_sent: [],
+  failed: [],
+};
+
+/** Until then a deposit credits by itself; later the operator decides. */
+export const RATE_LOCKED_MS = 24 * 60 * 60 * 1000;
+/** An onramp that nobody has paid by then has failed. */
+export const UNPAID_LIFE_MS = 7 * 24 * 60 * 60 * 1000;
+
+export type DepositInstructions = BankCoordinates & { deposit_message: string };
+
+export type Onramp = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  status: OnrampStatus;
+  status_message: string | null;
+  crypto_currency: Token;
+  crypto_rails: Chain;
+  /** Millionths of a token. */
+  destination_amount: bigint;
+  destination_address: string;
+  fiat_currency: string;
+  fiat_rails: DepositRail;
+  rate: string;
+  /** Minor units of the currency; the deposit includes the fee. */
+  fee: bigint;
+  deposit_amount: bigint;
+  price_version_id: string;
+  deposit_instructions: BankCoordinates;
+  /** The code that leads from a bank's text to this onramp. */
+  deposit_message: string;
+  /** The deposit that pays it, and what was taken of it. */
+  deposit_id: string | null;
+  received: bigint | null;
+  /** Null until it is paid. From `sending` on the coins may have left. */
+  delivery: "waiting" | "sending" | "sent" | null;
+  tx_id: string | null;
+  /** Number of the last event. */
+  sequence: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const DEPOSIT_STATUSES = [
+  "unmatched",
+  "matching",
+  "matched",
+  "releasing",
+  "returning",
+  "returned",
+  "dismissed",
+] as const;
+export type DepositStatus = (typeof DEPOSIT_STATUSES)[number];
+
+/**
+ * What becomes of money that came in. `unmatched` waits for the operator; `matching`, `releasing`
+ * and `returning` are under way and end by themselves.
+ */
+export const DEPOSIT_MOVES: Readonly<Record<DepositStatus, readonly DepositStatus[]>> = {
+  unmatched: ["matching", "returning", "dismissed"],
+  matching: ["matched", "unmatched"],
+  matched: ["releasing"],
+  releasing: ["returning", "matched"],
+  returning: ["returned", "unmatched"],
+  returned: [],
+  dismissed: [],
+};
+
+/** Why a deposit waits for the operator. */
+export const DEPOSIT_REASONS = {
+  no_code: "The text holds no deposit message.",
+  unknown_code: "The text holds a code that was never given out.",
+  two_codes: "The text holds the codes of several onramps.",
+  conflict: "The bank told this reference before, with another amount, currency or date.",
+  wrong_currency: "It is in another currency than the onramp.",
+  short: "It is less than the onramp asks for.",
+  over: "It is more than the onramp asks for.",
+  late: "It came after the onramp's rate had expired.",
+  double: "The onramp was paid already.",
+  closed: "The onramp has failed; it takes no deposit any more.",
+  excess: "What is left of a deposit that was more than the onramp asked for.",
+  return_refused: "The bank could not send it back.",
+} as const;
+export type DepositReason = keyof typeof DEPOSIT_REASONS;
+
+export type DepositDetails = { text: string; payer_name: string };
+
+export type FiatDeposit = {
+  account_id: string;
+  id: string;
+  bank_account: string;
+  bank_reference: string;
+  part: number;
+  is_conflict: boolean;
+  /** Minor units. */
+  amount: bigint;
+  currency: string;
+  booked_at: Date;
+  details: DepositDetails;
+  status: DepositStatus;
+  reason: DepositReason | null;
+  is_posted: boolean;
+  matched_by: "code" | "match" | "accept_difference" | null;
+  onramp_account_id: string | null;
+  onramp_id: string | null;
+  matched_amount: bigint | null;
+  /** How often it was tried to send it back. */
+  returns: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export type FundingFacts = Pick<
+  Onramp,
+  "status" | "deposit_id" | "fiat_currency" | "deposit_amount" | "created_at"
+>;
+
+/**
+ * What keeps a deposit from paying an onramp; null when nothing does. By its code alone a deposit
+ * must fit exactly and in time; the operator may take a late one, and with `accept_difference`
+ * another amount.
+ */
+export function fundingProblem(
+  onramp: FundingFacts,
+  deposit: Pick<FiatDeposit, "amount" | "matched_amount" | "currency" | "booked_at">,
+  matched_by: NonNullable<FiatDeposit["matched_by"]>,
+): DepositReason | null {
+  if (onramp.deposit_id !== null) return "double";
+  if (onramp.status !== "initiated") return "closed";
+  if (deposit.currency !== onramp.fiat_currency) return "wrong_currency";
+  if (matched_by !== "accept_difference") {
+    const amount = openAmount(deposit);
+    if (amount < onramp.deposit_amount) return "short";
+    if (amount > onramp.deposit_amount) return "over";
+  }
+  const locked_until = onramp.created_at.getTime() + RATE_LOCKED_MS;
+  if (matched_by === "code" && deposit.booked_at.getTime() > locked_until) return "late";
+  return null;
+}
+
+/** What is still to be dealt with: what an onramp took and gave back, else all that came. */
+export function openAmount(deposit: Pick<FiatDeposit, "amount" | "matched_amount">): bigint {
+  return deposit.matched_amount ?? deposit.amount;
+}
+
+/**
+ * Everything of the record that its last event vouches for: what is not personal, and shows.
+ * `delivery` is vouched for by the ledger.
+ */
+export function digestFacts(onramp: Omit<Onramp, "destination_address">): Buffer {
+  return digestOf(
+    onramp.account_id,
+    onramp.id,
+    onramp.user_id,
+    onramp.status,
+    onramp.status_message,
+    onramp.crypto_currency,
+    onramp.crypto_rails,
+    onramp.destination_amount,
+    onramp.fiat_currency,
+    onramp.fiat_rails,
+    onramp.rate,
+    onramp.fee,
+    onramp.deposit_amount,
+    onramp.price_version_id,
+    ...COORDINATES.map((name) => onramp.deposit_instructions[name]),
+    onramp.deposit_message,
+    onramp.deposit_id,
+    onramp.received,
+    onramp.tx_id,
+    onramp.sequence,
+    onramp.created_at.toISOString(),
+    onramp.updated_at.toISOString(),
+  );
+}
+
+/** In a fixed order: the digest depends on it. */
+export const COORDINATES = [
+  "bank_account_number",
+  "bank_routing_number",
+  "bank_iban",
+  "bank_swift_bic",
+  "bank_name",
+  "bank_address",
+  "bank_beneficiary_name",
+] as const satisfies readonly (keyof BankCoordinates)[];

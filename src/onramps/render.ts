@@ -1,0 +1,94 @@
+import type { Static } from "typebox";
+import { TOKEN_DIGITS } from "../catalogue/chains.ts";
+import { minorDigits } from "../catalogue/currencies.ts";
+import { compileRender } from "../platform/http/render.ts";
+import { minorToNumber } from "../platform/money.ts";
+import { formatDepositCode } from "./deposit-code.ts";
+import { DEPOSIT_REASONS, type FiatDeposit, type Onramp } from "./model.ts";
+import {
+  FiatDepositAnswer,
+  FiatDepositListAnswer,
+  type FiatDepositRecord,
+  OnrampListAnswer,
+  type OnrampRecord,
+  OnrampWithInstructions,
+} from "./schemas.ts";
+
+const writeOnramp = compileRender(OnrampWithInstructions);
+const writeOnramps = compileRender(OnrampListAnswer);
+const writeDeposit = compileRender(FiatDepositAnswer);
+const writeDeposits = compileRender(FiatDepositListAnswer);
+
+export function renderOnramp(onramp: Onramp): string {
+  return `{"onramp":${withInstructions(onramp)}}`;
+}
+
+export function renderOnramps(onramps: readonly Onramp[], has_more: boolean): string {
+  return writeOnramps({ onramps: onramps.map(toRecord), has_more });
+}
+
+export function renderOnrampEvent(onramp: Onramp): string {
+  const timestamp = onramp.updated_at.getTime();
+  return (
+    `{"event":"onramp_update","timestamp":${timestamp},` +
+    `"payload":{"onramp":${withInstructions(onramp)}}}`
+  );
+}
+
+export function renderDeposit(deposit: FiatDeposit): string {
+  return writeDeposit({ deposit: toDepositRecord(deposit) });
+}
+
+export function renderDeposits(deposits: readonly FiatDeposit[], has_more: boolean): string {
+  return writeDeposits({ deposits: deposits.map(toDepositRecord), has_more });
+}
+
+function withInstructions(onramp: Onramp): string {
+  const deposit_message = formatDepositCode(onramp.deposit_message);
+  const deposit_instructions = { ...onramp.deposit_instructions, deposit_message };
+  return writeOnramp({ ...toRecord(onramp), deposit_instructions });
+}
+
+function toRecord(onramp: Onramp): Static<typeof OnrampRecord> {
+  const digits = minorDigits(onramp.fiat_currency)!;
+  return {
+    id: onramp.id,
+    user_id: onramp.user_id,
+    status: onramp.status,
+    status_message: onramp.status_message,
+    crypto_currency: onramp.crypto_currency,
+    crypto_rails: onramp.crypto_rails,
+    destination_amount: minorToNumber(onramp.destination_amount, TOKEN_DIGITS),
+    destination_address: onramp.destination_address,
+    fiat_currency: onramp.fiat_currency,
+    fiat_rails: onramp.fiat_rails,
+    deposit_amount: minorToNumber(onramp.deposit_amount, digits),
+    fee: minorToNumber(onramp.fee, digits),
+    rate: Number(onramp.rate),
+    tx_id: onramp.tx_id,
+    created_at: onramp.created_at.toISOString(),
+    updated_at: onramp.updated_at.toISOString(),
+  };
+}
+
+function toDepositRecord(deposit: FiatDeposit): Static<typeof FiatDepositRecord> {
+  const { matched_amount } = deposit;
+  const digits = minorDigits(deposit.currency)!;
+  return {
+    id: deposit.id,
+    status: deposit.status,
+    reason: deposit.reason,
+    message: deposit.reason && DEPOSIT_REASONS[deposit.reason],
+    amount: minorToNumber(deposit.amount, digits),
+    currency: deposit.currency,
+    bank_account: deposit.bank_account,
+    bank_reference: deposit.bank_reference,
+    booked_at: deposit.booked_at.toISOString(),
+    ...deposit.details,
+    account_id: deposit.onramp_account_id,
+    onramp_id: deposit.onramp_id,
+    matched_amount: matched_amount === null ? null : minorToNumber(matched_amount, digits),
+    created_at: deposit.created_at.toISOString(),
+    updated_at: deposit.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,118 @@
+import type { BankPort } from "../partners/bank/port.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import { cutPage, readPage } from "../platform/http/list.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import type { PriceBook } from "../quotes/prices.ts";
+import type { KycEnforcement } from "../users/clearance.ts";
+import { findUser } from "../users/store.ts";
+import { checkTerms } from "./check-terms.ts";
+import { createOnramps } from "./create-onramps.ts";
+import { renderOnramp, renderOnramps } from "./render.ts";
+import { CreateOnrampBody, OnrampAnswer, OnrampListAnswer, OnrampListQuery } from "./schemas.ts";
+import { findOnramp, listOnramps, openOnramps } from "./store.ts";
+
+export type OnrampDeps = {
+  database: Database;
+  executor: Executor;
+  keyring: Keyring;
+  clock: Clock;
+  prices: PriceBook;
+  bank: BankPort;
+  chain: ChainPort;
+  kyc_enforcement: KycEnforcement;
+};
+
+const TAG = "Onramps";
+
+export function addOnrampRoutes(addRoute: AddRoute, deps: OnrampDeps): void {
+  addCreateRoute(addRoute, deps);
+  addReadRoutes(addRoute, deps);
+}
+
+function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
+  const { executor, keyring, prices, clock } = deps;
+  const submitCreate = executor.register(createOnramps(keyring, deps.kyc_enforcement));
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/onramps",
+    operation: "createOnramp",
+    summary: "Create an onramp",
+    description:
+      "Answers where to pay in, and the message that the transfer must carry. The rate holds for " +
+      "24 hours; an onramp that is not paid within 7 days fails.",
+    tag: TAG,
+    body: CreateOnrampBody,
+    body_example: {
+      onramp: {
+        destination_amount: 1000,
+        crypto_currency: "usdc",
+        crypto_rails: "polygon",
+        destination_address: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+        fiat_currency: "usd",
+        fiat_rails: "ach_push",
+      },
+    },
+    answer: OnrampAnswer,
+    errors: [
+      "record_not_found",
+      "currency_not_supported",
+      "rails_not_available",
+      "not_yet_passed_kyc_kyb",
+    ],
+    handle: async ({ params, body, problems, command }) => {
+      const current = await prices.currentPrices(clock.now());
+      const checked = checkTerms(deps, current, body?.onramp, problems);
+      return submitCreate(command({ user_id: params.user_id!, ...checked }));
+    },
+  });
+}
+
+function addReadRoutes(addRoute: AddRoute, { database, keyring }: OnrampDeps): void {
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/onramps",
+    operation: "listOnramps",
+    summary: "List a user's onramps",
+    tag: TAG,
+    query: OnrampListQuery,
+    answer: OnrampListAnswer,
+    errors: [],
+    handle: async ({ caller, params, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
+      if (found.length > 0) throw Refusal.of(found);
+      const rows = await listOnramps(database, key, query.status, page);
+      const { rows: shown, has_more } = cutPage(rows, page);
+      const opened = await openOnramps(database, keyring, shown);
+      return renderOnramps(
+        opened.map(({ onramp }) => onramp),
+        has_more,
+      );
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/onramps/:onramp_id",
+    operation: "showOnramp",
+    summary: "Show an onramp",
+    tag: TAG,
+    answer: OnrampAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const row = await findOnramp(database, key, params.onramp_id!);
+      const [entry] = await openOnramps(database, keyring, row ? [row] : []);
+      if (!entry) throw Refusal.of([...problems, notFound("onramp_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      return renderOnramp(entry.onramp);
+    },
+  });
+}

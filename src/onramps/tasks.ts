@@ -1,0 +1,48 @@
+import { updateAssessmentsDue } from "../offramps/store.ts";
+import { partnerTask } from "../partners/partner-task.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
+import { type DeliverDeps, deliverOnramps } from "./deliver-onramps.ts";
+import { expireOnramps } from "./expire-onramps.ts";
+import { type MoveDeps, moveDeposits } from "./move-deposits.ts";
+import { type CreditDeps, recordCredits } from "./record-credits.ts";
+import { updateDeliveriesDue } from "./store.ts";
+import {
+  DELIVER_ONRAMP_TASK,
+  EXPIRE_ONRAMP_TASK,
+  MOVE_DEPOSIT_TASK,
+  READ_CREDITS_TASK,
+} from "./task-kinds.ts";
+import { depositProposalTasks } from "./watched-deposits.ts";
+
+export type OnrampTaskDeps = CreditDeps & MoveDeps & DeliverDeps;
+
+/** The background work of onramps, each kind as sets of due tasks. */
+export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {
+  return [
+    partnerTask(deps.database, READ_CREDITS_TASK, (now) => recordCredits(deps, now)),
+    { kind: MOVE_DEPOSIT_TASK, set_max: 20, handle: (set) => moveDeposits(deps, set) },
+    { kind: DELIVER_ONRAMP_TASK, set_max: 20, handle: (set) => deliverOnramps(deps, set) },
+    { kind: EXPIRE_ONRAMP_TASK, set_max: 200, handle: (set) => expireOnramps(deps, set) },
+    reassessTask(deps),
+    ...depositProposalTasks(deps),
+  ];
+}
+
+/** A gate of these users may have opened: what waits is looked at now, not within the hour. */
+function reassessTask({ database }: OnrampTaskDeps): TaskHandler {
+  return {
+    kind: REASSESS_USER_TASK,
+    set_max: 200,
+    handle: (set) =>
+      database.transaction(async (tx) => {
+        const tasks = await set.lock(tx);
+        for (const { account_id, record_id } of tasks) {
+          const key = { account_id, user_id: record_id };
+          updateAssessmentsDue(tx, key, set.now);
+          updateDeliveriesDue(tx, key, set.now);
+        }
+        set.finish(tx, tasks);
+      }),
+  };
+}

@@ -1,0 +1,42 @@
+import { type FourEyes, withFourEyes } from "../access/four-eyes.ts";
+import { proposalTask } from "../access/proposal-tasks.ts";
+import { TOKEN_DIGITS } from "../catalogue/chains.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { minorToText } from "../platform/money.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { isRegistered, refundBalances } from "./refund-balances.ts";
+import type { Refund } from "./refund-store.ts";
+
+export type WatchedRefundDeps = { keyring: Keyring; index_key: Buffer; four_eyes: FourEyes };
+
+/**
+ * Refunds as callers may ask for them: two members agree to what is above the limit and, whatever
+ * the amount, to an address that the user has not registered.
+ */
+export function watchedRefunds(deps: WatchedRefundDeps, render: (refund: Refund) => string) {
+  const { keyring, index_key, four_eyes } = deps;
+  return withFourEyes(refundBalances(keyring, index_key, render), {
+    ...four_eyes,
+    amountOf: (_loaded, { input }) =>
+      input.amount === null ? null : { amount: input.amount, currency: input.token },
+    alwaysNeeds: (loaded, command) => !isRegistered(index_key, loaded, command),
+    recordIdOf: ({ input }) => input.user_id,
+    summaryOf: (loaded, command) => {
+      const { amount, token, chain } = command.input;
+      const shown = `${minorToText(amount ?? 0n, TOKEN_DIGITS)} ${token}`;
+      return isRegistered(index_key, loaded, command)
+        ? `Refund ${shown} to a registered address on ${chain}.`
+        : `Refund ${shown} to an address on ${chain} that the user has not registered.`;
+    },
+    detailsOf: (_loaded, { input }) => [["Address", input.address]],
+  });
+}
+
+export function refundProposalTask(deps: WatchedRefundDeps & { database: Database }): TaskHandler {
+  // Nobody waits for its answer.
+  return proposalTask(
+    deps,
+    refundBalances(deps.keyring, deps.index_key, () => ""),
+  );
+}

@@ -1,0 +1,118 @@
+import { minorDigits } from "../catalogue/currencies.ts";
+import { hasForbiddenCharacters, textOf } from "../catalogue/text.ts";
+import { findLines, openDeposits } from "../onramps/deposit-store.ts";
+import { ONRAMP_STATUSES } from "../onramps/model.ts";
+import { recordCredits } from "../onramps/record-credits.ts";
+import { renderDeposit, renderOnramp } from "../onramps/render.ts";
+import { FiatDepositAnswer, OnrampAnswer } from "../onramps/schemas.ts";
+import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
+import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { newId } from "../platform/ids.ts";
+import { createFindings, readAmount, readCode } from "../quotes/findings.ts";
+import { noPath, readStatus } from "./read-status.ts";
+import { DepositBody, OnrampStatusBody } from "./schemas.ts";
+import { type OnrampWalkDeps, walkOnramp } from "./walk-onramp.ts";
+
+export type OnrampSandboxDeps = OnrampWalkDeps & { poke: () => void };
+
+const TAG = "Sandbox";
+const TEXT_LENGTH_MAX = 140;
+const REFERENCE_LENGTH_MAX = 64;
+
+export function addOnrampSandboxRoutes(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
+  addWalkRoute(addRoute, deps);
+  addDepositRoute(addRoute, deps);
+}
+
+function addWalkRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
+  addRoute({
+    method: "PATCH",
+    path: "/sandbox/onramps/:onramp_id",
+    operation: "setSandboxOnramp",
+    stores_nothing: true,
+    summary: "Take an onramp to a state",
+    description: "It is paid where that is needed; every step moves the money it means.",
+    tag: TAG,
+    body: OnrampStatusBody,
+    body_example: { onramp: { status: "crypto_sent" } },
+    answer: OnrampAnswer,
+    errors: ["invalid_transition"],
+    handle: async ({ caller, params, body, problems }) => {
+      const found = [...problems];
+      const status = readStatus("onramp", ONRAMP_STATUSES, body?.onramp?.status, found);
+      const key = { account_id: caller.account_id, id: params.onramp_id! };
+      const walked = await walkOnramp(deps, key, status ?? null);
+      if (walked === undefined) throw Refusal.of([...found, notFound("onramp_id")]);
+      if (!status) throw Refusal.of(found);
+      if (walked === null) throw Refusal.of([noPath("onramp.status")]);
+      deps.poke();
+      return renderOnramp(walked);
+    },
+  });
+}
+
+function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
+  const { database, keyring, clock, operator_id, poke } = deps;
+  addRoute({
+    method: "POST",
+    path: "/sandbox/deposits",
+    operation: "createSandboxDeposit",
+    stores_nothing: true,
+    summary: "Let fiat arrive at the bank",
+    description: "The same `bank_reference` with the same amount is the same deposit.",
+    tag: TAG,
+    body: DepositBody,
+    body_example: {
+      deposit: { amount: 1004, currency: "usd", deposit_message: "5JTB-EPJR-HBME" },
+    },
+    answer: FiatDepositAnswer,
+    errors: ["currency_not_supported", "value_too_long"],
+    handle: async ({ body, problems }) => {
+      const now = clock.now();
+      const credit = checkDeposit(body?.deposit, problems, now);
+      await insertSandboxCredit(database, credit);
+      await recordCredits(deps, now);
+      poke();
+      const lines = await findLines(database, operator_id, [credit.bank_reference]);
+      const rows = lines.filter(
+        ({ amount, currency }) => amount === credit.amount && currency === credit.currency,
+      );
+      const [deposit] = await openDeposits(database, keyring, rows);
+      return renderDeposit(deposit!);
+    },
+  });
+}
+
+function checkDeposit(
+  input: Record<string, unknown> | undefined,
+  problems: Parameters<typeof createFindings>[1],
+  now: Date,
+) {
+  const findings = createFindings("deposit", problems);
+  const currency = readCode(findings, "currency", input?.currency);
+  if (currency !== undefined && minorDigits(currency) === undefined) {
+    findings.report("currency", "currency_not_supported", "Send a currency code such as usd.");
+  }
+  const amount = readAmount(findings, "amount", input?.amount, currency);
+  const text = textOf(input?.deposit_message);
+  const bank_reference = textOf(input?.bank_reference) || `SANDBOX-${newId(now)}`;
+  const limits = [
+    ["deposit_message", text, TEXT_LENGTH_MAX],
+    ["bank_reference", bank_reference, REFERENCE_LENGTH_MAX],
+  ] as const;
+  for (const [name, value, most] of limits) {
+    if (value.length > most) {
+      findings.report(name, "value_too_long", `Send at most ${most} characters.`);
+    } else if (hasForbiddenCharacters(value)) {
+      findings.report(name, "record_invalid", "Send text without NUL or broken characters.");
+    }
+  }
+  if (findings.problems.length > 0 || amount === undefined || currency === undefined) {
+    throw Refusal.of(findings.problems);
+  }
+  const payer_name = "Sandbox Payer (invented)";
+  const bank_account = sandboxBankAccount(currency);
+  return { bank_account, bank_reference, amount, currency, text, payer_name, booked_at: now };
+}

@@ -1,0 +1,143 @@
+import {
+  type DeliverDeps,
+  recordConversion,
+  recordDelivered,
+  sendCoins,
+} from "../onramps/deliver-onramps.ts";
+import { findLines, lockDeposits, updateDeposits } from "../onramps/deposit-store.ts";
+import { ONRAMP_MOVES, type Onramp, type OnrampStatus } from "../onramps/model.ts";
+import { changeDeposit, type MoveDeps, moveDepositToRest } from "../onramps/move-deposits.ts";
+import { changeOnramp, recordChanges } from "../onramps/record-changes.ts";
+import { type CreditDeps, recordCredits } from "../onramps/record-credits.ts";
+import {
+  findOnramps,
+  type KeyedOnramp,
+  lockOnramps,
+  type OnrampKey,
+  openOnramps,
+} from "../onramps/store.ts";
+import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
+import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { newId } from "../platform/ids.ts";
+import { findPath } from "./find-path.ts";
+
+export type OnrampWalkDeps = CreditDeps & MoveDeps & DeliverDeps & { clock: Clock };
+
+/**
+ * Takes an onramp along the legal path to a state; each step moves the money it means. Undefined
+ * when there is no such onramp, null when there is no path.
+ */
+export async function walkOnramp(
+  deps: OnrampWalkDeps,
+  key: OnrampKey,
+  target: OnrampStatus | null,
+): Promise<Onramp | null | undefined> {
+  const onramp = await findOnramp(deps, key);
+  if (!onramp) return undefined;
+  const path = target === null ? [] : findPath(ONRAMP_MOVES, onramp.status, target);
+  if (!path) return null;
+  for (const status of path) {
+    const current = await findOnramp(deps, key);
+    const is_done = current && (await takeStep(deps, current, status));
+    if (!is_done) return null;
+  }
+  return findOnramp(deps, key);
+}
+
+/** False when the coins have left, or are about to: then nothing leads to `failed`. */
+async function takeStep(
+  deps: OnrampWalkDeps,
+  onramp: Onramp,
+  status: OnrampStatus,
+): Promise<boolean> {
+  if (status === "sending_fiat") await payIn(deps, onramp);
+  if (status === "crypto_sent") await deliver(deps, onramp);
+  if (status !== "failed") return true;
+  if (onramp.status === "initiated") await giveUp(deps, onramp);
+  else if (onramp.delivery === "waiting") await payBack(deps, onramp);
+  else return false;
+  return true;
+}
+
+/** A deposit of the exact amount arrives, and the operator matches it, however late. */
+async function payIn(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+  const now = deps.clock.now();
+  const bank_reference = `SANDBOX-${newId(now)}`;
+  await insertSandboxCredit(deps.database, {
+    bank_account: sandboxBankAccount(onramp.fiat_currency),
+    bank_reference,
+    amount: onramp.deposit_amount,
+    currency: onramp.fiat_currency,
+    text: "sandbox",
+    payer_name: "Sandbox Payer (invented)",
+    booked_at: now,
+  });
+  await recordCredits(deps, now);
+  const [line] = await findLines(deps.database, deps.operator_id, [bank_reference]);
+  await changeLocked(deps, line!.id, {
+    status: "matching",
+    matched_by: "match",
+    onramp_account_id: onramp.account_id,
+    onramp_id: onramp.id,
+  });
+  await moveDepositToRest({ ...deps, holds_delivery: true }, line!, now);
+}
+
+async function payBack(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+  const key = { account_id: deps.operator_id, id: onramp.deposit_id! };
+  // The operator's side of the match may still be on its way.
+  await moveDepositToRest(deps, key, deps.clock.now());
+  await changeLocked(deps, key.id, { status: "releasing" });
+  await moveDepositToRest(deps, key, deps.clock.now());
+}
+
+function changeLocked(
+  { database, operator_id, clock }: OnrampWalkDeps,
+  deposit_id: string,
+  changes: Parameters<typeof changeDeposit>[1],
+): Promise<void> {
+  return database.transaction(async (tx) => {
+    const [deposit] = await lockDeposits(tx, operator_id, [deposit_id]);
+    updateDeposits(tx, [changeDeposit(deposit!, changes, clock.now())]);
+  });
+}
+
+async function deliver(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+  const now = deps.clock.now();
+  await changeOne(deps, onramp, (tx, entry) => {
+    if (entry.onramp.delivery === "waiting") recordConversion(tx, entry, now);
+  });
+  const { tx_id } = await sendCoins(deps.chain, onramp);
+  await changeOne(deps, onramp, (tx, entry) => {
+    if (entry.onramp.delivery === "sending") recordDelivered(tx, entry, tx_id, now);
+  });
+}
+
+function giveUp(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+  const now = deps.clock.now();
+  const change = { status: "failed", status_message: "Failed as the sandbox was asked." } as const;
+  return changeOne(deps, onramp, (tx, entry) => {
+    if (entry.onramp.status === "initiated") {
+      recordChanges(tx, [changeOnramp(entry, change, now)], now);
+    }
+  });
+}
+
+function changeOne(
+  { database, keyring }: OnrampWalkDeps,
+  key: OnrampKey,
+  change: (tx: Transaction, entry: KeyedOnramp) => void,
+): Promise<void> {
+  return database.transaction(async (tx) => {
+    const [entry] = await openOnramps(tx, keyring, await lockOnramps(tx, [key]));
+    if (entry) change(tx, entry);
+  });
+}
+
+async function findOnramp(deps: OnrampWalkDeps, key: OnrampKey): Promise<Onramp | undefined> {
+  const rows = await findOnramps(deps.database, [key]);
+  const [entry] = await openOnramps(deps.database, deps.keyring, rows);
+  return entry?.onramp;
+}

@@ -1,0 +1,87 @@
+import type { Session } from "../platform/db/database.ts";
+
+/** A table whose every change is an event. */
+export type EventedTable<Row> = {
+  table: string;
+  name: string;
+  event: string;
+  /** The legal moves; records begin at the first state. */
+  moves: Readonly<Record<string, readonly string[]>>;
+  /** What the last event vouches for. */
+  digest: (row: Row) => Buffer;
+};
+
+export type EventRow = {
+  record_id: string;
+  sequence: number;
+  from_status: string | null;
+  to_status: string;
+  facts: Buffer;
+};
+
+/** An event of a record that is not there. */
+export async function findStrayEvent<Row>(
+  session: Session,
+  account_id: string,
+  { table, name, event }: EventedTable<Row>,
+): Promise<string | null> {
+  const [row] = await session.query<{ id: string; record_id: string }>(
+    `select e.id, e.record_id from events e
+     where e.account_id = $1 and e.name = $2 and not exists (
+       select from ${table} r where r.account_id = $1 and r.id = e.record_id)
+     order by e.id limit 1`,
+    [account_id, event],
+  );
+  if (!row) return null;
+  return `event ${row.id} of account ${account_id}: there is no ${name} ${row.record_id}`;
+}
+
+export function listEvents(
+  session: Session,
+  account_id: string,
+  ids: readonly string[],
+): Promise<EventRow[]> {
+  return session.query<EventRow>(
+    `select record_id, sequence, from_status, to_status, facts from events
+     where account_id = $1 and record_id = any($2::uuid[]) order by record_id, sequence`,
+    [account_id, ids],
+  );
+}
+
+/** One event per change, each going on where the one before it ended, the last being today. */
+export function checkEvents<Row extends { status: string; sequence: number }>(
+  { moves, digest }: EventedTable<Row>,
+  record: Row,
+  events: readonly EventRow[],
+): string | null {
+  let status: string | null = null;
+  for (const [index, event] of events.entries()) {
+    const name = `its event ${event.sequence}`;
+    if (event.sequence !== index + 1) return `${name} comes where event ${index + 1} should be`;
+    if (event.from_status !== status) {
+      return `${name} begins at ${event.from_status}, but the one before ended at ${status}`;
+    }
+    if (!isLegal(moves, event)) {
+      return `${name} goes from ${event.from_status} to ${event.to_status}`;
+    }
+    status = event.to_status;
+  }
+  if (events.length !== record.sequence) {
+    return `it counts ${record.sequence} changes, but has ${events.length} events`;
+  }
+  if (status !== record.status) return `it is ${record.status}, but its last event says ${status}`;
+  if (!events.at(-1)?.facts.equals(digest(record))) {
+    return "it is not what its last event vouches for";
+  }
+  return null;
+}
+
+/** A change that is no move, such as a new document, leaves the state as it was. */
+function isLegal(
+  moves: Readonly<Record<string, readonly string[]>>,
+  { from_status: from, to_status: to }: EventRow,
+): boolean {
+  if (from === null) return to === "initiated";
+  if (from === to) return true;
+  return moves[from]?.includes(to) ?? false;
+}

@@ -1,0 +1,156 @@
+import { type NewEntry, onrampAccount } from "../ledger/model.ts";
+import {
+  onrampConverted,
+  onrampDelivered,
+  onrampFunded,
+  onrampGivenBack,
+} from "../ledger/postings.ts";
+import { listEntriesByLedgerAccount } from "../ledger/store.ts";
+import { digestFacts, ONRAMP_MOVES } from "../onramps/model.ts";
+import type { OnrampRow } from "../onramps/store.ts";
+import type { Session } from "../platform/db/database.ts";
+import { compareEntry } from "./compare-entries.ts";
+import { eachPage } from "./each-page.ts";
+import { checkEvents, type EventedTable, findStrayEvent, listEvents } from "./verify-events.ts";
+import type { Check } from "./verify-ledger.ts";
+
+const PAGE_ROWS = 500;
+
+const ONRAMP_EVENTS: EventedTable<OnrampRow> = {
+  table: "onramps",
+  name: "onramp",
+  event: "onramp_update",
+  moves: ONRAMP_MOVES,
+  digest: digestFacts,
+};
+
+/** Every onramp against its events, its entries in the ledger and the deposit that pays it. */
+export const verifyOnramps: Check = async (session, account_id) => {
+  const fault =
+    (await findStrayEvent(session, account_id, ONRAMP_EVENTS)) ??
+    (await checkCodes(session, account_id)) ??
+    (await checkDeposits(session, account_id)) ??
+    (await checkSuspense(session, account_id));
+  if (fault) return fault;
+  return eachPage<OnrampRow>(
+    (above_id) =>
+      session.query<OnrampRow>(
+        "select * from onramps where account_id = $1 and id > $2 order by id limit $3",
+        [account_id, above_id, PAGE_ROWS],
+      ),
+    (onramps) => checkPage(session, account_id, onramps),
+  );
+};
+
+async function checkPage(
+  session: Session,
+  account_id: string,
+  onramps: readonly OnrampRow[],
+): Promise<string | null> {
+  const ids = onramps.map((onramp) => onramp.id);
+  const [events, entries] = await Promise.all([
+    listEvents(session, account_id, ids),
+    listEntriesByLedgerAccount(session, account_id, ids.map(onrampAccount)),
+  ]);
+  const events_of = Map.groupBy(events, (event) => event.record_id);
+  const by_key = new Map(entries.map((entry) => [entry.key, entry]));
+  for (const onramp of onramps) {
+    const name = `onramp ${onramp.id} of account ${account_id}`;
+    const fault = checkEvents(ONRAMP_EVENTS, onramp, events_of.get(onramp.id) ?? []);
+    if (fault) return `${name}: ${fault}`;
+    for (const expected of expectedEntries(onramp)) {
+      const entry = by_key.get(expected.key);
+      if (!entry) return `${name}: the ledger has no entry ${expected.key}`;
+      const difference = compareEntry(entry, expected);
+      if (difference) return difference;
+      by_key.delete(expected.key);
+    }
+  }
+  const [stray] = by_key.keys();
+  if (stray === undefined) return null;
+  return `account ${account_id} has a ledger entry ${stray} that no onramp accounts for`;
+}
+
+/** What the state of an onramp says that must have been posted. */
+function expectedEntries(onramp: OnrampRow): NewEntry[] {
+  const { received, delivery, status } = onramp;
+  if (received === null) return [];
+  return [
+    onrampFunded(onramp, received),
+    ...(status === "failed" ? [onrampGivenBack(onramp, received)] : []),
+    ...(delivery === "sending" || delivery === "sent" ? [onrampConverted(onramp)] : []),
+    ...(delivery === "sent" ? [onrampDelivered(onramp)] : []),
+  ];
+}
+
+const checkCodes: Check = async (session, account_id) => {
+  const [row] = await session.query<{ id: string }>(
+    `select o.id from onramps o
+     left join deposit_codes c on c.account_id = o.account_id and c.onramp_id = o.id
+     where o.account_id = $1 and c.code is distinct from o.deposit_message
+     order by o.id limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  return `onramp ${row.id} of account ${account_id}: its code does not lead to it`;
+};
+
+/** A deposit and the onramp that it pays name each other, with the same amount. */
+const checkDeposits: Check = async (session, account_id) => {
+  const [unpaid] = await session.query<{ id: string }>(
+    `select o.id from onramps o where o.account_id = $1 and o.deposit_id is not null
+       and not exists (select from fiat_deposits d where d.id = o.deposit_id
+         and (d.status = 'matching' or d.matched_amount = o.received)
+         and d.currency = o.fiat_currency)
+     order by o.id limit 1`,
+    [account_id],
+  );
+  if (unpaid) return `onramp ${unpaid.id} of account ${account_id}: no deposit pays it`;
+  const [row] = await session.query<{ id: string }>(
+    `select d.id from fiat_deposits d where d.account_id = $1
+       and d.status in ('matched', 'releasing') and not exists (select from onramps o
+         where o.account_id = d.onramp_account_id and o.id = d.onramp_id
+           and o.deposit_id = d.id and o.received = d.matched_amount)
+     order by d.id limit 1`,
+    [account_id],
+  );
+  return row ? `deposit ${row.id}: the onramp that it is matched with does not know it` : null;
+};
+
+/**
+ * What waits in suspense and in return clearing is what deposits that are not settled say; line
+ * by line of the bank, since a part that was left over is a row of its own.
+ */
+const checkSuspense: Check = async (session, account_id) => {
+  const [row] = await session.query<{ bank_reference: string; account: string }>(
+    `with line as (
+       select bank_account, bank_reference, array_agg(id::text) as ids, currency,
+         sum(case when is_posted and status in ('unmatched', 'matching')
+           then coalesce(matched_amount, amount) else 0 end) as suspense,
+         sum(case when status = 'returning' then coalesce(matched_amount, amount) else 0 end)
+           as return_clearing
+       from fiat_deposits where account_id = $1
+       group by bank_account, bank_reference, currency),
+     posted as (
+       select split_part(e.key, ':', 2) as deposit_id, l.ledger_account, -sum(l.amount) as amount
+       from ledger_entries e join ledger_lines l on l.account_id = e.account_id
+         and l.entry_id = e.id
+       where e.account_id = $1 and e.kind like 'fiat\\_%'
+         and l.ledger_account in ('suspense', 'return_clearing')
+       group by 1, 2),
+     compared as (
+       select line.*, coalesce(sum(p.amount) filter (where p.ledger_account = 'suspense'), 0)
+           as posted_suspense,
+         coalesce(sum(p.amount) filter (where p.ledger_account = 'return_clearing'), 0)
+           as posted_returns
+       from line left join posted p on p.deposit_id = any(line.ids)
+       group by bank_account, bank_reference, ids, currency, suspense, return_clearing)
+     select bank_reference,
+       case when suspense <> posted_suspense then 'suspense' else 'return_clearing' end as account
+     from compared where suspense <> posted_suspense or return_clearing <> posted_returns
+     order by bank_reference limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  return `deposits ${row.bank_reference}: ${row.account} does not hold what they say is open`;
+};

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { HttpVisitor } from "../access/http-visitor.ts";
+import { type Ended, runCommand } from "../harness/command-line.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+const create = (...args: string[]) =>
+  runCommand(["members", "create", ...args], {
+    DATABASE_URL: server.db.url,
+    SLIPROAD_DATA_DIR: server.data_dir,
+  });
+
+function memberIn({ code, stdout, stderr }: Ended) {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout).member;
+}
+
+it("a new member signs in with the password that was shown once; the audit log knows", async () => {
+  const args = ["--email", "second@example.test", "--role", "approver"];
+  const member = memberIn(await create(...args, "--reason", "four eyes", "--json"));
+  expect(member).toMatchObject({ account_id: server.account_id, role: "approver" });
+  const visitor = new HttpVisitor(server.app.server);
+  const { password } = member;
+  expect((await visitor.signIn("second@example.test", { password })).statusCode).toBe(303);
+  const entries = await server.db.database.query(
+    "select actor, reason from audit_entries where action = 'member.create' and record = $1",
+    [`person:${member.person_id}`],
+  );
+  expect(entries).toEqual([{ actor: "command line", reason: "four eyes" }]);
+
+  const twice = await create(...args);
+  expect(twice.code).toBe(1);
+  expect(twice.stderr).toContain("is a member of the account already");
+});
+
+it("a person who is known keeps their password in a second account", async () => {
+  const { account_id } = await server.addAccount("Second");
+  const args = ["--email", "known@example.test", "--role", "admin", "--json"];
+  const first = memberIn(await create(...args));
+  const second = memberIn(await create(...args, "--account", account_id));
+  expect(second).toMatchObject({ account_id, person_id: first.person_id, password: null });
+});
+
+it("says what is wrong with a role, an address or an account", async () => {
+  const [role, email, account, none] = await Promise.all([
+    create("--email", "a@example.test", "--role", "king"),
+    create("--email", "nothing", "--role", "admin"),
+    create("--email", "a@example.test", "--role", "admin", "--account", "Nobody"),
+    create("--email", "a@example.test"),
+  ]);
+  expect(role.stderr).toMatch(/^sliproad: .*finance_manager/);
+  expect(email.stderr).toMatch(/^sliproad: This is not an e-mail address/);
+  expect(account.stderr).toMatch(/^sliproad: There is no account Nobody/);
+  expect(none.stderr).toMatch(/^sliproad: .*--role/);
+  expect([role, email, account, none].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
+});

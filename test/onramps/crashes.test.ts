@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { READ_CREDITS_TASK } from "../../src/onramps/task-kinds.ts";
+import type { ChainPort } from "../../src/partners/chain/port.ts";
+import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import type { Database } from "../../src/platform/db/database.ts";
+import { Crash, openBeats } from "../harness/beats.ts";
+import { createScriptedBank } from "../harness/scripted-bank.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { findFault, good } from "../offramps/story.ts";
+import { act, credit, openOnramp } from "./story.ts";
+
+let server: TestServer;
+const bank = createScriptedBank();
+const sent = new Map<string, number>();
+
+/** Counts what really leaves: the key is what makes a second call harmless. */
+function countingChain(chain: ChainPort, onSent: () => void = () => {}): ChainPort {
+  return {
+    ...chain,
+    send: async (request) => {
+      const answer = await chain.send(request);
+      sent.set(request.key, (sent.get(request.key) ?? 0) + 1);
+      onSent();
+      return answer;
+    },
+  };
+}
+
+beforeAll(async () => {
+  server = await startTestServer({
+    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+  });
+  // The test itself is the worker.
+  await server.app.worker.stop();
+});
+afterAll(() => server.close());
+
+/** A process that ends just before or just after its commit number `at`, counted from zero. */
+function mortal(database: Database, at: number, when: "before" | "after") {
+  let commits = 0;
+  const mine = () => commits++ === at;
+  const transaction: Database["transaction"] = async (work, options) => {
+    const is_last = mine();
+    const result = await database.transaction(async (tx) => {
+      const done = await work(tx);
+      if (is_last && when === "before") throw new Crash("ended before a commit");
+      return done;
+    }, options);
+    if (is_last) throw new Crash("ended after a commit");
+    return result;
+  };
+  return { database: { ...database, transaction }, countCommits: () => commits };
+}
+
+async function runWith(database: Database): Promise<void> {
+  const { core } = server;
+  const chain = countingChain(createSandboxChain(core.database));
+  const beats = await openBeats(core, { chain, bank: bank.port }, database);
+  // The bank is asked every second; nobody moves the clock here.
+  await core.database.query("update tasks set due_at = created_at where kind = $1", [
+    READ_CREDITS_TASK,
+  ]);
+  await beats.runAll();
+  beats.close();
+}
+
+async function countBankLines(): Promise<number> {
+  const { deposits } = good(await server.call("GET", "/deposits?limit=100"));
+  return deposits.length;
+}
+
+describe("a process that ends at any commit", () => {
+  it("of a deposit and its delivery: credited once, sent once, the books are right", async () => {
+    let commits = 1;
+    for (let at = 0; at < commits; at += 1) {
+      for (const when of ["before", "after"] as const) {
+        const onramp = await openOnramp(server);
+        const lines = await countBankLines();
+        bank.receive(credit(server, { text: onramp.code }));
+        const process = mortal(server.core.database, at, when);
+        await runWith(process.database);
+        commits = Math.max(commits, process.countCommits());
+        await runWith(server.core.database);
+        expect(await onramp.show(), `${when} commit ${at}`).toMatchObject({
+          status: "crypto_sent",
+        });
+        expect(await countBankLines()).toBe(lines + 1);
+        expect(await findFault(server), `${when} commit ${at}`).toBeNull();
+      }
+    }
+    // Reading the bank, the two sides of the match, the beats of the delivery.
+    expect(commits).toBeGreaterThanOrEqual(5);
+    const sends = await server.db.database.query(
+      "select key from sandbox_sends where key like 'onramp:%'",
+    );
+    expect(sends).toHaveLength(sent.size);
+  });
+
+  it("of a return: sent back once, the books are right", async () => {
+    let commits = 1;
+    for (let at = 0; at < commits; at += 1) {
+      for (const when of ["before", "after"] as const) {
+        const line = credit(server, { text: "to be sent back" });
+        bank.receive(line);
+        await runWith(server.core.database);
+        const { deposits } = good(await server.call("GET", "/deposits?status=unmatched"));
+        const { id } = deposits[0];
+        good(await act(server, id, "return"));
+        const process = mortal(server.core.database, at, when);
+        await runWith(process.database);
+        commits = Math.max(commits, process.countCommits());
+        await runWith(server.core.database);
+        const { deposit } = good(await server.call("GET", `/deposits/${id}`));
+        expect(deposit.status, `${when} commit ${at}`).toBe("returned");
+        expect([...bank.returns.keys()].filter((key) => key.includes(id))).toHaveLength(1);
+        expect(await findFault(server), `${when} commit ${at}`).toBeNull();
+      }
+    }
+  });
+});

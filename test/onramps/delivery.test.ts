@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSandboxBank } from "../../src/partners/bank/sandbox.ts";
+import type { ChainPort } from "../../src/partners/chain/port.ts";
+import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import {
+  advance,
+  expectRefusal,
+  findFault,
+  good,
+  ledgerBalance,
+  settle,
+} from "../offramps/story.ts";
+import { act, openOnramp, receive, showDeposit } from "./story.ts";
+
+/** A chain that may fail before or after it has sent; it counts what really left. */
+function createFailingChain(chain: ChainPort) {
+  const state = {
+    fails: null as "before" | "after" | null,
+    calls: [] as string[],
+    sent: new Map<string, bigint>(),
+    onSend: async () => {},
+  };
+  const port: ChainPort = {
+    ...chain,
+    send: async (request) => {
+      state.calls.push(request.key);
+      await state.onSend();
+      if (state.fails === "before") throw new Error("the chain cannot be reached");
+      if (!state.sent.has(request.key)) state.sent.set(request.key, request.amount);
+      const answer = await chain.send(request);
+      if (state.fails === "after") throw new Error("the answer was lost");
+      return answer;
+    },
+  };
+  return { state, port };
+}
+
+let server: TestServer;
+let chain: ReturnType<typeof createFailingChain>;
+beforeAll(async () => {
+  server = await startTestServer({
+    partners: ({ database }) => {
+      chain = createFailingChain(createSandboxChain(database));
+      return { chain: chain.port, bank: createSandboxBank(database) };
+    },
+  });
+});
+afterAll(() => server.close());
+
+const setKyc = async (user_id: string, status: string) =>
+  good(await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } }));
+
+describe("a chain that fails", () => {
+  it.each(["before", "after"] as const)(
+    "%s sending: the coins leave exactly once",
+    async (when) => {
+      const onramp = await openOnramp(server);
+      chain.state.fails = when;
+      const key = `onramp:${server.account_id}:${onramp.id}`;
+      await receive(server, { amount: 1004, deposit_message: onramp.code });
+      expect((await onramp.show()).status).toBe("sending_fiat");
+      expect(await findFault(server)).toBeNull();
+      await advance(server, 60_000);
+      chain.state.fails = null;
+      await advance(server, 10 * 60_000);
+      expect(await onramp.show()).toMatchObject({ status: "crypto_sent" });
+      expect(chain.state.calls.filter((call) => call === key).length).toBeGreaterThan(1);
+      expect(chain.state.sent.get(key)).toBe(1_000_000_000n);
+      expect(await findFault(server)).toBeNull();
+    },
+  );
+
+  it("a deposit whose coins may have left cannot be returned", async () => {
+    const onramp = await openOnramp(server);
+    chain.state.fails = "after";
+    const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
+    expectRefusal(await act(server, deposit.id, "return"), "invalid_transition");
+    chain.state.fails = null;
+    await advance(server, 10 * 60_000);
+    expect((await onramp.show()).status).toBe("crypto_sent");
+  });
+});
+
+describe("gates at delivery", () => {
+  it("a user who lost the approval is not delivered to; approved again, delivery goes on", async () => {
+    const onramp = await openOnramp(server);
+    await setKyc(onramp.user_id, "suspended");
+    await receive(server, { amount: 1004, deposit_message: onramp.code });
+    const held = await onramp.show();
+    expect(held.status).toBe("sending_fiat");
+    expect(held.status_message).toContain("identity verification");
+    expect([...chain.state.sent.keys()].join()).not.toContain(onramp.id);
+    expect(await findFault(server)).toBeNull();
+    await setKyc(onramp.user_id, "approved");
+    await settle(server);
+    expect(await onramp.show()).toMatchObject({ status: "crypto_sent", status_message: null });
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("what is held can be returned: the onramp fails, the payer has the money, nothing is left", async () => {
+    const before = await ledgerBalance(server, "bank", "usd");
+    const onramp = await openOnramp(server);
+    await setKyc(onramp.user_id, "suspended");
+    const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
+    good(await act(server, deposit.id, "return"));
+    await settle(server);
+    expect((await showDeposit(server, deposit.id)).status).toBe("returned");
+    expect(await onramp.show()).toMatchObject({
+      status: "failed",
+      status_message: "The deposit was sent back to its payer.",
+    });
+    expect(await ledgerBalance(server, "bank", "usd")).toBe(before);
+    expect(await ledgerBalance(server, `onramp:${onramp.id}`, "usd")).toBe(0n);
+    await setKyc(onramp.user_id, "approved");
+    await settle(server);
+    expect((await onramp.show()).status).toBe("failed");
+    expect([...chain.state.sent.keys()].join()).not.toContain(onramp.id);
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("an approval that is lost while the coins may have left sends nothing a second time", async () => {
+    const onramp = await openOnramp(server);
+    const key = `onramp:${server.account_id}:${onramp.id}`;
+    chain.state.fails = "after";
+    await receive(server, { amount: 1004, deposit_message: onramp.code });
+    await setKyc(onramp.user_id, "suspended");
+    chain.state.fails = null;
+    const calls = () => chain.state.calls.filter((call) => call === key).length;
+    const before = calls();
+    await advance(server, 10 * 60_000);
+    expect(calls()).toBe(before);
+    expect((await onramp.show()).status).toBe("sending_fiat");
+    await setKyc(onramp.user_id, "approved");
+    await settle(server);
+    expect((await onramp.show()).status).toBe("crypto_sent");
+    expect(chain.state.sent.get(key)).toBe(1_000_000_000n);
+    expect(await findFault(server)).toBeNull();
+  });
+});

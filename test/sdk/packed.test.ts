@@ -1,0 +1,194 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { webhooks } from "@sliproad/sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const SDK = join(ROOT, "sdk");
+/** The compiler that most projects have, not the one that this repository is checked with. */
+const COMPILER = join(SDK, "node_modules/typescript/bin/tsc");
+const run = promisify(execFile);
+
+let server: TestServer;
+/** An empty project outside the repository, with the packed SDK installed and the examples. */
+let project: string;
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), "sliproad-sdk-"));
+  const [started] = await Promise.all([startTestServer(), install()]);
+  server = started;
+});
+afterAll(async () => {
+  await server?.close();
+  await rm(project, { recursive: true, force: true });
+});
+
+async function install(): Promise<void> {
+  await npm(["pack", "--pack-destination", project], SDK);
+  const [packed] = await readdir(project);
+  await writeFile(join(project, "package.json"), '{ "private": true, "type": "module" }');
+  await npm(["install", "--offline", "--no-audit", "--no-fund", `./${packed}`], project);
+  const readme = await readFile(join(SDK, "README.md"), "utf8");
+  for (const [, name, code] of readme.matchAll(/`([\w.]+)`[^`]*\n\n```(?:js|ts)\n(.*?)^```$/gms)) {
+    await writeFile(join(project, name!), code!);
+  }
+}
+
+/** Runs the npm that runs us, or the one on the path. */
+async function npm(args: string[], cwd: string): Promise<void> {
+  const script = process.env.npm_execpath;
+  if (script) await run(process.execPath, [script, ...args], { cwd });
+  else await run("npm", args, { cwd });
+}
+
+/** The result of a program in the project, run by this Node. */
+async function runInProject(file: string): Promise<string> {
+  const env = { ...process.env, SLIPROAD_URL: server.url, SLIPROAD_API_KEY: server.key };
+  const { stdout } = await run(process.execPath, [file], { cwd: project, env });
+  return stdout.trim();
+}
+
+async function compile(options: Record<string, unknown>, files: string[]): Promise<void> {
+  const strict = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    noPropertyAccessFromIndexSignature: true,
+    target: "es2022",
+    ...options,
+  };
+  const config = { compilerOptions: strict, files };
+  await writeFile(join(project, "tsconfig.json"), JSON.stringify(config));
+  await run(process.execPath, [COMPILER], { cwd: project }).catch((error) => {
+    throw new Error(error.stdout);
+  });
+}
+
+describe("the packed SDK, in an empty project", () => {
+  it("has its code, its types and its README, and needs no other package", async () => {
+    expect(await readdir(join(project, "node_modules"))).toEqual([
+      ".package-lock.json",
+      "@sliproad",
+    ]);
+    const at = join(project, "node_modules/@sliproad/sdk");
+    expect((await readdir(at)).sort()).toEqual(["README.md", "dist", "package.json"]);
+    const { dependencies } = JSON.parse(await readFile(join(at, "package.json"), "utf8"));
+    expect(dependencies).toBeUndefined();
+    const names = await readdir(join(at, "dist"), { recursive: true });
+    for (const name of names.filter((file) => file.endsWith(".js"))) {
+      const code = await readFile(join(at, "dist", name), "utf8");
+      // Neither a module of Node's nor a package: it loads in a browser as it is.
+      expect(code, name).not.toMatch(/(from|import)\s*\(?\s*["'](?!\.)/);
+    }
+  });
+
+  it("the README's payout ends with money in the bank", async () => {
+    expect(await runInProject("payout.mjs")).toBe("fiat_sent 1000 eur");
+  });
+
+  it("the README's report passes strict TypeScript on Node's types, and runs", async () => {
+    await linkNodeTypes();
+    const node = { module: "nodenext", lib: ["es2022"], types: ["node"], skipLibCheck: true };
+    await compile(node, ["report.ts"]);
+    const lines = (await runInProject("report.js")).split("\n");
+    expect(lines).toContain("fiat_sent 1000");
+    expect(lines).toContain("user.first_name parameter_missing");
+  });
+
+  it("its types stand by themselves in a browser's project, and refuse what is wrong", async () => {
+    await writeFile(join(project, "page.ts"), PAGE);
+    const browser = { module: "esnext", moduleResolution: "bundler", types: [], noEmit: true };
+    await compile({ ...browser, skipDefaultLibCheck: true }, ["page.ts"]);
+  });
+
+  it("the README's receiver takes what is signed and refuses what is not", async () => {
+    const port = await findPort();
+    const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const env = { ...process.env, PORT: String(port), WEBHOOK_SECRET: secret };
+    const receiver: ChildProcess = spawn(process.execPath, ["receiver.mjs"], { cwd: project, env });
+    try {
+      let printed = "";
+      receiver.stdout!.on("data", (some) => {
+        printed += some;
+      });
+      const body = JSON.stringify({
+        event: "offramp_update",
+        timestamp: 1,
+        payload: { offramp: { status: "fiat_sent" } },
+      });
+      const send = async (signed: string) => {
+        const headers = await webhooks.sign(signed, secret);
+        return fetch(`http://127.0.0.1:${port}`, { method: "POST", headers, body });
+      };
+      const taken = await waitFor(() => send(body).catch(() => null));
+      expect(taken.status).toBe(204);
+      expect((await send(`${body} `)).status).toBe(400);
+      await waitFor(() => printed === "fiat_sent\n");
+    } finally {
+      receiver.kill();
+      await once(receiver, "exit");
+    }
+  });
+});
+
+/** What a page may do, and what the compiler must catch. */
+const PAGE = `
+import { isSliproadError, Sliproad, type WebhookEvent, webhooks } from "@sliproad/sdk";
+
+const sliproad = new Sliproad({ baseUrl: "https://ramp.example", accessToken: async () => "token" });
+export async function upload(offramp_id: string, file: File, signal: AbortSignal): Promise<string> {
+  return (await sliproad.offramps.documents.upload(offramp_id, file, { signal })).message;
+}
+export async function count(user_id: string): Promise<number> {
+  let sum = 0;
+  for await (const offramp of sliproad.offramps.list(user_id, { status: "fiat_sent" })) {
+    sum += offramp.destination_amount;
+  }
+  return sum;
+}
+export function name(event: WebhookEvent): string {
+  return event.event === "offramp_update" ? event.payload.offramp.status : event.event;
+}
+export function isLate(error: unknown): boolean {
+  return isSliproadError(error, "quote_expired", "timed_out");
+}
+export const event: Promise<WebhookEvent> = webhooks.verify("{}", new Headers(), ["a", "b"]);
+
+// @ts-expect-error a client needs a credential
+new Sliproad({ baseUrl: "https://ramp.example" });
+// @ts-expect-error there is no such status
+sliproad.offramps.list("id", { status: "sent" });
+// @ts-expect-error an amount is missing
+sliproad.offramps.create("id", "id", [{ payment_detail_id: "id", destination_currency: "eur" }]);
+// @ts-expect-error a mistyped field
+sliproad.users.update("id", { citty: "Lisbon" });
+// @ts-expect-error there is no such error
+isSliproadError(null, "quote_is_expired");
+// @ts-expect-error there is no such route
+sliproad.request("get", "/nowhere", {});
+// @ts-expect-error the id is missing
+sliproad.request("get", "/users/{user_id}", {});
+`;
+
+async function linkNodeTypes(): Promise<void> {
+  await mkdir(join(project, "node_modules/@types"));
+  for (const name of ["@types/node", "undici-types"]) {
+    await symlink(join(ROOT, "node_modules", name), join(project, "node_modules", name));
+  }
+}
+
+async function findPort(): Promise<number> {
+  const socket = createServer().listen(0, "127.0.0.1");
+  await once(socket, "listening");
+  const address = socket.address();
+  socket.close();
+  await once(socket, "close");
+  if (typeof address !== "object" || !address) throw new Error("no port");
+  return address.port;
+}

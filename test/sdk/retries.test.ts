@@ -1,0 +1,264 @@
+import { isSliproadError, Sliproad, SliproadError } from "@sliproad/sdk";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { withRetries } from "../../sdk/src/retry.ts";
+import { ERROR_CODES, ERRORS, type ErrorCode } from "../../src/platform/errors.ts";
+import {
+  answer,
+  breakOff,
+  resetConnection,
+  type ScriptedServer,
+  stall,
+  startScriptedServer,
+  staySilent,
+} from "../harness/scripted-http.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let server: ScriptedServer;
+let sliproad: Sliproad;
+beforeAll(async () => {
+  server = await startScriptedServer();
+  sliproad = new Sliproad({ baseUrl: server.url, apiKey: "sk_test_invented" });
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  // The least that jitter allows: a test that asks about waiting says so itself.
+  vi.spyOn(Math, "random").mockReturnValue(0);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const USER = { id: "01a1dd11-4aee-7000-adc7-78aca4556f62" };
+const success = answer(200, { user: USER });
+const NEW_USER = { beneficiary_type: "individual", email: "ana@example.com" } as const;
+
+function refusal(code: ErrorCode, headers: Record<string, string | number> = {}) {
+  const status = ERRORS[code][0];
+  const message = "Do something else.";
+  const doc_url = `http://127.0.0.1/docs/errors#${code}`;
+  const errors = [{ field: "user.email", code, message }];
+  const body = { error_code: code, message, status, request_id: "req_1", doc_url, errors };
+  return answer(status, body, headers);
+}
+
+async function failureOf(call: Promise<unknown>): Promise<SliproadError> {
+  const error = await call.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!isSliproadError(error)) throw new Error(`not a SliproadError: ${error}`);
+  return error;
+}
+
+function keysSeen(): unknown[] {
+  return server.requests.map((request) => request.headers["idempotency-key"]);
+}
+
+describe("what may pass is tried again, with the same key", () => {
+  it.each([
+    ["429", refusal("too_many_requests")],
+    ["503 unavailable", refusal("unavailable", { "retry-after": 0 })],
+    ["503 outcome_unknown", refusal("outcome_unknown")],
+    ["502 of a proxy", answer(502, "<h1>Bad gateway</h1>")],
+    ["504 of a proxy", answer(504, "")],
+    ["a reset connection", resetConnection],
+    ["an answer that breaks off", breakOff],
+  ])("%s", async (_, step) => {
+    server.play(step, step, success);
+    expect(await sliproad.users.create(NEW_USER)).toEqual(USER);
+    expect(keysSeen()).toHaveLength(3);
+    expect(new Set(keysSeen()).size).toBe(1);
+    expect(keysSeen()[0]).toMatch(/^[0-9a-f]{32}$/);
+    const bodies = server.requests.map((request) => String(request.body));
+    expect(new Set(bodies)).toEqual(new Set([JSON.stringify({ user: NEW_USER })]));
+  });
+
+  it("an answer that does not come in time, and one that never ends", async () => {
+    server.play(staySilent, stall, success);
+    expect(await sliproad.users.create(NEW_USER, { timeout_ms: 100 })).toEqual(USER);
+    expect(keysSeen()).toHaveLength(3);
+    expect(new Set(keysSeen()).size).toBe(1);
+  });
+
+  it("not before Retry-After, in seconds or as a date", async () => {
+    server.play(refusal("too_many_requests", { "retry-after": 1 }), success);
+    await sliproad.users.show(USER.id);
+    const [first, second] = server.requests;
+    expect(second!.arrived_ms - first!.arrived_ms).toBeGreaterThanOrEqual(1000);
+
+    // HTTP dates have whole seconds: this one is between one and two seconds away.
+    const date = new Date(Date.now() + 2000).toUTCString();
+    server.play(refusal("unavailable", { "retry-after": date }), success);
+    await sliproad.users.show(USER.id);
+    const [third, fourth] = server.requests;
+    expect(fourth!.arrived_ms - third!.arrived_ms).toBeGreaterThanOrEqual(900);
+  });
+
+  it("up to retries_max times; the last failure tells what happened", async () => {
+    server.play(resetConnection);
+    const failure = await failureOf(sliproad.users.create(NEW_USER, { retries_max: 2 }));
+    expect(failure.error_code).toBe("connection_failed");
+    expect(failure.status).toBeNull();
+    expect(failure.cause).toBeInstanceOf(Error);
+    expect(keysSeen()).toEqual(Array(3).fill(failure.idempotency_key));
+
+    server.play(staySilent);
+    const options = { retries_max: 1, timeout_ms: 50, idempotency_key: "payout-7" };
+    const late = await failureOf(sliproad.users.create(NEW_USER, options));
+    expect(late.error_code).toBe("timed_out");
+    expect(keysSeen()).toEqual(["payout-7", "payout-7"]);
+  });
+
+  it("after waits that double and are drawn at random up to their limit", async () => {
+    vi.useFakeTimers();
+    try {
+      vi.mocked(Math.random).mockReturnValue(0.5);
+      const tried_ms: number[] = [];
+      const broken = async () => {
+        tried_ms.push(Date.now());
+        throw new SliproadError("connection_failed", "broken");
+      };
+      const run = withRetries(broken, { retries_max: 6, signal: null }).catch(() => {});
+      await vi.runAllTimersAsync();
+      await run;
+      const waits = tried_ms.slice(1).map((time_ms, index) => time_ms - tried_ms[index]!);
+      expect(waits).toEqual([250, 500, 1000, 2000, 4000, 4000]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("what is final is not tried again", () => {
+  const RETRIED: ErrorCode[] = ["too_many_requests", "unavailable", "outcome_unknown"];
+
+  it.each(ERROR_CODES)("%s is an error of its own", async (code) => {
+    server.play(refusal(code));
+    const failure = await failureOf(sliproad.users.create(NEW_USER, { retries_max: 1 }));
+    expect(failure).toMatchObject({
+      name: "SliproadError",
+      error_code: code,
+      status: ERRORS[code][0],
+      request_id: "req_1",
+      doc_url: `http://127.0.0.1/docs/errors#${code}`,
+      errors: [{ field: "user.email", code, message: "Do something else." }],
+      idempotency_key: keysSeen()[0],
+    });
+    expect(failure.message).toContain(`${code}: Do something else.`);
+    expect(isSliproadError(failure, code)).toBe(true);
+    expect(isSliproadError(failure, "timed_out")).toBe(false);
+    expect(server.requests).toHaveLength(RETRIED.includes(code) ? 2 : 1);
+  });
+
+  it("a service that asks for more than a minute is not waited for", async () => {
+    server.play(refusal("unavailable", { "retry-after": 61 }));
+    const failure = await failureOf(sliproad.users.show(USER.id));
+    expect(failure).toMatchObject({ error_code: "unavailable", retry_after_seconds: 61 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("what is not the service's answer is told apart", async () => {
+    server.play(answer(404, "<h1>Not found</h1>", { "x-request-id": "proxy_1" }));
+    const failure = await failureOf(sliproad.users.show(USER.id));
+    expect(failure).toMatchObject({ error_code: "answer_unreadable", status: 404 });
+    expect(failure.request_id).toBe("proxy_1");
+
+    server.play(answer(200, "<h1>Welcome</h1>"));
+    const welcomed = await failureOf(sliproad.users.show(USER.id));
+    expect(welcomed).toMatchObject({ error_code: "answer_unreadable", status: 200 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("a redirect is not followed: the key goes nowhere else", async () => {
+    server.play(answer(307, "", { location: `${server.url}/elsewhere` }));
+    const failure = await failureOf(sliproad.users.create(NEW_USER));
+    expect(failure).toMatchObject({ error_code: "answer_unreadable", status: 307 });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("abort", () => {
+  it("before the call: nothing is sent", async () => {
+    server.play(success);
+    const signal = AbortSignal.abort(new Error("no longer wanted"));
+    await expect(sliproad.users.create(NEW_USER, { signal })).rejects.toThrow("no longer wanted");
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it("while the answer is awaited or read, and while a repeat is awaited", async () => {
+    for (const step of [staySilent, stall, refusal("unavailable", { "retry-after": 60 })]) {
+      server.play(step);
+      const control = new AbortController();
+      const call = sliproad.users.create(NEW_USER, { signal: control.signal });
+      const outcome = expect(call).rejects.toThrow("no longer wanted");
+      await waitFor(() => server.requests.length === 1 && server.requests[0]!.body !== null);
+      control.abort(new Error("no longer wanted"));
+      await outcome;
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+});
+
+describe("what every request carries", () => {
+  it("the version, the credential, and a new key for each POST and PATCH, none for a GET", async () => {
+    server.play(success);
+    await sliproad.users.create(NEW_USER);
+    await sliproad.users.create(NEW_USER);
+    await sliproad.users.update(USER.id, { city: "Lisbon" });
+    await sliproad.users.show(USER.id);
+    const keys = keysSeen();
+    expect(new Set(keys.slice(0, 3)).size).toBe(3);
+    expect(keys[3]).toBeUndefined();
+    for (const { headers } of server.requests) {
+      expect(headers.authorization).toBe("Bearer sk_test_invented");
+      expect(headers["sliproad-version"]).toBe("2026-11-15");
+    }
+  });
+
+  it("a fresh access token for every attempt, and the version that was asked for", async () => {
+    let tokens = 0;
+    const accessToken = async () => {
+      tokens += 1;
+      return `token_${tokens}`;
+    };
+    const other = new Sliproad({ baseUrl: `${server.url}/`, accessToken, version: "2030-01-01" });
+    server.play(refusal("unavailable"), success);
+    await other.users.show(USER.id);
+    const seen = server.requests.map(({ headers }) => headers.authorization);
+    expect(seen).toEqual(["Bearer token_1", "Bearer token_2"]);
+    expect(server.requests[0]!.path).toBe(`/users/${USER.id}`);
+    expect(server.requests[0]!.headers["sliproad-version"]).toBe("2030-01-01");
+  });
+
+  it("ids that are whole segments of a path, or nothing is sent", async () => {
+    server.play(success);
+    for (const wrong of ["", ".", "..", undefined as never]) {
+      await expect(sliproad.users.show(wrong)).rejects.toThrow(/user_id must be an id/);
+    }
+    expect(server.requests).toHaveLength(0);
+    await sliproad.users.show("a/../b?c");
+    expect(server.requests[0]!.path).toBe("/users/a%2F..%2Fb%3Fc");
+  });
+});
+
+describe("a client that cannot work is refused when it is made", () => {
+  it.each([
+    [{ baseUrl: "", apiKey: "key" }, /baseUrl/],
+    [{ baseUrl: "ftp://127.0.0.1", apiKey: "key" }, /baseUrl/],
+    [{ baseUrl: "http://127.0.0.1", apiKey: "" }, /apiKey or accessToken/],
+    [{ baseUrl: "http://127.0.0.1" }, /apiKey or accessToken/],
+    [{ baseUrl: "http://127.0.0.1", apiKey: "a", accessToken: "b" }, /not both/],
+  ])("%j", (options, message) => {
+    expect(() => new Sliproad(options as never)).toThrow(message);
+  });
+
+  it("an API key in a browser", () => {
+    vi.stubGlobal("window", {});
+    vi.stubGlobal("document", {});
+    try {
+      const baseUrl = "http://127.0.0.1";
+      expect(() => new Sliproad({ baseUrl, apiKey: "key" })).toThrow(/browser/);
+      new Sliproad({ baseUrl, accessToken: "token" });
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+});

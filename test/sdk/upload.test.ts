@@ -1,0 +1,196 @@
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Sliproad } from "@sliproad/sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createRecords } from "../harness/records.ts";
+import {
+  answer,
+  resetConnection,
+  type ScriptedServer,
+  startScriptedServer,
+  staySilent,
+} from "../harness/scripted-http.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+
+const FILE_BYTES_MAX = 5 * 1024 * 1024;
+const CHUNK_BYTES = 64 * 1024;
+
+let server: TestServer;
+let sliproad: Sliproad;
+let offramp_id: string;
+let directory: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  sliproad = new Sliproad({ baseUrl: server.url, apiKey: server.key });
+  ({ offramp_id } = await createRecords(server, server.key));
+  directory = await mkdtemp(join(tmpdir(), "sliproad-upload-"));
+});
+afterAll(async () => {
+  await server.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** A PDF, as far as its first bytes go, that differs from every other. */
+function makeFile(size: number): Uint8Array<ArrayBuffer> {
+  const file = new Uint8Array(size);
+  const mark = Math.floor(Math.random() * 256);
+  for (let at = 0; at < size; at += 1) file[at] = (at * 31 + mark) % 256;
+  file.set(new TextEncoder().encode("%PDF-1.7"));
+  return file;
+}
+
+function* chunksOf(file: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < file.length; at += CHUNK_BYTES) yield file.subarray(at, at + CHUNK_BYTES);
+}
+
+function webStream(file: Uint8Array): ReadableStream<Uint8Array> {
+  const chunks = chunksOf(file);
+  return new ReadableStream({
+    pull(controller) {
+      const { done, value } = chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+}
+
+describe("a file of 5 MB arrives byte for byte", () => {
+  it.each([
+    ["a web stream", async (file: Uint8Array<ArrayBuffer>) => webStream(file)],
+    ["a Uint8Array", async (file: Uint8Array<ArrayBuffer>) => file],
+    ["a Blob", async (file: Uint8Array<ArrayBuffer>) => new Blob([file])],
+    ["a File", async (file: Uint8Array<ArrayBuffer>) => new File([file], "a.pdf")],
+    ["a path", async (file: Uint8Array<ArrayBuffer>) => ({ path: await store(file) })],
+    ["Node's stream", async (file: Uint8Array<ArrayBuffer>) => createReadStream(await store(file))],
+  ])("from %s", async (_, toSource) => {
+    const file = makeFile(FILE_BYTES_MAX);
+    await sliproad.offramps.documents.upload(offramp_id, await toSource(file));
+    const kept = await sliproad.offramps.documents.download(offramp_id);
+    expect(kept.content_type).toBe("application/pdf");
+    expect(Buffer.compare(await kept.bytes(), file)).toBe(0);
+  });
+
+  it("and can be read back as a stream or a Blob", async () => {
+    const file = makeFile(1000);
+    await sliproad.offramps.documents.upload(offramp_id, file, { file_name: 'a "b"\r\n.pdf' });
+    const { documents } = sliproad.offramps;
+    const parts: Uint8Array[] = [];
+    for await (const part of (await documents.download(offramp_id)).stream) parts.push(part);
+    expect(Buffer.compare(Buffer.concat(parts), file)).toBe(0);
+    const blob = await (await documents.download(offramp_id)).blob();
+    expect(blob.size).toBe(1000);
+  });
+});
+
+describe("a file that is not taken", () => {
+  it("is refused with the service's code, from a stream as well", async () => {
+    const text = new TextEncoder().encode("not a document");
+    const { documents } = sliproad.offramps;
+    for (const source of [text, webStream(text)]) {
+      const error = await documents.upload(offramp_id, source).catch((thrown) => thrown);
+      expect(error.error_code).toBe("unsupported_file_type");
+    }
+    const missing = crypto.randomUUID();
+    await expect(documents.download(missing)).rejects.toMatchObject({
+      error_code: "record_not_found",
+    });
+  });
+});
+
+describe("the way there", () => {
+  let scripted: ScriptedServer;
+  let client: Sliproad;
+  beforeAll(async () => {
+    scripted = await startScriptedServer();
+    client = new Sliproad({ baseUrl: scripted.url, apiKey: "sk_test_invented" });
+  });
+  afterAll(() => scripted.close());
+  const uploaded = answer(200, { message: "uploaded" });
+
+  it("what can be read again is sent again with the same key and bytes", async () => {
+    const file = makeFile(1000);
+    const sources = [file, new Blob([file]), { path: await store(file) }];
+    for (const source of sources) {
+      scripted.play(resetConnection, uploaded);
+      await client.offramps.documents.upload(offramp_id, source);
+      const [first, second] = scripted.requests;
+      expect(second!.headers["idempotency-key"]).toBe(first!.headers["idempotency-key"]);
+      for (const request of [first!, second!]) expect(request.body!.includes(file)).toBe(true);
+    }
+  });
+
+  it("what can be read only once is sent once", async () => {
+    const file = makeFile(1000);
+    for (const source of [webStream(file), createReadStream(await store(file))]) {
+      scripted.play(resetConnection, uploaded);
+      const error = await client.offramps.documents
+        .upload(offramp_id, source)
+        .catch((thrown) => thrown);
+      expect(error.error_code).toBe("connection_failed");
+      expect(scripted.requests).toHaveLength(1);
+    }
+  });
+
+  it("a source that fails is the caller's own error", async () => {
+    scripted.play(uploaded);
+    const { documents } = client.offramps;
+    const missing = { path: join(directory, "missing.pdf") };
+    await expect(documents.upload(offramp_id, missing)).rejects.toThrow(/ENOENT/);
+    const failing = new ReadableStream({
+      pull() {
+        throw new Error("the disk is gone");
+      },
+    });
+    await expect(documents.upload(offramp_id, failing)).rejects.toThrow("the disk is gone");
+    const text = new ReadableStream({
+      pull(controller) {
+        controller.enqueue("text");
+      },
+    });
+    await expect(documents.upload(offramp_id, text)).rejects.toThrow(/bytes/);
+    await expect(documents.upload(offramp_id, {} as never)).rejects.toThrow(/A file is a Blob/);
+  });
+
+  it("a stream is read no faster than it is taken: memory stays bounded", async () => {
+    // What a server does not read stays in the buffers of the two sockets, some megabytes at most.
+    const deaf = await startScriptedServer({ reads_bodies: false });
+    deaf.play(staySilent);
+    let given = 0;
+    let is_cancelled = false;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        given += CHUNK_BYTES;
+        controller.enqueue(new Uint8Array(CHUNK_BYTES));
+      },
+      cancel() {
+        is_cancelled = true;
+      },
+    });
+    try {
+      const slow = new Sliproad({
+        baseUrl: deaf.url,
+        apiKey: "sk_test_invented",
+        timeout_ms: 1500,
+      });
+      const error = await slow.offramps.documents
+        .upload(offramp_id, endless)
+        .catch((thrown) => thrown);
+      expect(error.error_code).toBe("timed_out");
+      expect(given).toBeGreaterThan(CHUNK_BYTES);
+      expect(given).toBeLessThan(32 * 1024 * 1024);
+      expect(is_cancelled).toBe(true);
+    } finally {
+      await deaf.close();
+    }
+  });
+});
+
+let files = 0;
+async function store(file: Uint8Array): Promise<string> {
+  files += 1;
+  const path = join(directory, `${files}.pdf`);
+  await writeFile(path, file);
+  return path;
+}
