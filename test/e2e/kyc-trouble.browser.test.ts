@@ -111,6 +111,23 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
   });
 });
 
+test("in the dark every step is as easy to read", async () => {
+  await stage.visit(360, async ({ page, check }) => {
+    await page.emulateMedia({ colorScheme: "dark" });
+    await openAt(page, "document");
+    await page.getByRole("button", { name: "Save and continue" }).click();
+    await page.getByText("Please choose which document you have.").waitFor();
+    await check("dark-document");
+    await chooseDocument(page, "Passport");
+    await addFile(page, "document_front", stage.photos.front);
+    for (const step of ["welcome", "about", "document", "review"]) {
+      await page.evaluate(`location.hash = "${step}"`);
+      await page.locator(`main#${step}`).waitFor();
+      await check(`dark-${step}`);
+    }
+  });
+});
+
 test("a file that is dropped on its place is taken, and one beside it does no harm", async () => {
   await stage.visit(1280, async ({ page, errors }) => {
     await openAt(page, "selfie");
@@ -142,7 +159,7 @@ test("an upload shows how far it is, and can be broken off", async () => {
     const file = { name: "face.jpg", mimeType: "image/jpeg", buffer };
     await page.setInputFiles("input[data-slot=selfie]", file);
     await page.getByText(/^Sending … [1-9]\d? %$/).waitFor();
-    await page.getByRole("progressbar", { name: "Sending Your selfie" }).waitFor();
+    await page.getByRole("progressbar", { name: "Sending Selfie" }).waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByText("Look straight ahead, in good light.").waitFor();
     await page.reload();
@@ -155,7 +172,7 @@ test("a photo that was added can be replaced and removed", async () => {
   await stage.visit(360, async ({ page }) => {
     await openAt(page, "selfie");
     await addFile(page, "selfie", stage.photos.face);
-    const picture = page.getByRole("img", { name: "Preview: Your selfie" });
+    const picture = page.getByRole("img", { name: "Preview: Selfie" });
     await picture.waitFor();
     await page.reload();
     await picture.waitFor();

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { deleteFile, Refusal, uploadFile } from "../api.ts";
-import { findFault } from "../file-checks.ts";
+import { findFault, isPicture } from "../file-checks.ts";
 import { useSession, wordsFor } from "../session.ts";
 import type { FileSlotName } from "../state.ts";
 import { fileSize, fill, texts } from "../texts.ts";
@@ -47,7 +47,8 @@ export function useUpload(slot: FileSlotName, title: string) {
     const controller = new AbortController();
     const { signal } = controller;
     current.current = controller;
-    const preview_url = file.type === "application/pdf" ? null : URL.createObjectURL(file);
+    const preview_url = (await isPicture(file)) ? URL.createObjectURL(file) : null;
+    if (signal.aborted) return;
     const onProgress = (share: number) => {
       if (!signal.aborted) setUpload((known) => ({ ...known, share }));
     };
