@@ -150,7 +150,7 @@ function checkAddress(
   if (values.postcode !== null && country?.postcode_pattern) {
     values.postcode = upperAscii(values.postcode);
     if (new RegExp(country.postcode_pattern).test(values.postcode)) return;
-    report(draft, "postcode", "record_invalid", "This is no postcode of your country; check both.");
+    report(draft, "postcode", "record_invalid", "This is no postcode of your country.");
   }
 }
 

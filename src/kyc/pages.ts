@@ -164,7 +164,8 @@ ${csrfField(session.csrf)}
 <textarea id="comment" name="comment" rows="3" maxlength="${COMMENT_LENGTH_MAX}"
   aria-describedby="comment-hint">${comment}</textarea>
 <p class="hint" id="comment-hint">Who is asked again, refused or suspended reads it, and so does
-whoever else holds the link: write nothing personal. Of an approval it stands in the audit log only.</p>
+whoever else holds the link: write nothing personal. Of an approval it stands in the audit log
+only.</p>
 <p class="buttons">${possible.map((name) => decisionButton(name, proposal?.decision))}</p>
 </form>`;
   return html`<section class="card" aria-labelledby="decision-title">

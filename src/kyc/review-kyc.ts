@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { recordAudit } from "../access/audit.ts";
 import { type Account, REVIEWER_ROLES } from "../access/model.ts";
 import type { MemberSession } from "../access/sessions.ts";
@@ -39,8 +40,9 @@ export function mayReview(member: MemberSession, account: Account): boolean {
 }
 
 /** Changes with every move of the state and with every change of the user's data. */
-export function versionOf({ sequence, updated_at }: User): string {
-  return `${sequence}-${updated_at.getTime()}`;
+export function versionOf({ sequence, identity }: User): string {
+  const digest = createHash("sha256").update(JSON.stringify(identity)).digest("base64url");
+  return `${sequence}-${digest}`;
 }
 
 /** A member's decision on a user, with its comment in the audit log. */

@@ -100,7 +100,7 @@ function actions(server: TestServer, browser: Browser) {
 
 function watch(page: Page, context: BrowserContext, width: number): Visit {
   const hosts = new Set<string>();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(20_000);
   page.on("request", (request) => {
     const { host } = new URL(request.url());
     if (host !== "") hosts.add(host);

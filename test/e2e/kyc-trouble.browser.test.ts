@@ -111,11 +111,68 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
   });
 });
 
+test("in the dark every step is as easy to read", async () => {
+  await stage.visit(360, async ({ page, check }) => {
+    await page.emulateMedia({ colorScheme: "dark" });
+    await openAt(page, "document");
+    await page.getByRole("button", { name: "Save and continue" }).click();
+    await page.getByText("Please choose which document you have.").waitFor();
+    await check("dark-document");
+    await chooseDocument(page, "Passport");
+    await addFile(page, "document_front", stage.photos.front);
+    for (const step of ["welcome", "about", "document", "review"]) {
+      await page.evaluate(`location.hash = "${step}"`);
+      await page.locator(`main#${step}`).waitFor();
+      await check(`dark-${step}`);
+    }
+  });
+});
+
+test("a file that is dropped on its place is taken, and one beside it does no harm", async () => {
+  await stage.visit(1280, async ({ page, errors }) => {
+    await openAt(page, "selfie");
+    const drop = (selector: string) => `{
+      const bytes = Uint8Array.from(atob("${stage.photos.face.buffer.toString("base64")}"), (c) =>
+        c.charCodeAt(0));
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([bytes], "face.jpg"));
+      const event = { dataTransfer, bubbles: true, cancelable: true };
+      !document.querySelector("${selector}").dispatchEvent(new DragEvent("drop", event));
+    }`;
+    // The browser would show the file in place of the page, were the event not taken.
+    expect(await page.evaluate(drop("h1"))).toBe(true);
+    await page.getByText("Look straight ahead, in good light.").waitFor();
+    expect(await page.evaluate(drop(".drop-zone"))).toBe(true);
+    await page.getByText("Added", { exact: true }).waitFor();
+    expect(errors).toEqual([]);
+  });
+});
+
+test("an upload shows how far it is, and can be broken off", async () => {
+  await stage.visit(360, async ({ page, context, errors }) => {
+    await openAt(page, "selfie");
+    const network = await context.newCDPSession(page);
+    await network.send("Network.enable");
+    const slow = { latency: 0, downloadThroughput: -1, uploadThroughput: 200_000 };
+    await network.send("Network.emulateNetworkConditions", { offline: false, ...slow });
+    const buffer = Buffer.concat([stage.photos.face.buffer, Buffer.alloc(3_000_000)]);
+    const file = { name: "face.jpg", mimeType: "image/jpeg", buffer };
+    await page.setInputFiles("input[data-slot=selfie]", file);
+    await page.getByText(/^Sending … [1-9]\d? %$/).waitFor();
+    await page.getByRole("progressbar", { name: "Sending Selfie" }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("Look straight ahead, in good light.").waitFor();
+    await page.reload();
+    await page.getByText("Look straight ahead, in good light.").waitFor();
+    expect(errors).toEqual([]);
+  });
+});
+
 test("a photo that was added can be replaced and removed", async () => {
   await stage.visit(360, async ({ page }) => {
     await openAt(page, "selfie");
     await addFile(page, "selfie", stage.photos.face);
-    const picture = page.getByRole("img", { name: "Preview: Your selfie" });
+    const picture = page.getByRole("img", { name: "Preview: Selfie" });
     await picture.waitFor();
     await page.reload();
     await picture.waitFor();
@@ -165,6 +222,8 @@ test(
         await page.getByText("Added", { exact: true }).waitFor();
       };
 
+      // Choosers are caught from the start: to begin with it takes the browser a moment.
+      page.on("filechooser", () => {});
       await page.goto(await stage.makeLink(await stage.addUser(ANA)));
       await heading(page, /asks you/).waitFor();
       await press("Start", "About you");

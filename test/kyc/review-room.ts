@@ -72,11 +72,15 @@ export async function waitForStatus(
   await waitFor(async () => (await statusOf(server, user_id, key)) === status);
 }
 
+/** What the form of the page says that its reader saw. */
+export function seenIn(page: string): string {
+  return /name="seen" value="([\w-]+)"/.exec(page)?.[1] ?? "";
+}
+
 /** Sends the decision from the page that the reviewer sees. */
 export async function decide(visitor: HttpVisitor, path: string, decision: string, comment = "") {
   const shown = await visitor.get(path);
-  const seen = /name="seen" value="([\d-]+)"/.exec(shown.body)?.[1] ?? "";
-  return visitor.post(path, { decision, comment, seen });
+  return visitor.post(path, { decision, comment, seen: seenIn(shown.body) });
 }
 
 export function auditOf(server: TestServer, user_id: string) {

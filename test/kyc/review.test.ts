@@ -7,7 +7,15 @@ import type { HttpVisitor } from "../access/http-visitor.ts";
 import { addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { openLink, PageVisitor, pdf, png, statusOf } from "./kyc-room.ts";
-import { addWaiting, auditOf, decide, setAccount, signInAs, waitForStatus } from "./review-room.ts";
+import {
+  addWaiting,
+  auditOf,
+  decide,
+  seenIn,
+  setAccount,
+  signInAs,
+  waitForStatus,
+} from "./review-room.ts";
 
 let server: TestServer;
 let other: { account_id: string; key: string };
@@ -155,7 +163,7 @@ describe("a reviewer", () => {
   it("sees what the account changed after the submission, and cannot approve without", async () => {
     const { user_id, path } = await addWaiting(server);
     const shown = await admin.visitor.get(path);
-    const seen = /name="seen" value="([\d-]+)"/.exec(shown.body)![1]!;
+    const seen = seenIn(shown.body);
     expect(shown.body).not.toContain("says since");
     const user = { last_name: "Substituta" };
     expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);

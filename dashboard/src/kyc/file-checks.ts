@@ -15,17 +15,27 @@ export type FileFault = "empty" | "too_large" | "phone_photo" | "wrong_type" | "
 export async function findFault(file: Blob, accepts: string[]): Promise<FileFault | null> {
   if (file.size === 0) return "empty";
   if (file.size > FILE_BYTES_MAX) return "too_large";
-  let head: Uint8Array;
-  try {
-    head = new Uint8Array(await file.slice(0, 16).arrayBuffer());
-  } catch {
-    // Chosen from a cloud folder that is not there right now, or deleted meanwhile.
-    return "unreadable";
-  }
+  const head = await readHead(file);
+  if (head === null) return "unreadable";
   const type = typeOf(head);
   if (type !== null && accepts.includes(type)) return null;
   const text = String.fromCharCode(...head.subarray(4));
   return PHONE_PHOTO.test(text) ? "phone_photo" : "wrong_type";
+}
+
+/** A browser shows pictures in a page, and a PDF only on its own. */
+export async function isPicture(file: Blob): Promise<boolean> {
+  const head = await readHead(file);
+  return head !== null && typeOf(head)?.startsWith("image/") === true;
+}
+
+/** Null for a file of a cloud folder that is not there right now, or that was deleted meanwhile. */
+async function readHead(file: Blob): Promise<Uint8Array | null> {
+  try {
+    return new Uint8Array(await file.slice(0, 16).arrayBuffer());
+  } catch {
+    return null;
+  }
 }
 
 function typeOf(head: Uint8Array): string | null {

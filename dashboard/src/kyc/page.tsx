@@ -1,7 +1,7 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { openSession, Refusal, saveIdentity } from "./api.ts";
-import { useConnection } from "./connection.ts";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { openSession, Refusal } from "./api.ts";
 import { Layout } from "./parts/layout.tsx";
+import { useServerState } from "./server-state.ts";
 import { type Session, SessionContext } from "./session.ts";
 import type { KycState } from "./state.ts";
 import { type PlaceName, stepsOf } from "./step-list.ts";
@@ -17,18 +17,16 @@ import { texts } from "./texts.ts";
 
 /** Opens the session, keeps what the server last said, and shows the place that the address names. */
 export function Page() {
-  const { is_lost, run, retryNow } = useConnection();
-  const [state, setState] = useState<KycState | null>(null);
+  const { state, is_lost, retryNow, change, save } = useServerState();
   const [error, setError] = useState<unknown>(null);
   const [problems, setProblems] = useState<Record<string, string>>({});
   const [announcement, setAnnouncement] = useState("");
   const [place, go] = usePlace(state);
-  const saves = useRef<Promise<unknown>>(Promise.resolve());
 
   const open = useCallback(() => {
     setError(null);
-    run(openSession).then(setState, setError);
-  }, [run]);
+    change(openSession).catch(setError);
+  }, [change]);
   useEffect(open, [open]);
 
   /** Where nothing can be changed any more, the state tells why; else the error itself is shown. */
@@ -40,23 +38,13 @@ export function Page() {
     [open],
   );
 
-  const save = useCallback(
-    (identity: Record<string, string | null>) => {
-      const saved = saves.current.then(() => run(() => saveIdentity(identity))).then(setState);
-      saves.current = saved.catch(() => {});
-      return saved;
-    },
-    [run],
-  );
-
   const session = useMemo<Session | null>(
     () =>
       state && {
-        ...{ state, run, is_lost, go, save, problems, setProblems, fail },
-        update: setState,
+        ...{ state, change, save, is_lost, go, problems, setProblems, fail },
         announce: setAnnouncement,
       },
-    [state, run, is_lost, go, save, problems, fail],
+    [state, change, save, is_lost, go, problems, fail],
   );
 
   return (

@@ -1,6 +1,6 @@
 import { createContext, useContext } from "react";
 import type { Problem } from "./api.ts";
-import type { Run } from "./connection.ts";
+import type { Change } from "./server-state.ts";
 import type { KycState } from "./state.ts";
 import type { PlaceName } from "./step-list.ts";
 import { texts } from "./texts.ts";
@@ -8,9 +8,7 @@ import { texts } from "./texts.ts";
 /** What every step works with. */
 export type Session = {
   state: KycState;
-  /** Takes over what the server answered. */
-  update: (state: KycState) => void;
-  run: Run;
+  change: Change;
   is_lost: boolean;
   go: (place: PlaceName) => void;
   /** Saves one after the other, in the order in which they were asked for. */

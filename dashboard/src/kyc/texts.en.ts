@@ -38,7 +38,6 @@ export const english = {
     explain:
       "What you entered is still here. Leave this page open: it goes on by itself as soon as the connection is back.",
     retry: "Try now",
-    back: "The connection is back.",
   },
 
   welcome: {
@@ -69,7 +68,7 @@ export const english = {
 
   confirm: {
     title: "Confirm that it is you",
-    lead: "{account} has already given us some of your details. Enter your date of birth to see them, so that you need not type them again.",
+    lead: "We already have some of your details. Enter your date of birth to see them, so that you need not type them again.",
     button: "Show my details",
     checking: "Checking …",
     skip: "Go on without",
@@ -235,7 +234,7 @@ export const english = {
     titles: {
       document_front: "Front side",
       document_back: "Back side",
-      selfie: "Your selfie",
+      selfie: "Selfie",
       registration_document: "Company document",
     },
     passport_page: "Page with the photo",

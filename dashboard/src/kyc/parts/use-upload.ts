@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { deleteFile, Refusal, uploadFile } from "../api.ts";
-import { findFault } from "../file-checks.ts";
+import { findFault, isPicture } from "../file-checks.ts";
 import { useSession, wordsFor } from "../session.ts";
 import type { FileSlotName } from "../state.ts";
 import { fileSize, fill, texts } from "../texts.ts";
@@ -19,7 +19,7 @@ const NOTHING: Upload = { preview_url: null, share: null, problem: null, can_ret
 
 /** Checks a file, sends it and keeps count; one file at a time for a slot. */
 export function useUpload(slot: FileSlotName, title: string) {
-  const { state, run, update, fail, announce, problems, setProblems } = useSession();
+  const { state, change, fail, announce, problems, setProblems } = useSession();
   const [upload, setUpload] = useState<Upload>(NOTHING);
   const last_file = useRef<Blob | null>(null);
   const current = useRef<AbortController | null>(null);
@@ -47,14 +47,15 @@ export function useUpload(slot: FileSlotName, title: string) {
     const controller = new AbortController();
     const { signal } = controller;
     current.current = controller;
-    const preview_url = file.type === "application/pdf" ? null : URL.createObjectURL(file);
+    const preview_url = (await isPicture(file)) ? URL.createObjectURL(file) : null;
+    if (signal.aborted) return;
     const onProgress = (share: number) => {
       if (!signal.aborted) setUpload((known) => ({ ...known, share }));
     };
     setUpload({ ...NOTHING, preview_url, share: 0 });
     setProblems(withoutSlot(problems, slot));
     try {
-      update(await run(() => uploadFile(slot, file, onProgress, signal), signal));
+      await change(() => uploadFile(slot, file, onProgress, signal), signal);
       if (signal.aborted) return;
       setUpload({ ...NOTHING, preview_url });
       announce(fill(texts.files.announce_done, { file: title }));
@@ -70,7 +71,7 @@ export function useUpload(slot: FileSlotName, title: string) {
   async function remove() {
     setUpload(NOTHING);
     try {
-      update(await run(() => deleteFile(slot)));
+      await change(() => deleteFile(slot));
       announce(fill(texts.files.announce_removed, { file: title }));
     } catch (error) {
       if (!(error instanceof Refusal) || error.is_final) return fail(error);

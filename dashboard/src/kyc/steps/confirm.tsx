@@ -8,7 +8,7 @@ import { StepFrame } from "../parts/step-frame.tsx";
 import { useSession, wordsFor } from "../session.ts";
 import type { Field } from "../state.ts";
 import { firstOpenStep, stepsOf } from "../step-list.ts";
-import { fill, texts } from "../texts.ts";
+import { texts } from "../texts.ts";
 
 const BIRTH_DATE: Field = {
   name: "confirmed_birth_date",
@@ -21,7 +21,7 @@ const BIRTH_DATE: Field = {
 
 /** A link may have been stolen: what is known is shown to whoever knows the birth date. */
 export function Confirm() {
-  const { state, run, update, go, fail, is_lost } = useSession();
+  const { state, change, go, fail, is_lost } = useSession();
   const [value, setValue] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const [is_busy, setBusy] = useState(false);
@@ -37,7 +37,7 @@ export function Confirm() {
     if (found) return refuse(found);
     setBusy(true);
     try {
-      update(await run(() => confirmBirthDate(date)));
+      await change(() => confirmBirthDate(date));
       goOn();
     } catch (error) {
       if (!(error instanceof Refusal) || error.is_final) return fail(error);
@@ -55,7 +55,7 @@ export function Confirm() {
 
   const busy_words = is_lost ? texts.buttons.waiting : words.checking;
   return (
-    <StepFrame title={words.title} lead={fill(words.lead, { account: state.account_name })}>
+    <StepFrame title={words.title} lead={words.lead}>
       <form noValidate onSubmit={submit}>
         {!state.can_confirm && <Notice kind="alert" icon="alert" title={words.used_up} is_urgent />}
         {state.can_confirm && (

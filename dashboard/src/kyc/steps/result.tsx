@@ -72,7 +72,7 @@ const OUTCOMES: Partial<Record<KycStatus, Outcome>> = {
 
 /** What came of it, and what happens next; while it is being checked the page looks again. */
 export function Result() {
-  const { state, run, update } = useSession();
+  const { state, change } = useSession();
   const account = state.account_name;
   const outcome = OUTCOMES[state.status] ?? CHECKED;
   const is_waiting = outcome.look === "waiting";
@@ -83,7 +83,7 @@ export function Result() {
     const lookAgain = (pause_ms: number) => {
       timer = window.setTimeout(async () => {
         // A link that runs out meanwhile changes nothing in what is shown.
-        if (!document.hidden) await run(loadState).then(update, () => {});
+        if (!document.hidden) await change(loadState).catch(() => {});
         if (timer !== 0) lookAgain(Math.min(pause_ms * 1.5, PAUSE_MAX_MS));
       }, pause_ms);
     };
@@ -92,7 +92,7 @@ export function Result() {
       window.clearTimeout(timer);
       timer = 0;
     };
-  }, [is_waiting, run, update]);
+  }, [is_waiting, change]);
 
   return (
     <div className={`result result-${outcome.look}`} key={outcome.title}>

@@ -28,7 +28,7 @@ import { fill, locale, longDate, texts } from "../texts.ts";
 
 /** All that will be sent, with a way back to each part of it. */
 export function Review() {
-  const { state, run, update, go, fail, problems, setProblems } = useSession();
+  const { state, change, go, fail, problems, setProblems } = useSession();
   const [message, setMessage] = useState("");
   const [is_busy, setBusy] = useState(false);
   const is_business = state.beneficiary_type === "business";
@@ -47,7 +47,7 @@ export function Review() {
     setBusy(true);
     setMessage("");
     try {
-      update(await run(submitAll));
+      await change(submitAll);
       // Should something be asked for again, that place says what.
       go("welcome");
     } catch (error) {
