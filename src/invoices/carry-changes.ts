@@ -9,7 +9,13 @@ import { wordsOf } from "./links.ts";
 import { type KeyedInvoice, otherRole, ownRole } from "./model.ts";
 import { eventName } from "./record-changes.ts";
 import { findInvoices, openInvoices } from "./store.ts";
-import { insertViews, insertWords, lockViews, updateFreed, updateViews } from "./view-store.ts";
+import {
+  insertViews,
+  insertWords,
+  lockViews,
+  updateFreedOfSent,
+  updateViews,
+} from "./view-store.ts";
 
 export type CarryDeps = InvoiceUseCaseDeps & { database: Database };
 
@@ -65,7 +71,7 @@ async function tellOther(
     updateViews(tx, [{ account_id, id: invoice.id, status, sequence, updated_at }]);
   }
   if (changes.some((change) => change.name === "markUnpaid")) {
-    updateFreed(tx, [{ account_id, id: invoice.id, offramp_id: null }]);
+    updateFreedOfSent(tx, [{ account_id, id: invoice.id }]);
   }
   const events = changes.flatMap((change) =>
     toEvent(entry, change, { account_id, role, key: keys.get(account_id)! }),

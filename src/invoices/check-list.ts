@@ -21,7 +21,7 @@ export type InvoiceListInput = {
 const TAKE_DEFAULT = 25;
 const SEARCH_WORDS_MAX = 10;
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-/** What was sent asks for money, of a salary likewise from the employee's side. */
+/** Whoever is to get the money has sent it; of a salary that is the employee. */
 const ROLES: Record<string, Role> = { sent: "seller", received: "buyer" };
 
 /** Reads the filters of a list; all that is wrong with them at once. */

@@ -14,7 +14,7 @@ const SHORT_MAX = 100;
 const EMAIL = /^[^\s@"<>(),;:\\]+@[^\s@"<>(),;:\\]+\.[^\s@"<>(),;:\\.]{2,}$/;
 const CURRENCY_ID = /^[A-Z0-9]{2,12}(-[a-z0-9]+)*$/;
 
-/** One side of an invoice; `email_needed` tells whether it cannot do without an address. */
+/** Both sides; the one that is billed, or of a salary paid, cannot do without an address. */
 export function checkParties(
   fields: Fields,
   input: Record<string, unknown>,

@@ -10,7 +10,7 @@ export type VisibleInvoice = { entry: KeyedInvoice; role: Role };
 
 type Deps = { database: Database; keyring: Keyring };
 
-/** How an account sees an invoice, by its id or any requestId it ever had; absent if not. */
+/** How an account sees an invoice, by id or any requestId it ever had; absent if it does not. */
 export async function findVisibleView(
   { database }: Deps,
   account_id: string,

@@ -22,7 +22,7 @@ import {
 import type { InvoiceRenderer } from "./render.ts";
 import { updateInvoices } from "./store.ts";
 import { CARRY_CHANGES_TASK } from "./task-kinds.ts";
-import { updateFreed, updateViews } from "./view-store.ts";
+import { updateFreedOfSent, updateViews } from "./view-store.ts";
 
 export type ChangedInvoice = ReturnType<typeof applyChange> & { change_key: Buffer | null };
 
@@ -58,9 +58,9 @@ export function recordChanges(
   );
   // Marked unpaid, it may be paid anew; what paid it before was received and then disowned.
   const unpaid = changes.filter(({ change }) => change.name === "markUnpaid");
-  updateFreed(
+  updateFreedOfSent(
     tx,
-    unpaid.map(({ invoice: { account_id, id } }) => ({ account_id, id, offramp_id: null })),
+    unpaid.map(({ invoice }) => invoice),
   );
   recordHistory(tx, renderer, changes, now);
 }

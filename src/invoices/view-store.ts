@@ -102,22 +102,39 @@ export function updatePayingOfframps(
   );
 }
 
-/** Frees invoices of an offramp that will not pay them; of any, where none is named. */
+/** Frees invoices of an offramp that will not pay them. */
 export function updateFreed(
   tx: Transaction,
-  payments: readonly (InvoiceKey & { offramp_id: string | null })[],
+  payments: readonly (InvoiceKey & { offramp_id: string })[],
 ): void {
   if (payments.length === 0) return;
   tx.write(
     `update invoice_views set offramp_id = null
      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, offramp_id)
      where invoice_views.account_id = t.account_id and invoice_views.id = t.id
-       and (t.offramp_id is null or invoice_views.offramp_id = t.offramp_id)`,
+       and invoice_views.offramp_id = t.offramp_id`,
     [
       payments.map((payment) => payment.account_id),
       payments.map((payment) => payment.id),
       payments.map((payment) => payment.offramp_id),
     ],
+  );
+}
+
+/**
+ * Frees invoices that were marked unpaid of the offramp that had paid them, so that another may.
+ * One that is still under way keeps its place: two would pay twice.
+ */
+export function updateFreedOfSent(tx: Transaction, keys: readonly InvoiceKey[]): void {
+  if (keys.length === 0) return;
+  tx.write(
+    `update invoice_views v set offramp_id = null
+     from unnest($1::uuid[], $2::uuid[]) as t (account_id, id)
+     where v.account_id = t.account_id and v.id = t.id and 'sent' = (
+       select s.kind from invoice_payment_steps s
+       where s.account_id = v.account_id and s.offramp_id = v.offramp_id
+       order by s.step desc limit 1)`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
   );
 }
 

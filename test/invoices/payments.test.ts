@@ -143,10 +143,11 @@ describe("an offramp with an invoice_id", () => {
     );
     await settle(server);
     const again = await eventsOf(server, seller.account_id, invoice.id);
-    const after = again.slice(told.length);
-    expect(after.slice(0, 3).map((event) => event.name)).toEqual(PAID);
-    expect(new Set(after.map((event) => event.body.invoice.requestId)).size).toBeGreaterThan(0);
-    expect(after[0]!.body.invoice.requestId).toBe(failed.requestId);
+    // The sandbox's bank may return this attempt as well: what it asked for concerns each.
+    const after = again.slice(told.length, told.length + 3);
+    expect(after.map((event) => event.name)).toEqual(PAID);
+    const request_ids = after.map((event) => event.body.invoice.requestId);
+    expect(request_ids).toEqual(Array(3).fill(failed.requestId));
   });
 
   it("returns an accepted invoice to accepted", async () => {
@@ -215,6 +216,21 @@ describe("an offramp with an invoice_id", () => {
 });
 
 describe("what an offramp cannot pay", () => {
+  it("is one that was marked unpaid while another is still under way", async () => {
+    const invoice = await bill();
+    const { quote_id, offramp } = await pay(invoice.id, { outcome: "stuck" });
+    good(await execute(server, user_id, quote_id));
+    await settle(server);
+    good(await change(server, invoice.id, "declareReceivedPayment", seller.key));
+    good(await change(server, invoice.id, "markUnpaid", seller.key));
+    await settle(server);
+    expectInvoiceProblem((await pay(invoice.id)).answer, "record_not_unique");
+    const path = `/sandbox/offramps/${offramp.id}`;
+    good(await server.call("PATCH", path, { offramp: { status: "fiat_sent" } }));
+    await settle(server);
+    expect((await show(server, invoice.id)).status).toBe("paid");
+  });
+
   it("is an invoice that this account does not see as its buyer: 404", async () => {
     const other = await addBilledAccount(server, "Other");
     const foreign = await sendInvoice(server, seller, other);

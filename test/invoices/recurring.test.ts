@@ -153,6 +153,11 @@ describe("a rule", () => {
     "DTSTART:19000101T000000Z\nRRULE:FREQ=DAILY",
     "RRULE:FREQ=DAILY\nRRULE:FREQ=WEEKLY",
     "RRULE:FREQ=DAILY\nEXDATE:20261201T000000Z",
+    "RRULE:FREQ=YEARLY;BYDAY=XX",
+    "RRULE:FREQ=MONTHLY;BYMONTHDAY=99",
+    "RRULE:FREQ=MONTHLY;COUNT=",
+    "RRULE:FREQ=WEEKLY;BYDAY=1MO",
+    "RRULE:FREQ=DAILY;FREQ=WEEKLY",
   ])("is refused with a reason: %j", (text) => {
     expect(reasonOf(text)).toMatch(/^(Send|Leave) .+\.$/);
   });
