@@ -15,6 +15,8 @@ create table accounts (
   name text not null,
   is_operator boolean not null,
   created_at timestamp with time zone not null,
+  kyc_four_eyes boolean not null default false,
+  kyc_review_by_account boolean not null default false,
   constraint accounts_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX accounts_name ON public.accounts USING btree (name);
@@ -179,6 +181,114 @@ create table installation (
   constraint installation_id_check CHECK (id),
   constraint installation_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text])))
 );
+
+create table kyc_applications (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  content bytea,
+  submitted_at timestamp with time zone not null,
+  decided_at timestamp with time zone,
+  deleted_at timestamp with time zone,
+  constraint kyc_applications_pkey PRIMARY KEY (account_id, id),
+  constraint kyc_applications_check CHECK (((deleted_at IS NULL) = (content IS NOT NULL))),
+  constraint kyc_applications_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE INDEX kyc_applications_decided ON public.kyc_applications USING btree (account_id, decided_at) WHERE (deleted_at IS NULL);
+CREATE INDEX kyc_applications_user ON public.kyc_applications USING btree (account_id, user_id, id);
+
+create table kyc_drafts (
+  account_id uuid not null,
+  user_id uuid not null,
+  content bytea not null,
+  updated_at timestamp with time zone not null,
+  constraint kyc_drafts_pkey PRIMARY KEY (account_id, user_id),
+  constraint kyc_drafts_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+
+create table kyc_files (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  application_id uuid,
+  slot text not null,
+  file uuid not null,
+  visit_id uuid,
+  type text not null,
+  size integer not null,
+  hash bytea not null,
+  uploaded_at timestamp with time zone not null,
+  constraint kyc_files_pkey PRIMARY KEY (account_id, id),
+  constraint kyc_files_slot_check CHECK ((slot = ANY (ARRAY['document_front'::text, 'document_back'::text, 'selfie'::text, 'registration_document'::text]))),
+  constraint kyc_files_type_check CHECK ((type = ANY (ARRAY['pdf'::text, 'jpg'::text, 'png'::text]))),
+  constraint kyc_files_account_id_application_id_fkey FOREIGN KEY (account_id, application_id) REFERENCES kyc_applications(account_id, id),
+  constraint kyc_files_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE INDEX kyc_files_application ON public.kyc_files USING btree (account_id, application_id);
+CREATE UNIQUE INDEX kyc_files_draft ON public.kyc_files USING btree (account_id, user_id, slot) WHERE (application_id IS NULL);
+CREATE INDEX kyc_files_user ON public.kyc_files USING btree (account_id, user_id);
+
+create table kyc_proposals (
+  account_id uuid not null,
+  user_id uuid not null,
+  decision text not null,
+  comment bytea not null,
+  person_id uuid not null,
+  user_sequence integer not null,
+  created_at timestamp with time zone not null,
+  constraint kyc_proposals_pkey PRIMARY KEY (account_id, user_id),
+  constraint kyc_proposals_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
+  constraint kyc_proposals_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
+);
+
+create table kyc_results (
+  account_id uuid not null,
+  application_id uuid not null,
+  result_id text not null,
+  outcome text not null,
+  is_applied boolean not null,
+  created_at timestamp with time zone not null,
+  constraint kyc_results_pkey PRIMARY KEY (account_id, application_id, result_id),
+  constraint kyc_results_account_id_application_id_fkey FOREIGN KEY (account_id, application_id) REFERENCES kyc_applications(account_id, id)
+);
+
+create table kyc_sessions (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  command_id uuid not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  end_reason text,
+  wrong_birth_dates integer not null default 0,
+  constraint kyc_sessions_pkey PRIMARY KEY (account_id, id),
+  constraint kyc_sessions_check CHECK (((ended_at IS NULL) = (end_reason IS NULL))),
+  constraint kyc_sessions_end_reason_check CHECK ((end_reason = ANY (ARRAY['replaced'::text, 'expired'::text]))),
+  constraint kyc_sessions_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+CREATE INDEX kyc_sessions_user ON public.kyc_sessions USING btree (account_id, user_id, id);
+
+create table kyc_tokens (
+  token_hash bytea not null,
+  account_id uuid not null,
+  session_id uuid not null,
+  visit_id uuid,
+  constraint kyc_tokens_pkey PRIMARY KEY (token_hash),
+  constraint kyc_tokens_account_id_session_id_fkey FOREIGN KEY (account_id, session_id) REFERENCES kyc_sessions(account_id, id) ON DELETE CASCADE
+);
+CREATE INDEX kyc_tokens_session ON public.kyc_tokens USING btree (account_id, session_id);
+
+create table kyc_visits (
+  account_id uuid not null,
+  id uuid not null,
+  session_id uuid not null,
+  confirmed_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint kyc_visits_pkey PRIMARY KEY (account_id, id),
+  constraint kyc_visits_account_id_session_id_fkey FOREIGN KEY (account_id, session_id) REFERENCES kyc_sessions(account_id, id) ON DELETE CASCADE
+);
+CREATE INDEX kyc_visits_session ON public.kyc_visits USING btree (account_id, session_id);
 
 create table ledger_balances (
   account_id uuid not null,

@@ -1,4 +1,5 @@
-// Installs the dependencies when they are absent or older than the lockfile; else does nothing.
+// Installs the dependencies when they are absent or older than the lockfile, and builds the pages
+// when they are older than their sources; else does nothing.
 // Plain JavaScript for Node >= 20 without a single package: it runs before anything is installed.
 // It writes to stderr only, so that a command's own output on stdout stays clean.
 import { spawn } from "node:child_process";
@@ -15,6 +16,7 @@ import {
 import { dirname, join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { buildPages, PagesError } from "./build-pages.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const stampFile = join(root, "node_modules", ".bootstrap-stamp");
@@ -29,8 +31,9 @@ class BootstrapError extends Error {}
 
 try {
   if (!isInstalled()) await bootstrap();
+  await buildPages();
 } catch (error) {
-  if (!(error instanceof BootstrapError)) throw error;
+  if (!(error instanceof BootstrapError || error instanceof PagesError)) throw error;
   console.error(`sliproad: ${error.message}`);
   process.exitCode = 1;
 }

@@ -1,5 +1,6 @@
-// What `npm test` runs: types, lint and tests, each to its end even when one before it failed.
-// `npm test -- test/users` runs only the tests named. Plain JavaScript for Node >= 20.
+// What `npm test` runs: types (of the service and of its pages), lint and tests, each to its end even
+// when one before it failed. `npm test -- test/users` runs only the tests named. Plain JavaScript for
+// Node >= 20.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,6 +22,7 @@ const stages =
     ? [tests]
     : [
         { name: "types", program: "tsc", args: ["--noEmit"] },
+        { name: "pages", program: "tsc", args: ["-p", "dashboard"] },
         { name: "lint", program: "biome", args: ["check", "."] },
         tests,
       ];

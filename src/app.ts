@@ -7,6 +7,11 @@ import { addAccessPages } from "./access/routes.ts";
 import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
+import { addKycPages } from "./kyc/page-routes.ts";
+import { addReviewPages } from "./kyc/review-routes.ts";
+import { addKycRoutes } from "./kyc/routes.ts";
+import { READ_IDENTITY_TASK, RETENTION_TASK } from "./kyc/task-kinds.ts";
+import { kycTasks } from "./kyc/tasks.ts";
 import { addDocumentRoutes } from "./offramps/document-routes.ts";
 import { addQuoteRoutes } from "./offramps/quote-routes.ts";
 import { createOfframpRenderer } from "./offramps/render.ts";
@@ -24,6 +29,8 @@ import type { ChainPort } from "./partners/chain/port.ts";
 import { createSandboxChain } from "./partners/chain/sandbox.ts";
 import { judgeFile } from "./partners/files/judge-file.ts";
 import { openLocalDirectory } from "./partners/files/local-directory.ts";
+import type { IdentityPort } from "./partners/identity/port.ts";
+import { createReviewerIdentity } from "./partners/identity/reviewers.ts";
 import { isLoopbackHost } from "./partners/outbound-http/address-policy.ts";
 import { createGuardedSender } from "./partners/outbound-http/guarded-sender.ts";
 import { openRateSource } from "./partners/rates/open-rate-source.ts";
@@ -81,6 +88,8 @@ const RECURRING_TASKS = [
   READ_BANK_TASK,
   CHASE_PAYOUTS_TASK,
   READ_CREDITS_TASK,
+  READ_IDENTITY_TASK,
+  RETENTION_TASK,
 ];
 
 export type App = {
@@ -112,7 +121,12 @@ export async function openCore(config: Config, database_url: string): Promise<Co
   }
 }
 
-export type Partners = { chain: ChainPort; bank: BankPort };
+export type Partners = {
+  chain: ChainPort;
+  bank: BankPort;
+  /** Without one, our own reviewers judge. */
+  identity?: IdentityPort;
+};
 
 /** Puts the program together. `publicUrl` is known once the server listens. */
 export async function createApp(
@@ -138,6 +152,7 @@ export async function createApp(
       trimCommandsTask(database, clock),
       refreshRatesTask(database, ramp.prices),
       sendRefundTask(ramp),
+      ...kycTasks(ramp),
       ...offrampTasks(ramp),
       refundProposalTask(ramp),
       ...changeProposalTasks(ramp),
@@ -153,12 +168,14 @@ export async function createApp(
     afterCommit: worker.poke,
   });
   const deps = { ...ramp, executor };
+  const page_deps = { ...deps, public_url: publicUrl, mode: config.mode, poke: worker.poke };
   const keepAnswer = createKeepAnswer(database, executor);
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
 
   await addOpenApi(server);
   addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });
   addUserRoutes(add, deps);
+  addKycRoutes(add, page_deps);
   addPaymentDetailRoutes(add, deps);
   addRateRoutes(add, deps);
   addBalanceRoutes(add, deps);
@@ -173,9 +190,10 @@ export async function createApp(
   addDepositRoutes(add, deps);
   if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
   addProposalRoutes(add, deps);
-  const page_deps = { ...deps, public_url: publicUrl, mode: config.mode };
+  addKycPages(server, page_deps);
+  addReviewPages(server, page_deps);
   await addAccessPages(server, page_deps);
-  addProposalPages(server, { ...page_deps, poke: worker.poke });
+  addProposalPages(server, page_deps);
   await addDocs(server);
 
   for (const kind of RECURRING_TASKS) {
@@ -202,6 +220,8 @@ async function openRamp(core: Core, partners: Partners, publicUrl: () => string,
   return {
     ...core,
     ...partners,
+    identity: partners.identity ?? createReviewerIdentity(),
+    kyc_retention_days: config.kyc_retention_days,
     prices,
     four_eyes: {
       limit_usd: config.four_eyes_usd,

@@ -24,7 +24,9 @@ const FUNCTION_LINES_MAX = 80;
 const COLUMNS_MAX = 100;
 
 /** Small tables that lead from a secret or an address to its account, which is not yet known. */
-const GLOBAL_LOOKUPS = ["api_key_hashes", "deposit_addresses", "deposit_codes", "sessions"];
+const GLOBAL_LOOKUPS = [
+  ...["api_key_hashes", "deposit_addresses", "deposit_codes", "kyc_tokens", "sessions"],
+];
 
 const files = listFiles();
 const source = files.filter(({ path }) => path.startsWith("src/") && path.endsWith(".ts"));

@@ -13,7 +13,14 @@ export async function createAccount(
   now: Date,
 ): Promise<Account> {
   const { name, is_operator, actor, reason } = input;
-  const account: Account = { id: newId(now), name, is_operator, created_at: now };
+  const account: Account = {
+    id: newId(now),
+    name,
+    is_operator,
+    kyc_four_eyes: false,
+    kyc_review_by_account: false,
+    created_at: now,
+  };
   insertAccount(tx, account);
   await keyring.createAccount(tx, account.id, now);
   recordAudit(

@@ -3,6 +3,9 @@ import { randomBytes } from "node:crypto";
 export const ROLES = ["admin", "finance_manager", "accountant", "approver", "developer"] as const;
 export type Role = (typeof ROLES)[number];
 
+/** Who may decide on the identity of users. */
+export const REVIEWER_ROLES: readonly Role[] = ["admin", "finance_manager", "approver"];
+
 export type Mode = "sandbox" | "live";
 
 const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };
@@ -35,7 +38,16 @@ export type ApiKey = {
   revoked_at: Date | null;
 };
 
-export type Account = { id: string; name: string; is_operator: boolean; created_at: Date };
+export type Account = {
+  id: string;
+  name: string;
+  is_operator: boolean;
+  /** A decision on somebody's identity needs two different members. */
+  kyc_four_eyes: boolean;
+  /** The account's own members review identities, beside the operator's. */
+  kyc_review_by_account: boolean;
+  created_at: Date;
+};
 
 export function makeApiKey(mode: Mode): string {
   return `${PREFIXES[mode]}${randomBytes(KEY_RANDOM_BYTES).toString("base64url")}`;

@@ -1,9 +1,11 @@
 import { type Html, html } from "../platform/http/html.ts";
 import type { Dashboard } from "./load-dashboard.ts";
-import type { ApiKey, Mode } from "./model.ts";
+import { type ApiKey, type Mode, REVIEWER_ROLES } from "./model.ts";
 import { badge, csrfField, moment, NONE, page, ROLE_NAMES, table } from "./page-layout.ts";
 import type { MemberSession } from "./sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
+
+const REVIEWS_LINK = html`<p><a href="/dashboard/kyc">Identity reviews</a></p>`;
 
 export function signInPage(options: {
   mode: Mode;
@@ -47,6 +49,7 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <div><dt>Your role</dt><dd>${ROLE_NAMES[session.role]}</dd></div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
 </dl>
+${REVIEWER_ROLES.includes(session.role) && REVIEWS_LINK}
 </section>
 <section class="card" aria-labelledby="proposals-title">
 <h2 id="proposals-title">Proposals</h2>

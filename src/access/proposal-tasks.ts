@@ -5,7 +5,7 @@ import type { Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { recordAudit } from "./audit.ts";
-import { runProposalKind } from "./proposal-model.ts";
+import { CONFIRMATIONS_NEEDED, runProposalKind } from "./proposal-model.ts";
 import {
   findContents,
   lockProposal,
@@ -54,6 +54,9 @@ async function run(
   now: Date,
 ): Promise<void> {
   const { account_id, id } = proposal;
+  if (proposal.confirmations < CONFIRMATIONS_NEEDED) {
+    throw new Error("a confirmed proposal lacks the votes; nothing is done, see sliproad verify");
+  }
   const failure = await carryOut(tx, keyring, use_case, proposal, now);
   const status = failure === null ? "done" : "failed";
   updateProposal(tx, { account_id, id, status, outcome: failure, updated_at: now });

@@ -43,7 +43,10 @@ ${
     ? "Look at what it is before you confirm it; one rejection ends it."
     : "Admins, finance managers and approvers decide; your role sees them."
 }</p>
-${view.pending.length === 0 && html`<section class="card"><p class="muted">Nothing waits.</p></section>`}
+${
+  view.pending.length === 0 &&
+  html`<section class="card"><p class="muted">Nothing waits to be confirmed.</p></section>`
+}
 ${view.pending.map((entry) => pendingSection(session, entry, view.names))}
 ${view.has_more && html`<p class="muted">There are more; they appear once these are decided.</p>`}
 ${endedSection(view)}`;

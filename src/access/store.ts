@@ -6,7 +6,10 @@ export async function lockInstallation(tx: Session): Promise<void> {
   await tx.query("select id from installation for update");
 }
 
-export function insertAccount(tx: Transaction, account: Account): void {
+export function insertAccount(
+  tx: Transaction,
+  account: Pick<Account, "id" | "name" | "is_operator" | "created_at">,
+): void {
   tx.write("insert into accounts (id, name, is_operator, created_at) values ($1, $2, $3, $4)", [
     account.id,
     account.name,
@@ -28,6 +31,22 @@ export async function findAccount(
     [name_or_id],
   );
   return account;
+}
+
+export async function findAccountById(session: Session, id: string): Promise<Account | undefined> {
+  const [account] = await session.query<Account>("select * from accounts where id = $1", [id]);
+  return account;
+}
+
+export function updateAccountReview(
+  tx: Transaction,
+  { id, kyc_four_eyes, kyc_review_by_account }: Account,
+): void {
+  tx.write("update accounts set kyc_four_eyes = $2, kyc_review_by_account = $3 where id = $1", [
+    id,
+    kyc_four_eyes,
+    kyc_review_by_account,
+  ]);
 }
 
 export async function findOperator(session: Session): Promise<Account | undefined> {

@@ -1,7 +1,8 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { createAccount } from "../access/create-account.ts";
 import type { Account } from "../access/model.ts";
 import { findAccount, listAccounts } from "../access/store.ts";
+import { updateAccount } from "../access/update-account.ts";
 import type { Core } from "../app.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
@@ -44,6 +45,60 @@ export function addAccountCommands(program: Command): void {
         ),
       );
     });
+
+  accounts
+    .command("set")
+    .description("change how an account's users are verified")
+    .requiredOption("--account <name or id>", "the account")
+    .addOption(
+      new Option("--kyc-four-eyes <on|off>", "two members must agree").choices(["on", "off"]),
+    )
+    .addOption(
+      new Option(
+        "--kyc-review <who>",
+        "who reviews: the account's members too, or the operator's",
+      ).choices(["account", "operator"]),
+    )
+    .option("--reason <reason>", "why, for the audit log", "set on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (options: SetOptions) => {
+      const account = await withCore((core) => change(core, options));
+      const eyes = account.kyc_four_eyes ? "two members" : "one member";
+      const who = account.kyc_review_by_account ? "the account and the operator" : "the operator";
+      print(options, { account }, [
+        `Identities of ${account.name} are reviewed by ${who}; ${eyes} must decide.`,
+      ]);
+    });
+}
+
+type SetOptions = JsonOption & {
+  account: string;
+  kycFourEyes?: "on" | "off";
+  kycReview?: "account" | "operator";
+  reason: string;
+};
+
+async function change({ database, clock }: Core, options: SetOptions): Promise<Account> {
+  const { kycFourEyes: four_eyes, kycReview: review, reason } = options;
+  if (four_eyes === undefined && review === undefined) {
+    throw new StartupError(
+      "Name what to set: --kyc-four-eyes on|off, --kyc-review account|operator.",
+    );
+  }
+  const found = await findAccount(database, options.account);
+  if (!found) throw new StartupError(`There is no account ${options.account}.`);
+  return database.transaction(async (tx) =>
+    updateAccount(
+      tx,
+      found,
+      {
+        ...(four_eyes === undefined ? {} : { kyc_four_eyes: four_eyes === "on" }),
+        ...(review === undefined ? {} : { kyc_review_by_account: review === "account" }),
+      },
+      { actor: "command line", reason },
+      clock.now(),
+    ),
+  );
 }
 
 async function create(core: Core, name: string, reason: string): Promise<Account> {

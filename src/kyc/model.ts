@@ -15,6 +15,22 @@ export const KYC_MOVES: Readonly<Record<KycStatus, readonly KycStatus[]>> = {
   failed: [],
 };
 
+/** While a person may still give and change data; in every other state there is no draft. */
+export const EDITABLE: readonly KycStatus[] = ["not_started", "initiated", "retry_required"];
+
+/** A judgement was given: from then on, the time runs for which its papers are kept. */
+export const DECIDED: readonly KycStatus[] = [
+  "approved",
+  "failed",
+  "retry_required",
+  "retry_denied",
+];
+
+export const SESSION_MS = 24 * 60 * 60 * 1000;
+export const BIRTH_DATE_TRIES_MAX = 5;
+export const ADULT_YEARS = 18;
+export const FILE_BYTES_MAX = 10 * 1024 * 1024;
+
 /**
  * The status map after a move. What is cleared follows the general status: approval grants every
  * currency and swift, and taking it back takes them back.

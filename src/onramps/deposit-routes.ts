@@ -1,6 +1,6 @@
+import { orProposal } from "../access/proposal-render.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
@@ -13,12 +13,12 @@ import {
   FiatDepositListQuery,
   MatchDepositBody,
 } from "./schemas.ts";
-import { type DepositAction, settleDeposits } from "./settle-deposits.ts";
+import { settleDeposits } from "./settle-deposits.ts";
+import { type WatchedDepositDeps, watchedDeposits } from "./watched-deposits.ts";
 
-export type DepositDeps = {
+export type DepositDeps = WatchedDepositDeps & {
   database: Database;
   executor: Executor;
-  keyring: Keyring;
   operator_id: string;
 };
 
@@ -90,10 +90,10 @@ const ACTIONS = [
   },
 ] as const;
 
-function addActionRoutes(addRoute: AddRoute, { executor, keyring }: DepositDeps): void {
-  const register = (action: DepositAction) => executor.register(settleDeposits(keyring, action));
+function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
+  const { executor, keyring } = deps;
   for (const { action, ...words } of ACTIONS) {
-    const submit = register(action);
+    const submit = executor.register(watchedDeposits(deps, action));
     addRoute({
       method: "POST",
       path: `/deposits/:deposit_id/${action}`,
@@ -101,7 +101,7 @@ function addActionRoutes(addRoute: AddRoute, { executor, keyring }: DepositDeps)
       tag: TAG,
       body: MatchDepositBody,
       body_example: { deposit: { onramp_id: "01a1dd11-4aee-7000-adc7-78aca4556f62" } },
-      answer: FiatDepositAnswer,
+      answer: orProposal(FiatDepositAnswer),
       errors: ["record_not_found", "currency_mismatch", "invalid_transition"],
       handle: ({ params, body, problems, command }) => {
         const { onramp_id, problems: found } = readOnrampId(body?.deposit?.onramp_id, problems);
@@ -109,7 +109,7 @@ function addActionRoutes(addRoute: AddRoute, { executor, keyring }: DepositDeps)
       },
     });
   }
-  const submitReturn = register("return");
+  const submitReturn = executor.register(watchedDeposits(deps, "return"));
   addRoute({
     method: "POST",
     path: "/deposits/:deposit_id/return",
@@ -117,12 +117,12 @@ function addActionRoutes(addRoute: AddRoute, { executor, keyring }: DepositDeps)
     summary: "Send a deposit back to its payer",
     description: "Also one that an onramp holds undelivered: the onramp then fails.",
     tag: TAG,
-    answer: FiatDepositAnswer,
+    answer: orProposal(FiatDepositAnswer),
     errors: ["invalid_transition"],
     handle: ({ params, problems, command }) =>
       submitReturn(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),
   });
-  const submitDismiss = register("dismiss");
+  const submitDismiss = executor.register(settleDeposits(keyring, "dismiss"));
   addRoute({
     method: "POST",
     path: "/deposits/:deposit_id/dismiss",

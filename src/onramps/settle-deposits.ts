@@ -1,4 +1,5 @@
 import { recordAudit } from "../access/audit.ts";
+import { actorOf } from "../access/model.ts";
 import { postEntries } from "../ledger/post.ts";
 import { fiatDepositReceived, fiatReturnStarted } from "../ledger/postings.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
@@ -54,7 +55,7 @@ export function settleDeposits(
       );
       for (const { command, output } of accepted) {
         const { account_id, id } = output;
-        const actor = `api_key:${command.api_key_id}` as const;
+        const actor = actorOf(command);
         const detail = { onramp_id: output.onramp_id };
         const record = `deposit:${id}`;
         const entry = { account_id, actor, action: `deposit.${action}`, record, reason: "" };
@@ -88,14 +89,22 @@ async function loadDeposits(
   return { deposits, onramps: new Map(rows.map((row) => [row.id, row])) };
 }
 
+/** The deposit that a command is about. */
+export function findLoaded(
+  { deposits }: LoadedDeposits,
+  { account_id, input }: Command<DepositWish>,
+): FiatDeposit | undefined {
+  return deposits.get(keyOf({ account_id, id: input.deposit_id }));
+}
+
 function decideOne(
   action: DepositAction,
   loaded: LoadedDeposits,
   command: Command<DepositWish>,
   now: Date,
 ): Verdict<Settled> {
-  const { account_id, input } = command;
-  const deposit = loaded.deposits.get(keyOf({ account_id, id: input.deposit_id }));
+  const { input } = command;
+  const deposit = findLoaded(loaded, command);
   if (!deposit) return { refusal: Refusal.of([...input.problems, notFound("deposit_id")]) };
   const onramp_id = input.onramp_id ?? deposit.onramp_id;
   const onramp = onramp_id === null ? undefined : loaded.onramps.get(onramp_id);

@@ -13,6 +13,7 @@ import {
   MOVE_DEPOSIT_TASK,
   READ_CREDITS_TASK,
 } from "./task-kinds.ts";
+import { depositProposalTasks } from "./watched-deposits.ts";
 
 export type OnrampTaskDeps = CreditDeps & MoveDeps & DeliverDeps;
 
@@ -24,6 +25,7 @@ export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {
     { kind: DELIVER_ONRAMP_TASK, set_max: 20, handle: (set) => deliverOnramps(deps, set) },
     { kind: EXPIRE_ONRAMP_TASK, set_max: 200, handle: (set) => expireOnramps(deps, set) },
     reassessTask(deps),
+    ...depositProposalTasks(deps),
   ];
 }
 

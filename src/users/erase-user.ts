@@ -3,7 +3,9 @@ import type { Actor } from "../access/model.ts";
 import { listBalances } from "../ledger/store.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { lockUsers, type UserKey, updateErased } from "./store.ts";
+import { userErased } from "./user-erased.ts";
 
 /**
  * Destroys the person's key: whatever any room has sealed with it can never be read again, and
@@ -28,6 +30,7 @@ export function eraseUser(
     if (is_owed || (await hasOpenPayouts(tx, key))) return "busy";
     updateErased(tx, key, now);
     keyring.eraseSubject(tx, { account_id, subject_id: user_id });
+    enqueueTasks(tx, [userErased(key, now)]);
     recordAudit(tx, { account_id, ...by, action: "user.erase", record: `user:${user_id}` }, now);
     return "erased";
   });

@@ -92,7 +92,7 @@ export function isIdentityEditable(user: User): boolean {
 
 // One @, no spaces, a dot in the domain: more only the mail server can tell.
 const EMAIL = /^[^\s@"<>(),;:\\]+@[^\s@"<>(),;:\\]+\.[^\s@"<>(),;:\\.]{2,}$/;
-const PHONE = /^\+[1-9]\d{6,14}$/;
+export const PHONE = /^\+[1-9]\d{6,14}$/;
 
 /**
  * Everything that is wrong with a new user, at once, and its fields in the form in which they are

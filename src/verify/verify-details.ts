@@ -1,3 +1,4 @@
+import { findContents, type SealedProposal } from "../access/proposal-store.ts";
 import { type OfframpRow, openOfframps } from "../offramps/store.ts";
 import { type FiatDepositRow, openDeposits } from "../onramps/deposit-store.ts";
 import { type OnrampRow, openOnramps } from "../onramps/store.ts";
@@ -11,7 +12,7 @@ import { eachPage } from "./each-page.ts";
 const PAGE_ROWS = 500;
 
 type Opening<Row> = {
-  table: "users" | "payment_details" | "offramps" | "onramps" | "fiat_deposits";
+  table: "users" | "payment_details" | "offramps" | "onramps" | "fiat_deposits" | "proposals";
   name: string;
   /** Throws where something does not open. */
   open: (rows: Row[]) => Promise<unknown>;
@@ -54,12 +55,18 @@ export async function verifyDetails(
     name: "deposit",
     open: (rows) => openDeposits(session, keyring, rows),
   };
+  const proposals: Opening<SealedProposal> = {
+    table: "proposals",
+    name: "proposal",
+    open: (rows) => findContents(session, keyring, rows),
+  };
   return (
     (await verifyTable(session, account_id, users)) ??
     (await verifyTable(session, account_id, payment_details)) ??
     (await verifyTable(session, account_id, offramps)) ??
     (await verifyTable(session, account_id, onramps)) ??
-    (await verifyTable(session, account_id, deposits))
+    (await verifyTable(session, account_id, deposits)) ??
+    (await verifyTable(session, account_id, proposals))
   );
 }
 

@@ -12,6 +12,7 @@ import { verifyDetails } from "./verify-details.ts";
 import { type Check, verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyOnramps } from "./verify-onramps.ts";
+import { verifyProposals } from "./verify-proposals.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
 
 const SEALED_TABLES: readonly SealedTable[] = [
@@ -20,7 +21,13 @@ const SEALED_TABLES: readonly SealedTable[] = [
   { ...EVENT_LOG, table: "events" },
 ];
 /** After the chains: these find what was wrong from the beginning, and nobody changed since. */
-const CHECKS: readonly Check[] = [verifyLedger, verifyOfframps, verifyOnramps, verifyQuotes];
+const CHECKS: readonly Check[] = [
+  verifyLedger,
+  verifyOfframps,
+  verifyOnramps,
+  verifyQuotes,
+  verifyProposals,
+];
 
 export type VerifyInput = {
   now: Date;
@@ -34,8 +41,8 @@ export type VerifyInput = {
 export type Verification = { accounts: number; fault: string | null };
 
 /**
- * Recomputes the sealed logs, the ledger, quotes, offramps, payouts, onramps and deposits from one
- * snapshot of a live system and names the first wrong row.
+ * Recomputes the sealed logs, the ledger, quotes, offramps, payouts, onramps, deposits and
+ * proposals from one snapshot of a live system and names the first wrong row.
  */
 export function verify(
   database: Database,

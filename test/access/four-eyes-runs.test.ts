@@ -266,6 +266,30 @@ it("sliproad verify finds nothing wrong after all of it", async () => {
   expect(await findFault(server)).toBeNull();
 });
 
+it("a proposal that is called confirmed without the votes is not carried out", async () => {
+  const user = await addOwedUser(server, 300);
+  const { id } = proposalIn(await user.refund(250));
+  await ada.confirm(id);
+  const { database, clock } = server.core;
+  await database.query("update proposals set status = 'confirmed' where id = $1", [id]);
+  const task = taskNow(
+    runProposalKind("refund-balances"),
+    { account_id: server.account_id, id },
+    clock.now(),
+  );
+  await database.transaction(async (tx) => enqueueTasks(tx, [task]));
+  await withWorker(proposalTask(server.core, refunds()), async () => {
+    await expect
+      .poll(async () => {
+        const query = "select last_error from tasks where record_id = $1 and attempts > 0";
+        const [row] = await database.query<{ last_error: string }>(query, [id]);
+        return row?.last_error;
+      })
+      .toContain("lacks the votes");
+  });
+  expect(await user.owed()).toBe(300);
+});
+
 it("what can no longer be read, because the person was erased, fails", async () => {
   const { id, user_id } = await addConfirmed();
   const { database, keyring } = server.core;

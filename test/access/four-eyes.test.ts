@@ -73,7 +73,8 @@ describe("the limit", () => {
 
   it("what is only proposed takes nothing from its neighbours, nor from other proposals", async () => {
     const user = await addOwedUser(server, 400);
-    const amounts = [400, 400, 50, 400, 50, 400];
+    // Whatever comes first, 300 are left.
+    const amounts = [300, 300, 50, 300, 50, 300];
     const answers = await Promise.all(amounts.map((amount) => user.refund(amount)));
     expect(answers.map(({ status }) => status)).not.toContain(422);
     expect(answers.filter(({ body }) => body.refund)).toHaveLength(2);
@@ -293,4 +294,43 @@ it("the address is nowhere in clear in the stored proposals", async () => {
 it("sliproad verify finds nothing wrong after all of it", async () => {
   await settle(server);
   expect(await findFault(server)).toBeNull();
+});
+
+describe("sliproad verify names a proposal", () => {
+  /** What it says with a change that is then undone. */
+  async function faultAfter(change: string, undo: string, id: string): Promise<string | null> {
+    const { database } = server.db;
+    await database.query(change, [id]);
+    const fault = await findFault(server);
+    await database.query(undo, [id]);
+    return fault;
+  }
+  const set = (assignment: string) => `update proposals set ${assignment} where id = $1`;
+
+  it("that was called confirmed, or done, by somebody other than the members", async () => {
+    const user = await addOwedUser(server, 300);
+    const { id } = proposalIn(await user.refund(250));
+    await ada.confirm(id);
+    const pending = set("status = 'pending'");
+    for (const [status, words] of [
+      ["confirmed", "with the agreement of 1 members"],
+      ["done", "its status done is not what was recorded"],
+      ["rejected", "its status rejected is not what was recorded"],
+    ]) {
+      const fault = await faultAfter(set(`status = '${status}'`), pending, id);
+      expect(fault).toContain(`proposal ${id}`);
+      expect(fault).toContain(words);
+    }
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("whose amount or record was changed", async () => {
+    const user = await addOwedUser(server, 300);
+    const { id } = proposalIn(await user.refund(250));
+    const amount = await faultAfter(set("amount_usd = 1"), set("amount_usd = 250"), id);
+    expect(amount).toContain(`proposal ${id}`);
+    const undo = set(`record_id = '${user.user_id}'`);
+    expect(await faultAfter(set("record_id = id"), undo, id)).toContain("not what was proposed");
+    expect(await findFault(server)).toBeNull();
+  });
 });

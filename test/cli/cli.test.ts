@@ -53,6 +53,8 @@ describe("accounts", () => {
         id: expect.any(String),
         name: "Acme",
         is_operator: false,
+        kyc_four_eyes: false,
+        kyc_review_by_account: false,
         created_at: expect.any(String),
       },
     });
@@ -75,6 +77,27 @@ describe("accounts", () => {
     expectSentence(twice, "There is an account named demo already");
     expectSentence(odd, "--name must be 1 to 100 letters");
     expectSentence(none, "--name <name>");
+  });
+
+  it("are told who reviews identities and how many must agree, each change in the log", async () => {
+    const set = ["accounts", "set", "--account", "demo", "--json"];
+    const eyes = documentOf(await run([...set, "--kyc-four-eyes", "on"]));
+    expect(eyes.account).toMatchObject({ kyc_four_eyes: true, kyc_review_by_account: false });
+    const who = documentOf(
+      await run([...set, "--kyc-review", "account", "--kyc-four-eyes", "off"]),
+    );
+    expect(who.account).toMatchObject({ kyc_four_eyes: false, kyc_review_by_account: true });
+    const rows = await server.db.database.query<{ detail: string }>(
+      "select detail from audit_entries where action = 'account.update' order by id",
+    );
+    expect(rows.map(({ detail }) => JSON.parse(detail))).toEqual([
+      { kyc_four_eyes: true },
+      { kyc_four_eyes: false, kyc_review_by_account: true },
+    ]);
+    expectSentence(await run(set), "--kyc-four-eyes on");
+    expectSentence(await run([...set, "--kyc-review", "nobody"]), "--kyc-review");
+    const unknown = ["accounts", "set", "--account", "nobody", "--kyc-four-eyes", "on"];
+    expectSentence(await run(unknown), "There is no account nobody");
   });
 });
 

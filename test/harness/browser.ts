@@ -1,4 +1,5 @@
 import sparticuz from "@sparticuz/chromium";
+import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 const UNWANTED = new Set([
@@ -9,11 +10,14 @@ const UNWANTED = new Set([
   "--single-process",
 ]);
 
+/** A camera that shows a test picture, and that pages are allowed to use. */
+const CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
+
 /** A headless Chromium from npm; whoever opens it closes it, in a `finally`. */
 export async function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: await sparticuz.executablePath(),
-    args: sparticuz.args.filter((argument) => !UNWANTED.has(argument)),
+    args: [...sparticuz.args.filter((argument) => !UNWANTED.has(argument)), ...CAMERA],
     headless: true,
   });
 }
@@ -37,6 +41,21 @@ export function scrollsSideways(page: Page): Promise<boolean> {
     "document.documentElement.scrollWidth > document.documentElement.clientWidth",
   );
 }
+
+/**
+ * What axe-core finds against those who use a keyboard, a screen reader or little contrast. It is
+ * evaluated and not added as a script, which the policy of the pages would refuse.
+ */
+export async function findBarriers(page: Page): Promise<string[]> {
+  const is_there = await page.evaluate<boolean>("typeof axe === 'object'");
+  if (!is_there) await page.evaluate(`${axe.source}\nundefined`);
+  const violations = await page.evaluate<Barrier[]>(
+    "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
+  );
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+type Barrier = { id: string; nodes: { html: string }[] };
 
 /** For whoever wants to look: SLIPROAD_SHOTS names a directory for pictures of the pages. */
 export async function takeShot(page: Page, name: string): Promise<void> {

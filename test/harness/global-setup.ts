@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,12 +21,15 @@ declare module "vitest" {
   }
 }
 
+const PAGE_BUILDER = join(import.meta.dirname, "../../scripts/build-pages.mjs");
+
 /**
- * One PostgreSQL for the whole run, with one migrated database to clone from. DATABASE_URL names
- * another server (any version, any number of runs at a time); its user must be able to create
- * databases.
+ * The pages as their sources are, and one PostgreSQL for the whole run, with one migrated database
+ * to clone from. DATABASE_URL names another server (any version, any number of runs at a time); its
+ * user must be able to create databases.
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  execFileSync(process.execPath, [PAGE_BUILDER], { stdio: ["ignore", "inherit", "inherit"] });
   const server = process.env.DATABASE_URL
     ? { url: process.env.DATABASE_URL, data_dir: "", stop: async () => {} }
     : await startTemporaryServer();

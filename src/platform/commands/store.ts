@@ -109,3 +109,15 @@ export async function deleteUnkeyedCommands(
   );
   return rows.length;
 }
+
+/** The answers of these commands are not given again: what they told of is gone. */
+export function deleteCommands(
+  tx: Transaction,
+  commands: readonly { account_id: string; command_id: string }[],
+): void {
+  if (commands.length === 0) return;
+  tx.write("delete from commands where account_id = any($1::uuid[]) and id = any($2::uuid[])", [
+    [...new Set(commands.map((command) => command.account_id))],
+    commands.map((command) => command.command_id),
+  ]);
+}

@@ -159,6 +159,14 @@ export const SETTINGS = {
     "When a user must have passed KYC: at a quote's execution, already when a payment detail is " +
       "created, or never.",
   ),
+  kyc_retention_days: integer(
+    "SLIPROAD_KYC_RETENTION_DAYS",
+    0,
+    36_500,
+    1825,
+    "How long identity documents and submitted data are kept after the decision; then they are " +
+      "deleted for good. 0 = keep. The default is five years.",
+  ),
   outbound_allow: {
     name: "SLIPROAD_OUTBOUND_ALLOW",
     default_text: "",

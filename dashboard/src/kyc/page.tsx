@@ -1,0 +1,135 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { openSession, Refusal, saveIdentity } from "./api.ts";
+import { useConnection } from "./connection.ts";
+import { Layout } from "./parts/layout.tsx";
+import { type Session, SessionContext } from "./session.ts";
+import type { KycState } from "./state.ts";
+import { type PlaceName, stepsOf } from "./step-list.ts";
+import { Confirm } from "./steps/confirm.tsx";
+import { Details } from "./steps/details.tsx";
+import { DocumentStep } from "./steps/document.tsx";
+import { Ended } from "./steps/ended.tsx";
+import { FilesStep } from "./steps/files-step.tsx";
+import { Result } from "./steps/result.tsx";
+import { Review } from "./steps/review.tsx";
+import { Welcome } from "./steps/welcome.tsx";
+import { texts } from "./texts.ts";
+
+/** Opens the session, keeps what the server last said, and shows the place that the address names. */
+export function Page() {
+  const { is_lost, run, retryNow } = useConnection();
+  const [state, setState] = useState<KycState | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [problems, setProblems] = useState<Record<string, string>>({});
+  const [announcement, setAnnouncement] = useState("");
+  const [place, go] = usePlace(state);
+  const saves = useRef<Promise<unknown>>(Promise.resolve());
+
+  const open = useCallback(() => {
+    setError(null);
+    run(openSession).then(setState, setError);
+  }, [run]);
+  useEffect(open, [open]);
+
+  /** Where nothing can be changed any more, the state tells why; else the error itself is shown. */
+  const fail = useCallback(
+    (reason: unknown) => {
+      if (reason instanceof Refusal && reason.code === "invalid_transition") open();
+      else setError(reason);
+    },
+    [open],
+  );
+
+  const save = useCallback(
+    (identity: Record<string, string | null>) => {
+      const saved = saves.current.then(() => run(() => saveIdentity(identity))).then(setState);
+      saves.current = saved.catch(() => {});
+      return saved;
+    },
+    [run],
+  );
+
+  const session = useMemo<Session | null>(
+    () =>
+      state && {
+        ...{ state, run, is_lost, go, save, problems, setProblems, fail },
+        update: setState,
+        announce: setAnnouncement,
+      },
+    [state, run, is_lost, go, save, problems, fail],
+  );
+
+  return (
+    <SessionContext value={session}>
+      <Layout {...{ state, place, is_lost, retryNow, announcement }} has_ended={error !== null}>
+        {error !== null ? (
+          <Ended error={error} onRetry={open} />
+        ) : state ? (
+          <Place key={state.can_edit ? place : state.status} state={state} place={place} />
+        ) : (
+          <p className="loading" role="status">
+            {texts.loading}
+          </p>
+        )}
+      </Layout>
+    </SessionContext>
+  );
+}
+
+function Place({ state, place }: { state: KycState; place: PlaceName }) {
+  if (!state.can_edit) return <Result />;
+  const is_business = state.beneficiary_type === "business";
+  const { address, selfie } = texts;
+  switch (place) {
+    case "welcome":
+      return <Welcome />;
+    case "confirm":
+      return <Confirm />;
+    case "about":
+    case "company":
+    case "person":
+      return <Details step={place} {...texts[place]} />;
+    case "address":
+      return (
+        <Details
+          step="address"
+          title={is_business ? address.title_business : address.title}
+          lead={is_business ? address.lead_business : address.lead}
+        />
+      );
+    case "registration":
+      return <FilesStep step="registration" {...texts.registration} />;
+    case "document":
+      return <DocumentStep />;
+    case "selfie":
+      return (
+        <FilesStep
+          step="selfie"
+          title={is_business ? selfie.title_business : selfie.title}
+          lead={is_business ? selfie.lead_business : selfie.lead}
+        />
+      );
+    case "review":
+      return <Review />;
+  }
+}
+
+/** The place is kept in the address, so that a reload stays and the browser's way back works. */
+function usePlace(state: KycState | null): [PlaceName, (place: PlaceName) => void] {
+  const [hash, setHash] = useState(location.hash);
+
+  useEffect(() => {
+    const follow = () => setHash(location.hash);
+    window.addEventListener("hashchange", follow);
+    return () => window.removeEventListener("hashchange", follow);
+  }, []);
+
+  const go = useCallback((place: PlaceName) => {
+    location.hash = place;
+    setHash(`#${place}`);
+  }, []);
+
+  const named = hash.slice(1);
+  const places = state ? ["confirm", ...stepsOf(state).map(({ name }) => name)] : [];
+  return [places.includes(named) ? (named as PlaceName) : "welcome", go];
+}

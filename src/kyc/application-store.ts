@@ -1,0 +1,291 @@
+import type { FileType } from "../partners/files/judge-file.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { open, type Place, seal } from "../platform/encryption/cipher.ts";
+import type { UserKey } from "../users/store.ts";
+import type { FieldName, Slot, Values } from "./fields.ts";
+import { deleteProposal } from "./proposal-store.ts";
+
+/** What was typed on the page, and in which visit: only that one sees it again in clear. */
+export type KycDraft = Partial<Record<FieldName, { value: string | null; visit_id: string }>>;
+
+/** What was submitted, and which names contradicted what was known before. */
+export type Submitted = { values: Partial<Values>; other_names: FieldName[]; changed: FieldName[] };
+
+export type KycApplication = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  submitted_at: Date;
+  decided_at: Date | null;
+  /** Null once it was deleted. */
+  submitted: Submitted | null;
+};
+
+export type KycFile = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  /** Null while it belongs to the draft. */
+  application_id: string | null;
+  slot: Slot;
+  file: string;
+  visit_id: string | null;
+  type: FileType;
+  size: number;
+  hash: Buffer;
+  uploaded_at: Date;
+};
+
+type ApplicationRow = Omit<KycApplication, "submitted"> & { content: Buffer | null };
+
+const KEY_VERSION = 1;
+
+export async function findKycDraft(
+  session: Session,
+  key: UserKey,
+  subject_key: Buffer,
+): Promise<KycDraft> {
+  const [row] = await session.query<{ content: Buffer }>(
+    "select content from kyc_drafts where account_id = $1 and user_id = $2",
+    [key.account_id, key.user_id],
+  );
+  return row ? JSON.parse(open(subject_key, draftPlace(key), row.content).toString()) : {};
+}
+
+export function updateKycDraft(
+  tx: Transaction,
+  key: UserKey,
+  draft: KycDraft,
+  subject_key: Buffer,
+  now: Date,
+): void {
+  const content = seal(subject_key, KEY_VERSION, draftPlace(key), toBytes(draft));
+  tx.write(
+    `insert into kyc_drafts (account_id, user_id, content, updated_at) values ($1, $2, $3, $4)
+     on conflict (account_id, user_id)
+       do update set content = excluded.content, updated_at = excluded.updated_at`,
+    [key.account_id, key.user_id, content, now],
+  );
+}
+
+/** What was typed and the files beside it. */
+export function deleteKycDraft(tx: Transaction, { account_id, user_id }: UserKey): void {
+  tx.write("delete from kyc_drafts where account_id = $1 and user_id = $2", [account_id, user_id]);
+  tx.write(
+    "delete from kyc_files where account_id = $1 and user_id = $2 and application_id is null",
+    [account_id, user_id],
+  );
+}
+
+export function insertApplication(
+  tx: Transaction,
+  application: KycApplication,
+  subject_key: Buffer,
+): void {
+  const { account_id, id, user_id, submitted_at, submitted } = application;
+  const content = seal(subject_key, KEY_VERSION, applicationPlace(application), toBytes(submitted));
+  tx.write(
+    `insert into kyc_applications (account_id, id, user_id, content, submitted_at)
+     values ($1, $2, $3, $4, $5)`,
+    [account_id, id, user_id, content, submitted_at],
+  );
+}
+
+/** The last one of a user. */
+export async function findLastApplication(
+  session: Session,
+  key: UserKey,
+  subject_key: Buffer,
+): Promise<KycApplication | undefined> {
+  const [row] = await session.query<ApplicationRow>(
+    `select account_id, id, user_id, content, submitted_at, decided_at from kyc_applications
+     where account_id = $1 and user_id = $2 order by id desc limit 1`,
+    [key.account_id, key.user_id],
+  );
+  return row && toApplication(row, subject_key);
+}
+
+export async function findApplicationUser(
+  session: Session,
+  account_id: string,
+  id: string,
+): Promise<string | undefined> {
+  const [row] = await session.query<{ user_id: string }>(
+    "select user_id from kyc_applications where account_id = $1 and id = $2",
+    [account_id, id],
+  );
+  return row?.user_id;
+}
+
+/** Those not yet deleted; null lets the time begin anew with the next decision. */
+export function updateApplicationsDecided(
+  tx: Transaction,
+  { account_id, user_id }: UserKey,
+  decided_at: Date | null,
+): void {
+  tx.write(
+    `update kyc_applications set decided_at = $3
+     where account_id = $1 and user_id = $2 and deleted_at is null`,
+    [account_id, user_id, decided_at],
+  );
+}
+
+/** Users whose applications were all decided by then and are still kept. */
+export async function listUsersToForget(
+  session: Session,
+  account_id: string,
+  decided_by: Date,
+  limit: number,
+): Promise<string[]> {
+  const rows = await session.query<{ user_id: string }>(
+    `select distinct user_id from kyc_applications
+     where account_id = $1 and decided_at <= $2 and deleted_at is null limit $3`,
+    [account_id, decided_by, limit],
+  );
+  return rows.map((row) => row.user_id);
+}
+
+/** All that an erased person has left here, but for the bare fact that there were applications. */
+export function deleteKycDataOf(tx: Transaction, key: UserKey, now: Date): void {
+  deleteKycDraft(tx, key);
+  deleteApplicationData(tx, key, null, now);
+  deleteProposal(tx, key);
+}
+
+/** Data and files of the applications decided by then; that there were any stays known. */
+export function deleteApplicationData(
+  tx: Transaction,
+  { account_id, user_id }: UserKey,
+  decided_by: Date | null,
+  now: Date,
+): void {
+  const which = `account_id = $1 and user_id = $2 and deleted_at is null
+    and ($3::timestamptz is null or decided_at <= $3)`;
+  tx.write(
+    `delete from kyc_files where account_id = $1 and user_id = $2
+       and application_id in (select id from kyc_applications where ${which})`,
+    [account_id, user_id, decided_by],
+  );
+  tx.write(`update kyc_applications set content = null, deleted_at = $4 where ${which}`, [
+    account_id,
+    user_id,
+    decided_by,
+    now,
+  ]);
+}
+
+/** Of the draft, or of one application. */
+export function listKycFiles(
+  session: Session,
+  { account_id, user_id }: UserKey,
+  application_id: string | null,
+): Promise<KycFile[]> {
+  return session.query<KycFile>(
+    `select * from kyc_files where account_id = $1 and user_id = $2
+       and application_id is not distinct from $3 order by slot`,
+    [account_id, user_id, application_id],
+  );
+}
+
+export async function findKycFile(
+  session: Session,
+  { account_id, user_id }: UserKey,
+  id: string,
+): Promise<KycFile | undefined> {
+  const [row] = await session.query<KycFile>(
+    "select * from kyc_files where account_id = $1 and user_id = $2 and id = $3",
+    [account_id, user_id, id],
+  );
+  return row;
+}
+
+/** The versions in the file store that some record still names. */
+export async function listNamedFiles(
+  session: Session,
+  { account_id, user_id }: UserKey,
+): Promise<Set<string>> {
+  const rows = await session.query<{ file: string }>(
+    "select distinct file from kyc_files where account_id = $1 and user_id = $2",
+    [account_id, user_id],
+  );
+  return new Set(rows.map((row) => row.file));
+}
+
+export function insertKycFiles(tx: Transaction, files: readonly KycFile[]): void {
+  if (files.length === 0) return;
+  tx.write(
+    `insert into kyc_files (account_id, id, user_id, application_id, slot, file, visit_id, type,
+       size, hash, uploaded_at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::uuid[],
+       $7::uuid[], $8::text[], $9::integer[], $10::bytea[], $11::timestamptz[])`,
+    [
+      files.map((file) => file.account_id),
+      files.map((file) => file.id),
+      files.map((file) => file.user_id),
+      files.map((file) => file.application_id),
+      files.map((file) => file.slot),
+      files.map((file) => file.file),
+      files.map((file) => file.visit_id),
+      files.map((file) => file.type),
+      files.map((file) => file.size),
+      files.map((file) => file.hash),
+      files.map((file) => file.uploaded_at),
+    ],
+  );
+}
+
+export function deleteDraftFile(tx: Transaction, key: UserKey, slot: Slot): void {
+  tx.write(
+    `delete from kyc_files where account_id = $1 and user_id = $2 and slot = $3
+       and application_id is null`,
+    [key.account_id, key.user_id, slot],
+  );
+}
+
+/** The draft's files become those of the application. */
+export function updateFilesSubmitted(
+  tx: Transaction,
+  { account_id, user_id }: UserKey,
+  application_id: string,
+): void {
+  tx.write(
+    `update kyc_files set application_id = $3
+     where account_id = $1 and user_id = $2 and application_id is null`,
+    [account_id, user_id, application_id],
+  );
+}
+
+/** False when this result was told before. */
+export async function insertResult(
+  tx: Session,
+  result: { account_id: string; application_id: string; result_id: string; outcome: string },
+  is_applied: boolean,
+  now: Date,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into kyc_results
+       (account_id, application_id, result_id, outcome, is_applied, created_at)
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning result_id`,
+    [result.account_id, result.application_id, result.result_id, result.outcome, is_applied, now],
+  );
+  return rows.length > 0;
+}
+
+function toApplication(row: ApplicationRow, subject_key: Buffer): KycApplication {
+  const { content, ...rest } = row;
+  if (content === null) return { ...rest, submitted: null };
+  const text = open(subject_key, applicationPlace(row), content).toString();
+  return { ...rest, submitted: JSON.parse(text) };
+}
+
+function toBytes(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+function draftPlace({ account_id, user_id }: UserKey): Place {
+  return { account_id, table: "kyc_drafts", column: "content", record_id: user_id };
+}
+
+function applicationPlace({ account_id, id }: { account_id: string; id: string }): Place {
+  return { account_id, table: "kyc_applications", column: "content", record_id: id };
+}

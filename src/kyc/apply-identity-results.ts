@@ -1,0 +1,97 @@
+import { recordAudit } from "../access/audit.ts";
+import { findCursor, updateCursor } from "../partners/cursor-store.ts";
+import type { IdentityOutcome, IdentityPort, IdentityResult } from "../partners/identity/port.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { TaskLog } from "../platform/tasks/task-log.ts";
+import type { KycStatus, User } from "../users/model.ts";
+import { findApplicationUser, findLastApplication, insertResult } from "./application-store.ts";
+import { findChangedSince, type Values } from "./fields.ts";
+import { KYC_MOVES } from "./model.ts";
+import { lockKycUser, recordMoves } from "./move-kyc.ts";
+
+export type ResultDeps = {
+  database: Database;
+  keyring: Keyring;
+  identity: IdentityPort;
+  log: TaskLog;
+};
+
+const CURSOR = "identity";
+const RESULTS_MAX = 100;
+const OPEN: readonly KycStatus[] = ["application_queued", "awaiting_manual_review"];
+
+const STATUS_OF: Readonly<Record<IdentityOutcome, KycStatus>> = {
+  approved: "approved",
+  manual_review: "awaiting_manual_review",
+  retry_required: "retry_required",
+  failed: "failed",
+};
+const ASKED_AGAIN = "Your data could not be verified. Check it, take new pictures, and try again.";
+
+/** Reads what the adapter has to tell since the last time. */
+export async function readIdentityResults(deps: ResultDeps, now: Date): Promise<void> {
+  const cursor = await findCursor(deps.database, CURSOR);
+  const next = await deps.identity.listResults(cursor, RESULTS_MAX);
+  await applyIdentityResults(deps, next.results, now);
+  if (next.cursor !== null && next.cursor !== cursor) {
+    await updateCursor(deps.database, CURSOR, next.cursor, now);
+  }
+}
+
+/**
+ * Applies each result once, however often and from however many sides it is told. One that comes
+ * too late, for an earlier application or after a reviewer's decision, is noted, no more.
+ */
+export async function applyIdentityResults(
+  deps: ResultDeps,
+  results: readonly IdentityResult[],
+  now: Date,
+): Promise<void> {
+  for (const result of results) await applyOne(deps, result, now);
+}
+
+async function applyOne(deps: ResultDeps, result: IdentityResult, now: Date): Promise<void> {
+  const { database, keyring, log } = deps;
+  const { account_id, application_id, result_id, outcome } = result;
+  const user_id = await findApplicationUser(database, account_id, application_id);
+  if (user_id === undefined) {
+    log.warn({ account_id, application_id, result_id }, "a result for an application nobody made");
+    return;
+  }
+  const key = { account_id, user_id };
+  await database.transaction(async (tx) => {
+    const locked = await lockKycUser(tx, keyring, key);
+    // Erased meanwhile: there is nobody left to judge.
+    if (!locked) return;
+    const last = await findLastApplication(tx, key, locked.subject_key);
+    const from = locked.user.kyc.general.status;
+    const to = statusAfter(outcome, locked.user, last?.submitted?.values ?? {});
+    const applies = last?.id === application_id && OPEN.includes(from);
+    const is_applied = applies && KYC_MOVES[from].includes(to);
+    const is_new = await insertResult(tx, result, is_applied, now);
+    if (!is_new || !is_applied) return;
+    const comment = to === "retry_required" ? (result.comment ?? ASKED_AGAIN) : result.comment;
+    recordMoves(tx, locked, [to], comment, now);
+    recordAudit(
+      tx,
+      {
+        account_id,
+        actor: "worker",
+        action: `kyc.${to}`,
+        record: `user:${user_id}`,
+        reason: "result of the identity check",
+        detail: { application_id, result_id },
+      },
+      now,
+    );
+  });
+}
+
+/** An approval speaks of what was submitted; where the record says otherwise, a person looks. */
+function statusAfter(outcome: IdentityOutcome, user: User, submitted: Partial<Values>): KycStatus {
+  const { beneficiary_type, identity } = user;
+  if (outcome === "approved" && findChangedSince(beneficiary_type, identity, submitted).length > 0)
+    return "awaiting_manual_review";
+  return STATUS_OF[outcome];
+}

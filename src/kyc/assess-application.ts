@@ -1,0 +1,166 @@
+import { findAccountById } from "../access/store.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { FileStore } from "../partners/files/file-store.ts";
+import { FileMissingError } from "../partners/files/file-store.ts";
+import { type FileFault, inspectFile } from "../partners/files/inspect-file.ts";
+import { judgeFile } from "../partners/files/judge-file.ts";
+import type { IdentityApplication } from "../partners/identity/port.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { DecryptionError } from "../platform/encryption/cipher.ts";
+import type { TaskSet } from "../platform/tasks/task-set.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
+import type { KycStatus, User } from "../users/model.ts";
+import { findUser, openUsers, type UserKey } from "../users/store.ts";
+import {
+  findApplicationUser,
+  findLastApplication,
+  type KycApplication,
+  type KycFile,
+  listKycFiles,
+  type Submitted,
+} from "./application-store.ts";
+import { applyIdentityResults, type ResultDeps } from "./apply-identity-results.ts";
+import { FAULTS } from "./attach-file.ts";
+import { findMissing } from "./check-identity.ts";
+import type { Slot } from "./fields.ts";
+import { openKycFile } from "./kyc-file.ts";
+import { lockKycUser, recordMoves } from "./move-kyc.ts";
+
+export type AssessDeps = ResultDeps & { catalogue: Catalogue; files: FileStore };
+
+type Opened = {
+  key: UserKey;
+  user: User;
+  subject_key: Buffer;
+  application: KycApplication & { submitted: Submitted };
+  files: KycFile[];
+};
+
+/**
+ * Prechecks an application and hands it to whoever judges identities: in one transaction what the
+ * prechecks say, then the call, then what it answered. Interrupted, it goes on where it was.
+ */
+export async function assessApplication(deps: AssessDeps, set: TaskSet, task: Task): Promise<void> {
+  const opened = await open(deps, task);
+  if (opened?.user.kyc.general.status === "pending_assessment") {
+    const advice = await findAdvice(deps, opened, set.now);
+    await deps.database.transaction(async (tx) => {
+      if ((await set.lock(tx, [task])).length > 0)
+        await recordPrechecks(tx, deps, opened, advice, set.now);
+    });
+  }
+  const queued = await open(deps, task);
+  if (queued?.user.kyc.general.status === "application_queued") {
+    const results = await deps.identity.submit(toIdentityApplication(deps, queued));
+    await applyIdentityResults(deps, results, set.now);
+  }
+  await deps.database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));
+}
+
+/** The application of the task with all that belongs to it; undefined when it is out of date. */
+async function open(deps: AssessDeps, task: Task): Promise<Opened | undefined> {
+  const { database, keyring } = deps;
+  const { account_id } = task;
+  const user_id = await findApplicationUser(database, account_id, task.record_id);
+  if (user_id === undefined) return undefined;
+  const key = { account_id, user_id };
+  const row = await findUser(database, key);
+  const [user] = await openUsers(database, keyring, row ? [row] : []);
+  const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
+  const subject_key = keys.get(account_id, user_id);
+  if (!user || !subject_key) return undefined;
+  const last = await findLastApplication(database, key, subject_key);
+  if (last?.id !== task.record_id || last.submitted === null) return undefined;
+  const files = await listKycFiles(database, key, last.id);
+  return { key, user, subject_key, application: { ...last, submitted: last.submitted }, files };
+}
+
+/** What the person has to do before anybody need look at it; empty when all is in order. */
+async function findAdvice(deps: AssessDeps, opened: Opened, now: Date): Promise<string[]> {
+  const { user, application, files, key } = opened;
+  const { values, other_names } = application.submitted;
+  const today = now.toISOString().slice(0, 10);
+  const problems = findMissing(deps.catalogue, user.beneficiary_type, values, today);
+  const advice = problems.map(({ field, message }) => `${nameOf(field)}: ${message}`);
+  if (other_names.length > 0) {
+    const account = await findAccountById(deps.database, key.account_id);
+    advice.push(
+      `The name differs from the one that ${account?.name} has for you. Write it as they have ` +
+        "it, or ask them to correct theirs.",
+    );
+  }
+  for (const file of files) {
+    const fault = await findFault(deps, opened, file);
+    if (fault) advice.push(`${SLOT_NAMES[file.slot]}: ${FAULTS[fault]}`);
+  }
+  return advice;
+}
+
+/** Reads the file as a reviewer will: whole, authentic, and what it claims to be. */
+async function findFault(
+  { files }: AssessDeps,
+  { key, subject_key }: Opened,
+  { file, type }: KycFile,
+): Promise<FileFault | null> {
+  try {
+    const content = await openKycFile(files, key, file, subject_key);
+    let head = Buffer.alloc(0);
+    const watched = async function* () {
+      for await (const part of content as AsyncIterable<Buffer>) {
+        if (head.length < 8) head = Buffer.concat([head, part]);
+        yield part;
+      }
+    };
+    const fault = await inspectFile(type, watched());
+    return judgeFile(head) === type ? fault : "malformed";
+  } catch (error) {
+    if (error instanceof FileMissingError || error instanceof DecryptionError) return "malformed";
+    throw error;
+  }
+}
+
+const PASSED: readonly KycStatus[] = ["prechecks_completed", "application_queued"];
+
+/** Prechecks have no ending of their own: who must try again comes to that by the legal way. */
+async function recordPrechecks(
+  tx: Transaction,
+  deps: AssessDeps,
+  { key }: Opened,
+  advice: readonly string[],
+  now: Date,
+): Promise<void> {
+  const locked = await lockKycUser(tx, deps.keyring, key);
+  if (locked?.user.kyc.general.status !== "pending_assessment") return;
+  if (advice.length === 0) recordMoves(tx, locked, PASSED, null, now);
+  else recordMoves(tx, locked, [...PASSED, "retry_required"], advice.join(" "), now);
+}
+
+function toIdentityApplication(
+  { files: store }: AssessDeps,
+  { key, user, subject_key, application, files }: Opened,
+): IdentityApplication {
+  return {
+    ...key,
+    application_id: application.id,
+    beneficiary_type: user.beneficiary_type,
+    identity: application.submitted.values,
+    files: files.map(({ slot, type, file }) => ({
+      slot,
+      type,
+      read: () => openKycFile(store, key, file, subject_key),
+    })),
+  };
+}
+
+const SLOT_NAMES: Readonly<Record<Slot, string>> = {
+  document_front: "Front of the document",
+  document_back: "Back of the document",
+  selfie: "Selfie",
+  registration_document: "Registration document",
+};
+
+/** `identity.date_of_birth` → `Date of birth`. */
+function nameOf(field: string): string {
+  const words = (field.split(".").at(-1) ?? field).replaceAll("_", " ");
+  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
+}

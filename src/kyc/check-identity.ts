@@ -1,0 +1,160 @@
+import { type Catalogue, isBlockedCountry } from "../catalogue/catalogue.ts";
+import {
+  checkCountry,
+  checkPastDate,
+  checkWord,
+  type Draft,
+  FIRST_BIRTH_DATE,
+  readDraft,
+  report,
+} from "../catalogue/draft.ts";
+import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
+import { findPostalCountry, findState } from "../catalogue/postal.ts";
+import { upperAscii } from "../catalogue/text.ts";
+import type { Problem } from "../platform/errors.ts";
+import { PHONE } from "../users/model.ts";
+import {
+  DOCUMENT_TYPES,
+  FIELD_LIMITS,
+  FIELDS,
+  type FieldName,
+  PERSON_FIELDS,
+  type Values,
+} from "./fields.ts";
+import { ADULT_YEARS } from "./model.ts";
+
+/** Letters of any script, with what stands between them in names. */
+const NAME = /^[\p{L}\p{M}][\p{L}\p{M} .,'’ʼ·-]*$/u;
+/** Enough to mend a request by; an answer must not grow with what is wrong. */
+const UNKNOWN_NAMED_MAX = 20;
+const ONE_CHARACTER = /^(.)\1{2,}$/iu;
+const COUNTRY_FIELDS = ["country", "nationality", "controller_nationality"] as const;
+const NAME_FIELDS = [
+  ...(["first_name", "last_name"] as const),
+  ...(["controller_first_name", "controller_last_name"] as const),
+];
+
+/**
+ * What is wrong with the form of the values that were given, all at once, and the values as they
+ * are kept. `standing` is what holds beside them: a postcode is judged by its country.
+ */
+export function checkIdentity(
+  catalogue: Catalogue,
+  type: BeneficiaryType,
+  given: Record<string, unknown>,
+  standing: Partial<Values>,
+  today: string,
+): { values: Partial<Values>; problems: Problem[] } {
+  const known: readonly string[] = FIELDS[type].map(({ name }) => name);
+  const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  unknown.splice(UNKNOWN_NAMED_MAX);
+  const already = unknown.map((name) => unknownField(name, known));
+  const draft = readDraft("identity", FIELD_LIMITS, given, already);
+  for (const name of COUNTRY_FIELDS) {
+    if (draft.values[name] !== null) draft.values[name] = upperAscii(draft.values[name]);
+    checkCountry(draft, name);
+  }
+  for (const name of NAME_FIELDS) checkName(draft, name);
+  if (draft.values.company_name !== null && !/\p{L}|\p{N}/u.test(draft.values.company_name)) {
+    report(
+      draft,
+      "company_name",
+      "record_invalid",
+      "Write the company's name as it is registered.",
+    );
+  }
+  checkPastDate(draft, "date_of_birth", today, FIRST_BIRTH_DATE);
+  checkPastDate(draft, "controller_date_of_birth", today, FIRST_BIRTH_DATE);
+  for (const name of ["document_type", "controller_document_type"] as const) {
+    checkWord(draft, name, Object.keys(DOCUMENT_TYPES));
+  }
+  const { registration_number } = draft.values;
+  if (registration_number)
+    draft.values.registration_number = registration_number.replace(/\s/g, "");
+  checkPhone(draft);
+  checkAddress(draft, catalogue, standing);
+  const names = Object.keys(given).filter((name) => known.includes(name)) as FieldName[];
+  return {
+    values: Object.fromEntries(names.map((name) => [name, draft.values[name]])),
+    problems: [...already, ...draft.problems],
+  };
+}
+
+/** What is missing, or not allowed whatever its form: everything that stands in the way. */
+export function findMissing(
+  catalogue: Catalogue,
+  type: BeneficiaryType,
+  values: Partial<Values>,
+  today: string,
+): Problem[] {
+  const country = findPostalCountry(values.country ?? "");
+  const isAsked = (name: FieldName) =>
+    !(name === "state" && !country?.states) && !(name === "postcode" && !country?.has_postcode);
+  const problems: Problem[] = FIELDS[type]
+    .filter(({ name, required }) => required && isAsked(name) && !values[name])
+    .map(({ name }) => ({
+      field: `identity.${name}`,
+      code: "parameter_missing",
+      message: "This is needed; fill it in.",
+    }));
+  // Of what was known before, some may have been taken under other rules.
+  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+  problems.push(...checkIdentity(catalogue, type, given, values, today).problems);
+  const birth_date = PERSON_FIELDS[type].birth_date;
+  const born = values[birth_date];
+  if (born && !isAdult(born, today)) {
+    const message = `You must be at least ${ADULT_YEARS} years old; check the date of birth.`;
+    problems.push({ field: `identity.${birth_date}`, code: "record_invalid", message });
+  }
+  return problems;
+}
+
+/** Both as `YYYY-MM-DD`; who was born on 29 February comes of age on 1 March. */
+export function isAdult(born: string, today: string): boolean {
+  const year = String(Number(born.slice(0, 4)) + ADULT_YEARS).padStart(4, "0");
+  return `${year}${born.slice(4)}` <= today;
+}
+
+function checkName(draft: Draft<FieldName>, name: (typeof NAME_FIELDS)[number]): void {
+  const value = draft.values[name];
+  if (value === null) return;
+  if (!NAME.test(value) || ONE_CHARACTER.test(value)) {
+    report(draft, name, "record_invalid", "Write the name as on the identity document.");
+  }
+}
+
+function checkPhone(draft: Draft<FieldName>): void {
+  if (draft.values.phone === null) return;
+  draft.values.phone = draft.values.phone.replace(/[\s().-]/g, "");
+  if (PHONE.test(draft.values.phone)) return;
+  const message = "Write the number with + and the country code, such as +351 210 000 000.";
+  report(draft, "phone", "record_invalid", message);
+}
+
+function checkAddress(
+  draft: Draft<FieldName>,
+  catalogue: Catalogue,
+  standing: Partial<Values>,
+): void {
+  const { values } = draft;
+  if (values.country !== null && isBlockedCountry(catalogue, values.country)) {
+    report(draft, "country", "country_not_supported", "People in this country are not served.");
+  }
+  const country = findPostalCountry(values.country ?? standing.country ?? "");
+  // It is not named below: it may be hidden from who reads this.
+  if (values.state !== null && country?.states) {
+    const code = findState(country, values.state);
+    if (code) values.state = code;
+    else report(draft, "state", "record_invalid", "Choose a state of your country.");
+  }
+  if (values.postcode !== null && country?.postcode_pattern) {
+    values.postcode = upperAscii(values.postcode);
+    if (new RegExp(country.postcode_pattern).test(values.postcode)) return;
+    report(draft, "postcode", "record_invalid", "This is no postcode of your country; check both.");
+  }
+}
+
+function unknownField(name: string, known: readonly string[]): Problem {
+  const message = `This field is not known. Known here: ${known.join(", ")}.`;
+  return { field: `identity.${name.slice(0, 100)}`, code: "parameter_unknown", message };
+}

@@ -1,0 +1,48 @@
+import { parseDate } from "../catalogue/dates.ts";
+import { Refusal } from "../platform/errors.ts";
+import { findLastApplication } from "./application-store.ts";
+import { knownValues, PERSON_FIELDS } from "./fields.ts";
+import { BIRTH_DATE_TRIES_MAX } from "./model.ts";
+import { updateVisitConfirmed, updateWrongBirthDates } from "./store.ts";
+import { lockVisitor, type Visitor, type VisitorDeps } from "./visitor.ts";
+
+/**
+ * Whoever knows the birth date may see the rest. Only what stood in the records before counts,
+ * never what was typed on the page. All browsers with one link share its few tries.
+ */
+export async function confirmBirthDate(
+  deps: VisitorDeps,
+  visitor: Visitor,
+  given: unknown,
+): Promise<void> {
+  const date = typeof given === "string" ? parseDate(given.trim()) : null;
+  if (date === null) refuse("Send a real date as DD/MM/YYYY or YYYY-MM-DD.");
+  const refusal = await deps.database.transaction(async (tx) => {
+    const { user, subject_key, session } = await lockVisitor(tx, deps, visitor);
+    const last = await findLastApplication(tx, visitor.key, subject_key);
+    const type = user.beneficiary_type;
+    const known = knownValues(type, user.identity, last?.submitted?.values ?? {});
+    const born = known[PERSON_FIELDS[type].birth_date];
+    if (!born) return "No date of birth is known yet; type your data anew instead.";
+    if (session.wrong_birth_dates >= BIRTH_DATE_TRIES_MAX) return NO_MORE_TRIES;
+    if (date === born) {
+      updateVisitConfirmed(tx, visitor.visit, deps.clock.now());
+      return null;
+    }
+    // Returned and not thrown: the wrong try has to be committed.
+    const wrong_birth_dates = session.wrong_birth_dates + 1;
+    updateWrongBirthDates(tx, { ...session, wrong_birth_dates });
+    const left = BIRTH_DATE_TRIES_MAX - wrong_birth_dates;
+    return left > 0
+      ? `This is not the date that we know. You have ${left} more ${left === 1 ? "try" : "tries"}.`
+      : NO_MORE_TRIES;
+  });
+  if (refusal !== null) refuse(refusal);
+}
+
+const NO_MORE_TRIES =
+  "Too many wrong dates: what is known stays hidden with this link. You can type it anew.";
+
+function refuse(message: string): never {
+  throw Refusal.of([{ field: "date_of_birth", code: "record_invalid", message }]);
+}

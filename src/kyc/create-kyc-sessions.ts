@@ -1,0 +1,169 @@
+import { AccountMap } from "../platform/account-map.ts";
+import { deleteCommands } from "../platform/commands/store.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { newId } from "../platform/ids.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import type { KycStatus } from "../users/model.ts";
+import { lockUsers, type UserKey, type UserRow } from "../users/store.ts";
+import {
+  findLastApplication,
+  insertKycFiles,
+  type KycFile,
+  listKycFiles,
+} from "./application-store.ts";
+import { EDITABLE, SESSION_MS } from "./model.ts";
+import {
+  insertKycSessions,
+  insertTokens,
+  type KycSession,
+  listOpenSessions,
+  updateSessionsEnded,
+} from "./store.ts";
+import { EXPIRE_SESSION_TASK } from "./task-kinds.ts";
+import { hashKycToken, makeKycToken } from "./tokens.ts";
+
+export type NewKycSession = { user_id: string; problems: readonly Problem[] };
+
+type Loaded = {
+  users: AccountMap<UserRow>;
+  keys: SubjectKeys;
+  /** By user; what was made in this set stands here too. */
+  open: AccountMap<KycSession[]>;
+  /** What somebody who is asked again need not send again, by user. */
+  files: AccountMap<KycFile[]>;
+};
+type Created = {
+  session: KycSession;
+  token: string;
+  replaced: readonly KycSession[];
+  files: readonly KycFile[];
+};
+
+/** A new link for a user, in place of the one before. */
+export function createKycSessions(
+  keyring: Keyring,
+  index_key: Buffer,
+  renderSession: (user_id: string, token: string) => string,
+): UseCase<NewKycSession, Loaded, Created> {
+  return {
+    name: "create-kyc-sessions",
+    rows: () => 4,
+    load: (tx, commands) => load(tx, keyring, commands),
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    record: (tx, _loaded, accepted, now) => {
+      const created = accepted.map(({ output }) => output);
+      const sessions = created.map(({ session }) => session);
+      const replaced = created.flatMap((one) => one.replaced);
+      insertKycSessions(tx, sessions);
+      insertTokens(
+        tx,
+        created.map(({ session: { account_id, id }, token }) => ({
+          token_hash: hashKycToken(index_key, "link", token),
+          account_id,
+          session_id: id,
+          visit_id: null,
+        })),
+      );
+      // After the rows of the sessions: one may have been replaced within this set.
+      updateSessionsEnded(tx, replaced, "replaced", now);
+      deleteCommands(tx, replaced);
+      insertKycFiles(
+        tx,
+        created.flatMap((one) => one.files),
+      );
+      enqueueTasks(tx, sessions.map(expiryOf));
+    },
+    render: ({ session, token }) => renderSession(session.user_id, token),
+  };
+}
+
+async function load(
+  tx: Transaction,
+  keyring: Keyring,
+  commands: readonly Command<NewKycSession>[],
+): Promise<Loaded> {
+  const wanted = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
+  const subjects = wanted.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+  const [rows, keys] = await Promise.all([
+    lockUsers(tx, wanted),
+    keyring.openSubjects(tx, subjects),
+  ]);
+  const open = new AccountMap<KycSession[]>();
+  for (const session of await listOpenSessions(tx, wanted)) {
+    const before = open.get(session.account_id, session.user_id) ?? [];
+    open.set(session.account_id, session.user_id, [...before, session]);
+  }
+  const files = new AccountMap<KycFile[]>();
+  for (const row of rows) {
+    const subject_key = keys.get(row.account_id, row.id);
+    if (row.kyc_status !== "retry_required" || !subject_key) continue;
+    files.set(row.account_id, row.id, await listReusable(tx, row, subject_key));
+  }
+  return { users: AccountMap.of(rows, (row) => row), keys, open, files };
+}
+
+/** The files of the last application, unless the draft has some already. */
+async function listReusable(tx: Transaction, row: UserRow, subject_key: Buffer) {
+  const key: UserKey = { account_id: row.account_id, user_id: row.id };
+  if ((await listKycFiles(tx, key, null)).length > 0) return [];
+  const last = await findLastApplication(tx, key, subject_key);
+  return last ? listKycFiles(tx, key, last.id) : [];
+}
+
+function decideOne(loaded: Loaded, command: Command<NewKycSession>, now: Date): Verdict<Created> {
+  const { account_id, input } = command;
+  const { user_id } = input;
+  const user = loaded.users.get(account_id, user_id);
+  const key = loaded.keys.get(account_id, user_id);
+  if (!user || !key) return { refusal: Refusal.of([...input.problems, notFound("user_id")]) };
+  const problems = [...input.problems];
+  if (!EDITABLE.includes(user.kyc_status)) problems.push(notNow(user.kyc_status));
+  if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  const session: KycSession = {
+    account_id,
+    id: newId(now),
+    user_id,
+    command_id: command.id,
+    created_at: now,
+    expires_at: new Date(now.getTime() + SESSION_MS),
+    ended_at: null,
+    end_reason: null,
+    wrong_birth_dates: 0,
+  };
+  const replaced = loaded.open.get(account_id, user_id) ?? [];
+  loaded.open.set(account_id, user_id, [session]);
+  const files = (loaded.files.get(account_id, user_id) ?? []).map((file) => ({
+    ...file,
+    id: newId(now),
+    application_id: null,
+    visit_id: null,
+  }));
+  loaded.files.set(account_id, user_id, []);
+  const output = { session, token: makeKycToken(), replaced, files };
+  return { output, subject: { subject_id: user_id, key } };
+}
+
+function notNow(status: KycStatus): Problem {
+  const message =
+    status === "approved" || status === "suspended"
+      ? "The user was verified already."
+      : status === "failed" || status === "retry_denied"
+        ? "The user's verification was refused for good."
+        : "The user's data is being reviewed; wait for the decision.";
+  return { field: "user_id", code: "invalid_transition", message };
+}
+
+function expiryOf({ account_id, id, created_at, expires_at }: KycSession) {
+  return {
+    account_id,
+    id: newId(created_at),
+    kind: EXPIRE_SESSION_TASK,
+    record_id: id,
+    due_at: expires_at,
+    created_at,
+  };
+}

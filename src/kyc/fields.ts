@@ -1,0 +1,185 @@
+import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
+import type { FileType } from "../partners/files/judge-file.ts";
+import type { Identity } from "../users/model.ts";
+
+/** Whether an identity document has a back that must be seen. */
+export const DOCUMENT_TYPES = {
+  passport: false,
+  identity_card: true,
+  driving_licence: true,
+  residence_permit: true,
+} as const;
+
+/** Every field of the page and the most characters it may have; null: judged by its form. */
+export const FIELD_LIMITS = {
+  first_name: 100,
+  last_name: 100,
+  company_name: 140,
+  registration_number: 50,
+  business_activity: 500,
+  date_of_birth: null,
+  nationality: null,
+  address_line1: 140,
+  address_line2: 140,
+  city: 100,
+  state: 100,
+  postcode: 20,
+  country: null,
+  phone: 40,
+  document_type: null,
+  source_of_funds: 500,
+  controller_first_name: 100,
+  controller_last_name: 100,
+  controller_date_of_birth: null,
+  controller_nationality: null,
+  controller_document_type: null,
+} as const;
+
+export type FieldName = keyof typeof FIELD_LIMITS;
+export type FieldKind = "text" | "date" | "email" | "phone" | "country" | "select";
+export type Field = { name: FieldName; kind: FieldKind; required: boolean };
+/** Values as they are kept: dates as `YYYY-MM-DD`, what is not known null. */
+export type Values = Record<FieldName, string | null>;
+
+const text = (name: FieldName, required = true): Field => ({ name, kind: "text", required });
+
+/** `required` of state and postcode holds where the country has them. */
+const ADDRESS: readonly Field[] = [
+  { name: "country", kind: "country", required: true },
+  text("address_line1"),
+  text("address_line2", false),
+  text("city"),
+  { name: "state", kind: "select", required: true },
+  text("postcode"),
+];
+
+export const FIELDS: Readonly<Record<BeneficiaryType, readonly Field[]>> = {
+  individual: [
+    text("first_name"),
+    text("last_name"),
+    { name: "date_of_birth", kind: "date", required: true },
+    { name: "nationality", kind: "country", required: true },
+    ...ADDRESS,
+    { name: "phone", kind: "phone", required: true },
+    text("source_of_funds", false),
+    { name: "document_type", kind: "select", required: true },
+  ],
+  business: [
+    text("company_name"),
+    text("registration_number"),
+    text("business_activity"),
+    ...ADDRESS,
+    { name: "phone", kind: "phone", required: false },
+    text("source_of_funds", false),
+    text("controller_first_name"),
+    text("controller_last_name"),
+    { name: "controller_date_of_birth", kind: "date", required: true },
+    { name: "controller_nationality", kind: "country", required: true },
+    { name: "controller_document_type", kind: "select", required: true },
+  ],
+};
+
+/** Whose birth date unmasks what is known, and which document decides on its back. */
+export const PERSON_FIELDS = {
+  individual: { birth_date: "date_of_birth", document_type: "document_type" },
+  business: {
+    birth_date: "controller_date_of_birth",
+    document_type: "controller_document_type",
+  },
+} as const satisfies Record<BeneficiaryType, Record<string, FieldName>>;
+
+export const SLOTS = [
+  "document_front",
+  "document_back",
+  "selfie",
+  "registration_document",
+] as const;
+export type Slot = (typeof SLOTS)[number];
+
+export const SLOTS_OF: Readonly<Record<BeneficiaryType, readonly Slot[]>> = {
+  individual: ["document_front", "document_back", "selfie"],
+  business: ["registration_document", "document_front", "document_back", "selfie"],
+};
+
+export function acceptedTypes(slot: Slot): readonly FileType[] {
+  return slot === "selfie" ? ["jpg", "png"] : ["jpg", "png", "pdf"];
+}
+
+/** A PDF of a document holds both of its sides. */
+export function isSlotRequired(
+  slot: Slot,
+  document_type: string | null,
+  front_type: FileType | undefined,
+): boolean {
+  if (slot !== "document_back") return true;
+  const has_back =
+    document_type !== null &&
+    Object.hasOwn(DOCUMENT_TYPES, document_type) &&
+    DOCUMENT_TYPES[document_type as keyof typeof DOCUMENT_TYPES];
+  return has_back && front_type !== "pdf";
+}
+
+/** The fields that a user's own record holds, and under which name. */
+const IN_USER: Readonly<Partial<Record<FieldName, keyof Omit<Identity, "metadata">>>> = {
+  first_name: "first_name",
+  last_name: "last_name",
+  company_name: "company_name",
+  registration_number: "ssn",
+  business_activity: "business_activity",
+  date_of_birth: "date_of_birth",
+  nationality: "nationality",
+  address_line1: "address_line1",
+  address_line2: "address_line2",
+  city: "city",
+  state: "state",
+  postcode: "postcode",
+  country: "country",
+  phone: "phone",
+  source_of_funds: "source_of_funds",
+};
+
+/** What is known of the fields: from the user's record, the rest from the last application. */
+export function knownValues(
+  type: BeneficiaryType,
+  identity: Identity,
+  submitted: Partial<Values>,
+): Partial<Values> {
+  return Object.fromEntries(
+    FIELDS[type].map(({ name }) => {
+      const in_user = IN_USER[name];
+      return [name, in_user ? identity[in_user] : (submitted[name] ?? null)];
+    }),
+  );
+}
+
+/**
+ * What the user's record says otherwise than what was submitted: the account can change its record
+ * until the approval, and nobody must approve what was never shown.
+ */
+export function findChangedSince(
+  type: BeneficiaryType,
+  identity: Identity,
+  submitted: Partial<Values>,
+): FieldName[] {
+  return FIELDS[type]
+    .map(({ name }) => name)
+    .filter((name) => {
+      const in_user = IN_USER[name];
+      return in_user && identity[in_user] !== (submitted[name] ?? null);
+    });
+}
+
+/** The user's identity with what was submitted laid over it. */
+export function withSubmitted(
+  type: BeneficiaryType,
+  identity: Identity,
+  values: Partial<Values>,
+  except: readonly FieldName[],
+): Identity {
+  const changed = { ...identity };
+  for (const { name } of FIELDS[type]) {
+    const in_user = IN_USER[name];
+    if (in_user && !except.includes(name)) changed[in_user] = values[name] ?? null;
+  }
+  return changed;
+}

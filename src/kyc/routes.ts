@@ -1,0 +1,47 @@
+import Type from "typebox";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { compileRender } from "../platform/http/render.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { createKycSessions } from "./create-kyc-sessions.ts";
+
+export type KycDeps = {
+  executor: Executor;
+  keyring: Keyring;
+  index_key: Buffer;
+  public_url: () => string;
+};
+
+const KycAnswer = Type.Object({
+  kyc: Type.Object(
+    {
+      user_id: Type.String({ format: "uuid" }),
+      url: Type.String({ description: "Address of the page; good for 24 hours." }),
+    },
+    { title: "KycSession" },
+  ),
+});
+const writeKyc = compileRender(KycAnswer);
+
+export function addKycRoutes(addRoute: AddRoute, deps: KycDeps): void {
+  const { executor, keyring, index_key, public_url } = deps;
+  const submit = executor.register(
+    createKycSessions(keyring, index_key, (user_id, token) =>
+      writeKyc({ kyc: { user_id, url: `${public_url()}/kyc/${token}` } }),
+    ),
+  );
+  addRoute({
+    method: "POST",
+    path: "/users/:user_id/kycs",
+    operation: "createKycSession",
+    summary: "Create a KYC session",
+    description:
+      "Answers the address of a page on which the user proves who they are. It takes the place " +
+      "of the one before.",
+    tag: "KYC",
+    answer: KycAnswer,
+    errors: ["invalid_transition"],
+    handle: ({ params, problems, command }) =>
+      submit(command({ user_id: params.user_id!, problems })),
+  });
+}

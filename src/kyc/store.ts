@@ -1,0 +1,173 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import type { UserKey } from "../users/store.ts";
+
+export type EndReason = "replaced" | "expired";
+
+export type KycSession = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  command_id: string;
+  created_at: Date;
+  expires_at: Date;
+  ended_at: Date | null;
+  end_reason: EndReason | null;
+  wrong_birth_dates: number;
+};
+
+export type KycVisit = {
+  account_id: string;
+  id: string;
+  session_id: string;
+  confirmed_at: Date | null;
+  created_at: Date;
+};
+
+/** What a token leads to; `visit_id` is null for the link itself. */
+export type FoundToken = { account_id: string; session_id: string; visit_id: string | null };
+
+export async function findToken(
+  session: Session,
+  token_hash: Buffer,
+): Promise<FoundToken | undefined> {
+  const [row] = await session.query<FoundToken>(
+    "select account_id, session_id, visit_id from kyc_tokens where token_hash = $1",
+    [token_hash],
+  );
+  return row;
+}
+
+export function insertTokens(
+  tx: Transaction,
+  tokens: readonly (FoundToken & { token_hash: Buffer })[],
+): void {
+  tx.write(
+    `insert into kyc_tokens (token_hash, account_id, session_id, visit_id)
+     select * from unnest($1::bytea[], $2::uuid[], $3::uuid[], $4::uuid[])`,
+    [
+      tokens.map((token) => token.token_hash),
+      tokens.map((token) => token.account_id),
+      tokens.map((token) => token.session_id),
+      tokens.map((token) => token.visit_id),
+    ],
+  );
+}
+
+export async function findKycSession(
+  session: Session,
+  account_id: string,
+  id: string,
+): Promise<KycSession | undefined> {
+  const [row] = await session.query<KycSession>(
+    "select * from kyc_sessions where account_id = $1 and id = $2",
+    [account_id, id],
+  );
+  return row;
+}
+
+export async function lockKycSession(
+  tx: Session,
+  account_id: string,
+  id: string,
+): Promise<KycSession | undefined> {
+  const [row] = await tx.query<KycSession>(
+    "select * from kyc_sessions where account_id = $1 and id = $2 for no key update",
+    [account_id, id],
+  );
+  return row;
+}
+
+/** The sessions of these users that nothing has ended yet. */
+export function listOpenSessions(
+  session: Session,
+  keys: readonly UserKey[],
+): Promise<KycSession[]> {
+  return session.query<KycSession>(
+    `select kyc_sessions.* from kyc_sessions
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, user_id)
+       using (account_id, user_id)
+     where ended_at is null order by account_id, id`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.user_id)],
+  );
+}
+
+export function insertKycSessions(tx: Transaction, sessions: readonly KycSession[]): void {
+  tx.write(
+    `insert into kyc_sessions (account_id, id, user_id, command_id, created_at, expires_at,
+       ended_at, end_reason)
+     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[],
+       $6::timestamptz[], $7::timestamptz[], $8::text[])`,
+    [
+      sessions.map((row) => row.account_id),
+      sessions.map((row) => row.id),
+      sessions.map((row) => row.user_id),
+      sessions.map((row) => row.command_id),
+      sessions.map((row) => row.created_at),
+      sessions.map((row) => row.expires_at),
+      sessions.map((row) => row.ended_at),
+      sessions.map((row) => row.end_reason),
+    ],
+  );
+}
+
+export function updateSessionsEnded(
+  tx: Transaction,
+  sessions: readonly KycSession[],
+  end_reason: EndReason,
+  now: Date,
+): void {
+  if (sessions.length === 0) return;
+  tx.write(
+    `update kyc_sessions set ended_at = $3, end_reason = $4
+     where account_id = any($1::uuid[]) and id = any($2::uuid[]) and ended_at is null`,
+    [sessions.map((row) => row.account_id), sessions.map((row) => row.id), now, end_reason],
+  );
+}
+
+export function updateWrongBirthDates(tx: Transaction, row: KycSession): void {
+  tx.write("update kyc_sessions set wrong_birth_dates = $3 where account_id = $1 and id = $2", [
+    row.account_id,
+    row.id,
+    row.wrong_birth_dates,
+  ]);
+}
+
+/** With its visits and tokens: from then on the link is one that never was. */
+export function deleteKycSession(tx: Transaction, account_id: string, id: string): void {
+  tx.write("delete from kyc_sessions where account_id = $1 and id = $2", [account_id, id]);
+}
+
+export function deleteKycSessionsOf(tx: Transaction, key: UserKey): void {
+  tx.write("delete from kyc_sessions where account_id = $1 and user_id = $2", [
+    key.account_id,
+    key.user_id,
+  ]);
+}
+
+export function insertVisit(tx: Transaction, visit: KycVisit): void {
+  tx.write(
+    `insert into kyc_visits (account_id, id, session_id, confirmed_at, created_at)
+     values ($1, $2, $3, $4, $5)`,
+    [visit.account_id, visit.id, visit.session_id, visit.confirmed_at, visit.created_at],
+  );
+}
+
+export async function findVisit(
+  session: Session,
+  account_id: string,
+  id: string,
+): Promise<KycVisit | undefined> {
+  const [row] = await session.query<KycVisit>(
+    "select * from kyc_visits where account_id = $1 and id = $2",
+    [account_id, id],
+  );
+  return row;
+}
+
+export function updateVisitConfirmed(tx: Transaction, visit: KycVisit, now: Date): void {
+  tx.write("update kyc_visits set confirmed_at = $3 where account_id = $1 and id = $2", [
+    visit.account_id,
+    visit.id,
+    now,
+  ]);
+}

@@ -1,0 +1,24 @@
+import { newId } from "../platform/ids.ts";
+import type { NewTask } from "../platform/tasks/tasks.ts";
+import type { UserKey } from "../users/store.ts";
+
+export const EXPIRE_SESSION_TASK = "expire-kyc-session";
+export const ASSESS_APPLICATION_TASK = "assess-kyc-application";
+export const SWEEP_FILES_TASK = "sweep-kyc-files";
+export const READ_IDENTITY_TASK = "read-identity-results";
+export const RETENTION_TASK = "delete-old-kyc-data";
+
+/** Longer than any upload may take: a version that young may belong to one under way. */
+export const SWEPT_AFTER_MS = 5 * 60 * 1000;
+
+/** Removes from the file store what no record of the user names any more. */
+export function sweepFiles({ account_id, user_id }: UserKey, now: Date): NewTask {
+  return {
+    account_id,
+    id: newId(now),
+    kind: SWEEP_FILES_TASK,
+    record_id: user_id,
+    due_at: new Date(now.getTime() + SWEPT_AFTER_MS),
+    created_at: now,
+  };
+}

@@ -1,0 +1,165 @@
+import { listAccounts } from "../access/store.ts";
+import { deleteCommands } from "../platform/commands/store.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { firstIdAt } from "../platform/ids.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import type { TaskSet } from "../platform/tasks/task-set.ts";
+import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
+import { USER_ERASED_TASK } from "../users/user-erased.ts";
+import {
+  deleteApplicationData,
+  deleteKycDataOf,
+  deleteKycDraft,
+  listNamedFiles,
+  listUsersToForget,
+} from "./application-store.ts";
+import { readIdentityResults } from "./apply-identity-results.ts";
+import { type AssessDeps, assessApplication } from "./assess-application.ts";
+import { kycFileKey } from "./kyc-file.ts";
+import { EDITABLE } from "./model.ts";
+import { lockKycUser } from "./move-kyc.ts";
+import {
+  deleteKycSession,
+  deleteKycSessionsOf,
+  findKycSession,
+  listOpenSessions,
+  updateSessionsEnded,
+} from "./store.ts";
+import {
+  ASSESS_APPLICATION_TASK,
+  EXPIRE_SESSION_TASK,
+  READ_IDENTITY_TASK,
+  RETENTION_TASK,
+  SWEEP_FILES_TASK,
+  SWEPT_AFTER_MS,
+  sweepFiles,
+} from "./task-kinds.ts";
+
+export type KycTaskDeps = AssessDeps & {
+  /** Days for which papers are kept after the decision; 0 keeps them. */
+  kyc_retention_days: number;
+};
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** For so long an old link still says that it has expired; then it is one that never was. */
+const ENDED_KNOWN_MS = 90 * DAY_MS;
+const RESULTS_READ_EVERY_MS = 5_000;
+const RETENTION_EVERY_MS = 60 * 60 * 1000;
+/** Of each account, every time. */
+const USERS_FORGOTTEN_MAX = 1_000;
+
+/** The background work of KYC, each kind as sets of due tasks. */
+export function kycTasks(deps: KycTaskDeps): TaskHandler[] {
+  const each = (work: (set: TaskSet, task: Task) => Promise<void>) => async (set: TaskSet) => {
+    for (const task of set.tasks) await work(set, task);
+  };
+  const recurring =
+    (every_ms: number, work: (now: Date) => Promise<void>) => async (set: TaskSet) => {
+      await work(set.now);
+      await deps.database.transaction(async (tx) => {
+        set.repeat(tx, await set.lock(tx), new Date(set.now.getTime() + every_ms));
+      });
+    };
+  return [
+    {
+      kind: ASSESS_APPLICATION_TASK,
+      set_max: 10,
+      handle: each((set, task) => assessApplication(deps, set, task)),
+    },
+    {
+      kind: EXPIRE_SESSION_TASK,
+      set_max: 50,
+      handle: each((set, task) => expireSession(deps, set, task)),
+    },
+    { kind: SWEEP_FILES_TASK, set_max: 50, handle: each((set, task) => sweep(deps, set, task)) },
+    { kind: USER_ERASED_TASK, set_max: 10, handle: each((set, task) => forget(deps, set, task)) },
+    {
+      kind: READ_IDENTITY_TASK,
+      set_max: 1,
+      handle: recurring(RESULTS_READ_EVERY_MS, (now) => readIdentityResults(deps, now)),
+    },
+    {
+      kind: RETENTION_TASK,
+      set_max: 1,
+      handle: recurring(RETENTION_EVERY_MS, (now) => deleteOldData(deps, now)),
+    },
+  ];
+}
+
+/** Ends a session whose time is over, with its stored answer and what was never submitted. */
+async function expireSession(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void> {
+  const { account_id, record_id } = task;
+  await deps.database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    if (tasks.length === 0) return;
+    const session = await findKycSession(tx, account_id, record_id);
+    const known_until = session && new Date(session.expires_at.getTime() + ENDED_KNOWN_MS);
+    if (!session || !known_until || known_until <= set.now) {
+      deleteKycSession(tx, account_id, record_id);
+      set.finish(tx, tasks);
+      return;
+    }
+    const key = { account_id, user_id: session.user_id };
+    const locked = await lockKycUser(tx, deps.keyring, key);
+    const open = await listOpenSessions(tx, [key]);
+    updateSessionsEnded(tx, [session], "expired", set.now);
+    deleteCommands(tx, [session]);
+    // A newer session goes on with the draft of the one before.
+    const is_last = open.every(({ id }) => id === session.id);
+    if (locked && is_last && EDITABLE.includes(locked.user.kyc.general.status)) {
+      deleteKycDraft(tx, key);
+      enqueueTasks(tx, [sweepFiles(key, set.now)]);
+    }
+    set.repeat(tx, tasks, known_until);
+  });
+}
+
+/** Removes files that no record names: replaced, taken back, abandoned, or past their time. */
+async function sweep(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void> {
+  const key = { account_id: task.account_id, user_id: task.record_id };
+  // Names of files are ids and carry their time; a young one may belong to an upload under way.
+  const young = firstIdAt(new Date(set.now.getTime() - SWEPT_AFTER_MS));
+  await deleteFiles(deps, key, (file) => file < young);
+  await deps.database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));
+}
+
+/** The key that opens it all is gone already; what it sealed goes too. */
+async function forget(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void> {
+  const key = { account_id: task.account_id, user_id: task.record_id };
+  await deps.database.transaction(async (tx: Transaction) => {
+    if ((await set.lock(tx, [task])).length === 0) return;
+    deleteKycDataOf(tx, key, set.now);
+    deleteKycSessionsOf(tx, key);
+  });
+  await deleteFiles(deps, key, () => true);
+  await deps.database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));
+}
+
+async function deleteFiles(
+  { database, files }: KycTaskDeps,
+  key: { account_id: string; user_id: string },
+  isOld: (file: string) => boolean,
+): Promise<void> {
+  const { account_id, user_id } = key;
+  const kept = await files.listVersions({ account_id, record_id: user_id });
+  const named = await listNamedFiles(database, key);
+  const unnamed = kept.filter((file) => !named.has(file) && isOld(file));
+  for (const file of unnamed) await files.delete(kycFileKey(key, file));
+}
+
+/** What was decided longer ago than it is kept. The setting may have changed since. */
+async function deleteOldData(deps: KycTaskDeps, now: Date): Promise<void> {
+  if (deps.kyc_retention_days === 0) return;
+  const decided_by = new Date(now.getTime() - deps.kyc_retention_days * DAY_MS);
+  for (const { id: account_id } of await listAccounts(deps.database)) {
+    const limit = USERS_FORGOTTEN_MAX;
+    for (const user_id of await listUsersToForget(deps.database, account_id, decided_by, limit)) {
+      const key = { account_id, user_id };
+      await deps.database.transaction(async (tx) => {
+        await lockKycUser(tx, deps.keyring, key);
+        deleteApplicationData(tx, key, decided_by, now);
+        enqueueTasks(tx, [sweepFiles(key, now)]);
+      });
+    }
+  }
+}

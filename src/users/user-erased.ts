@@ -1,0 +1,11 @@
+import { type NewTask, taskNow } from "../platform/tasks/tasks.ts";
+
+/** Handled by later rooms that keep something of a person outside the database. */
+export const USER_ERASED_TASK = "user-erased";
+
+export function userErased(
+  { account_id, user_id }: { account_id: string; user_id: string },
+  now: Date,
+): NewTask {
+  return taskNow(USER_ERASED_TASK, { account_id, id: user_id }, now);
+}

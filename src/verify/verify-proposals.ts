@@ -1,0 +1,93 @@
+import { CONFIRMATIONS_NEEDED, type ProposalStatus } from "../access/proposal-model.ts";
+import type { Session } from "../platform/db/database.ts";
+import { formatDecimal, parseDecimal } from "../platform/money.ts";
+import { eachPage } from "./each-page.ts";
+
+type Row = {
+  id: string;
+  kind: string;
+  record_id: string;
+  amount_usd: string | null;
+  status: ProposalStatus;
+};
+type Entry = { record: string; actor: string; action: string; detail: string };
+
+const PAGE_ROWS = 500;
+
+/** What the audit log must have recorded of a proposal in this state, beside its making. */
+const ENDS: Record<ProposalStatus, string | null> = {
+  pending: null,
+  confirmed: null,
+  rejected: "proposal.reject",
+  done: "proposal.done",
+  failed: "proposal.failed",
+};
+
+/**
+ * Proposals as the sealed audit log tells of them: what was proposed is what stands there, it has
+ * come to the end that was recorded, and what was carried out had two different members.
+ */
+export async function verifyProposals(
+  session: Session,
+  account_id: string,
+): Promise<string | null> {
+  let seen = 0;
+  const fault = await eachPage<Row>(
+    (above_id) =>
+      session.query<Row>(
+        `select id, kind, record_id, amount_usd, status from proposals
+         where account_id = $1 and id > $2 order by id limit $3`,
+        [account_id, above_id, PAGE_ROWS],
+      ),
+    async (rows) => {
+      seen += rows.length;
+      const entries = await session.query<Entry>(
+        `select record, actor, action, detail from audit_entries
+         where account_id = $1 and record = any($2::text[])`,
+        [account_id, rows.map((row) => `proposal:${row.id}`)],
+      );
+      const by_record = Map.groupBy(entries, (entry) => entry.record);
+      for (const row of rows) {
+        const wrong = faultOf(row, by_record.get(`proposal:${row.id}`) ?? []);
+        if (wrong) return `proposal ${row.id} of account ${account_id}: ${wrong}`;
+      }
+      return null;
+    },
+  );
+  if (fault) return fault;
+  const [made] = await session.query<{ count: bigint }>(
+    "select count(*) from audit_entries where account_id = $1 and action = 'proposal.create'",
+    [account_id],
+  );
+  return made!.count === BigInt(seen)
+    ? null
+    : `account ${account_id} has ${seen} proposals, and ${made!.count} were made`;
+}
+
+function faultOf(row: Row, entries: readonly Entry[]): string | null {
+  const made = entries.filter(({ action }) => action === "proposal.create");
+  const facts = made[0] && JSON.parse(made[0].detail);
+  // The column always shows two digits after the point, the log only those that matter.
+  const amount_usd = row.amount_usd && formatDecimal(parseDecimal(row.amount_usd)!);
+  if (
+    made.length !== 1 ||
+    facts.kind !== row.kind ||
+    facts.record_id !== row.record_id ||
+    facts.amount_usd !== amount_usd
+  ) {
+    return "it is not what was proposed";
+  }
+  const ends = entries.filter(({ action }) => Object.values(ENDS).includes(action));
+  if (ends.map(({ action }) => action).join() !== (ENDS[row.status] ?? "")) {
+    return `its status ${row.status} is not what was recorded`;
+  }
+  const members = entries.filter(
+    ({ action, actor }) =>
+      ["proposal.create", "proposal.confirm"].includes(action) && actor.startsWith("member:"),
+  );
+  const agreed = new Set(members.map(({ actor }) => actor)).size;
+  const is_agreed_upon = !["pending", "rejected"].includes(row.status);
+  return is_agreed_upon && agreed < CONFIRMATIONS_NEEDED
+    ? `it was carried out with the agreement of ${agreed} members`
+    : null;
+}

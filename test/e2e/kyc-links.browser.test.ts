@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { HttpVisitor } from "../access/http-visitor.ts";
+import { addWaiting, decide, signInAs } from "../kyc/review-room.ts";
+import { openStage, type Stage, WIDTHS } from "./kyc-stage.ts";
+import { addFile, chooseDocument, fillDate, goOn, heading } from "./kyc-walk.ts";
+
+const ANA = { beneficiary_type: "individual", first_name: "Ana", last_name: "Sample" };
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+let stage: Stage;
+let reviewer: HttpVisitor;
+beforeAll(async () => {
+  stage = await openStage();
+  const { server } = stage;
+  reviewer = (await signInAs(server, server.account_id, "admin")).visitor;
+});
+afterAll(() => stage?.close());
+
+/** Sets a user's state as a partner would. */
+async function setStatus(user_id: string, status: string): Promise<void> {
+  const body = { kyc: { status } };
+  const set = await stage.server.call("PATCH", `/sandbox/users/${user_id}/kycs`, body);
+  expect(set.status, set.text).toBe(200);
+}
+
+test("a look at the link, be it a messenger's preview or the page itself, begins nothing", async () => {
+  const user_id = await stage.addUser(ANA);
+  const link = await stage.makeLink(user_id);
+  const looked = await fetch(link);
+  expect(looked.status).toBe(200);
+  expect(looked.headers.get("content-security-policy")).toContain("script-src 'self'");
+  expect(await stage.statusOf(user_id)).toBe("not_started");
+  await stage.visit(360, async ({ page }) => {
+    await page.goto(link);
+    await page.getByRole("button", { name: "Start" }).click();
+    await heading(page, "About you").waitFor();
+    expect(await stage.statusOf(user_id)).toBe("not_started");
+    await page.getByLabel("Phone").fill("+351 912 345 678");
+    await page.getByLabel("Nationality").focus();
+    await expect.poll(() => stage.statusOf(user_id)).toBe("initiated");
+  });
+});
+
+test("without script the page says what it needs", async () => {
+  const link = await stage.makeLink(await stage.addUser(ANA));
+  const context = await stage.browser.newContext({ javaScriptEnabled: false });
+  try {
+    const page = await context.newPage();
+    await page.goto(link);
+    const words = page.locator(".without-script");
+    await words.waitFor();
+    expect(await words.textContent()).toContain("needs JavaScript");
+  } finally {
+    await context.close();
+  }
+});
+
+describe.each(WIDTHS)("on a screen of %i px", (width) => {
+  test("a forged and a replaced link lead to pages that say so", async () => {
+    const user_id = await stage.addUser(ANA);
+    const old = await stage.makeLink(user_id);
+    const link = await stage.makeLink(user_id);
+    await stage.visit(width, async ({ page, check }) => {
+      const forged = await page.goto(`${stage.server.url}/kyc/${"A".repeat(43)}`);
+      expect(forged?.status()).toBe(404);
+      await heading(page, "This link is not known").waitFor();
+      await check("link-forged");
+      const replaced = await page.goto(old);
+      expect(replaced?.status()).toBe(410);
+      await page.getByText("A newer link has taken the place of this one.").waitFor();
+      await check("link-replaced");
+      expect((await page.goto(link))?.status()).toBe(200);
+    });
+  });
+
+  test("every outcome says what happened and what comes next", async () => {
+    const outcomes = [
+      ["application_queued", "Thank you, we have everything"],
+      ["awaiting_manual_review", "A person is looking at it"],
+      ["approved", "You are confirmed"],
+      ["suspended", "Your confirmation is on hold"],
+      ["failed", "We could not confirm your identity"],
+    ] as const;
+    await stage.visit(width, async ({ page, errors, check }) => {
+      for (const [status, title] of outcomes) {
+        const user_id = await stage.addUser(ANA);
+        await page.goto(await stage.makeLink(user_id));
+        await page.getByRole("button", { name: "Start" }).waitFor();
+        await setStatus(user_id, status);
+        await page.reload();
+        await heading(page, title).waitFor();
+        await page.getByRole("heading", { name: "What happens next" }).waitFor();
+        await check(`result-${status}`);
+      }
+      expect(errors).toEqual([]);
+    });
+  });
+});
+
+test("asked again, a person reads why, sees what they gave, and sends it once more", async () => {
+  const { user_id, token, path } = await addWaiting(stage.server);
+  await stage.visit(360, async ({ page, check }) => {
+    await page.goto(`${stage.server.url}/kyc/${token}`);
+    await heading(page, "A person is looking at it").waitFor();
+    await decide(reviewer, path, "ask_again", "The photo page is cut off.");
+    await heading(page, "Please send some of it again").waitFor();
+    await page.getByText("The photo page is cut off.").waitFor();
+    await check("welcome-again");
+
+    await page.goto(await stage.makeLink(user_id));
+    await page.getByText("The photo page is cut off.").waitFor();
+    await page.getByRole("button", { name: "Start" }).click();
+    await fillDate(page, "21", "April", "1988");
+    await page.getByRole("button", { name: "Show my details" }).click();
+    await heading(page, "About you").waitFor();
+    expect(await page.getByLabel("First names").inputValue()).toBe("Marisol");
+    await goOn(page, "Where you live");
+    await goOn(page, "Your identity document");
+    await chooseDocument(page, "Passport");
+    await addFile(page, "document_front", stage.photos.front);
+    await goOn(page, "A photo of your face");
+    await addFile(page, "selfie", stage.photos.face);
+    await goOn(page, "Check and send");
+    await page.getByRole("button", { name: "Send for checking" }).click();
+    await heading(page, "A person is looking at it").waitFor();
+    expect(await stage.statusOf(user_id)).toBe("awaiting_manual_review");
+  });
+});
+
+/** Moves the time of the whole server, so it stands last. */
+test("a link that expires while the page is open ends it with what to do", async () => {
+  const link = await stage.makeLink(await stage.addUser(ANA));
+  await stage.visit(360, async ({ page, check }) => {
+    await page.goto(link);
+    await page.getByRole("button", { name: "Start" }).click();
+    await heading(page, "About you").waitFor();
+    await stage.server.call("POST", "/sandbox/clock", { advance_ms: DAY_MS + 1 });
+    await page.getByLabel("Phone").fill("+351 912 345 678");
+    await page.getByLabel("Nationality").focus();
+    await heading(page, "This link no longer works").waitFor();
+    await page.getByText("This link has expired").waitFor();
+    await check("link-expired-open");
+    const again = await page.goto(link);
+    expect(again?.status()).toBe(410);
+    await page.getByText("This link has expired").waitFor();
+    await check("link-expired");
+  });
+});

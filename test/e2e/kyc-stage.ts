@@ -1,0 +1,114 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { expect } from "vitest";
+import {
+  findBarriers,
+  openBrowser,
+  scrollsSideways,
+  takeShot,
+  watchErrors,
+} from "../harness/browser.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { type Photos, takePhotos } from "./kyc-walk.ts";
+
+/** A phone and a desk. */
+export const WIDTHS = [360, 1280];
+/** For a whole story with many looks at the page; on a busy machine it takes its time. */
+export const LONG_MS = 90_000;
+
+export type Visit = {
+  page: Page;
+  context: BrowserContext;
+  /** What the page complained about; a request that fails on purpose complains too. */
+  errors: string[];
+  /** Hosts that were asked for anything. */
+  hosts: Set<string>;
+  /** Nothing stands in anyone's way here, and nothing sticks out of the window. */
+  check: (name: string) => Promise<void>;
+};
+
+export type Stage = {
+  server: TestServer;
+  browser: Browser;
+  photos: Photos;
+  visit: (width: number, work: (visit: Visit) => Promise<void>) => Promise<void>;
+  addUser: (fields: Record<string, unknown>) => Promise<string>;
+  /** A new link for a user; the one before no longer works. */
+  makeLink: (user_id: string) => Promise<string>;
+  statusOf: (user_id: string) => Promise<string>;
+  close: () => Promise<void>;
+};
+
+/** The whole service and a browser, for stories of people who prove who they are. */
+export async function openStage(): Promise<Stage> {
+  const server = await startTestServer();
+  let browser: Browser | undefined;
+  const close = async () => {
+    try {
+      await browser?.close();
+    } finally {
+      await server.close();
+    }
+  };
+  try {
+    browser = await openBrowser();
+    return {
+      ...actions(server, browser),
+      server,
+      browser,
+      photos: await takePhotos(browser),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function actions(server: TestServer, browser: Browser) {
+  return {
+    visit: async (width: number, work: (visit: Visit) => Promise<void>) => {
+      const is_phone = width < 600;
+      const viewport = { width, height: 740 };
+      const context = await browser.newContext({
+        viewport,
+        hasTouch: is_phone,
+        isMobile: is_phone,
+      });
+      try {
+        await work(watch(await context.newPage(), context, width));
+      } finally {
+        await context.close();
+      }
+    },
+    addUser: async (fields: Record<string, unknown>) => {
+      const email = `person-${crypto.randomUUID()}@example.com`;
+      const made = await server.call("POST", "/users", { user: { email, ...fields } });
+      expect(made.status, made.text).toBe(200);
+      return made.body.user.id as string;
+    },
+    makeLink: async (user_id: string) => {
+      const made = await server.call("POST", `/users/${user_id}/kycs`);
+      expect(made.status, made.text).toBe(200);
+      return made.body.kyc.url as string;
+    },
+    statusOf: async (user_id: string) => {
+      const shown = await server.call("GET", `/users/${user_id}`);
+      return shown.body.user.kyc.general.status as string;
+    },
+  };
+}
+
+function watch(page: Page, context: BrowserContext, width: number): Visit {
+  const hosts = new Set<string>();
+  page.setDefaultTimeout(10_000);
+  page.on("request", (request) => {
+    const { host } = new URL(request.url());
+    if (host !== "") hosts.add(host);
+  });
+  const check = async (name: string) => {
+    expect(await findBarriers(page), name).toEqual([]);
+    expect(await scrollsSideways(page), name).toBe(false);
+    await takeShot(page, `${width}-${name}`);
+  };
+  return { page, context, errors: watchErrors(page), hosts, check };
+}

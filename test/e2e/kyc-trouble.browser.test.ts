@@ -1,0 +1,196 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LONG_MS, openStage, type Stage, WIDTHS } from "./kyc-stage.ts";
+import { addFile, chooseDocument, fillAbout, fillAddress, goOn, heading } from "./kyc-walk.ts";
+
+const ANA = { beneficiary_type: "individual", first_name: "Ana", last_name: "Sample" };
+const FRONT = "input[type=file][data-slot=document_front]";
+
+let stage: Stage;
+let directory: string;
+let large_file: string;
+beforeAll(async () => {
+  stage = await openStage();
+  directory = await mkdtemp(join(tmpdir(), "sliproad-kyc-"));
+  large_file = join(directory, "large.jpg");
+  const { buffer } = stage.photos.front;
+  await writeFile(large_file, Buffer.concat([buffer, Buffer.alloc(11 * 1024 * 1024)]));
+});
+afterAll(async () => {
+  await stage?.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function openAt(page: Page, step: string): Promise<string> {
+  const user_id = await stage.addUser(ANA);
+  await page.goto(`${await stage.makeLink(user_id)}#${step}`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  return user_id;
+}
+
+function focusedId(page: Page): Promise<string> {
+  return page.evaluate<string>("document.activeElement.id");
+}
+
+describe.each(WIDTHS)("on a screen of %i px", (width) => {
+  test("what is missing or wrong is said at its field, and the focus goes to the first", async () => {
+    await stage.visit(width, async ({ page, errors, check }) => {
+      await openAt(page, "address");
+      await page.getByLabel("Country").selectOption("United States");
+      await page.getByLabel("State or region").waitFor();
+      await page.getByLabel("Postcode").fill("1100-148");
+      await page.getByRole("button", { name: "Save and continue" }).click();
+      await page.getByText("4 things need your attention.").waitFor();
+      expect(await focusedId(page)).toBe("field-address_line1");
+      const postcode = page.getByRole("textbox", { name: "Postcode" });
+      expect(await postcode.getAttribute("aria-invalid")).toBe("true");
+      await page.getByText("This is not a postcode of United States.").waitFor();
+      await check("address-wrong");
+      await page.getByLabel("Country").selectOption("Portugal");
+      expect(await page.getByLabel("State or region").count()).toBe(0);
+      await page.getByText("For example 1100-148").waitFor();
+      expect(errors).toEqual([]);
+    });
+  });
+
+  test("a wrong, an empty and a too large file are refused before anything is sent", async () => {
+    await stage.visit(width, async ({ page, errors, check }) => {
+      await openAt(page, "document");
+      await chooseDocument(page, "Identity card");
+      const sent: string[] = [];
+      page.on("request", (request) => {
+        if (request.method() === "PUT") sent.push(request.url());
+      });
+      const choose = (buffer: Buffer) =>
+        page.setInputFiles(FRONT, { name: "card.jpg", mimeType: "image/jpeg", buffer });
+      await choose(Buffer.from("This is a text, and not a picture."));
+      await page.getByText("This file is not a JPG, PNG or PDF").waitFor();
+      await check("file-wrong");
+      await choose(Buffer.alloc(0));
+      await page.getByText("This file is empty.").waitFor();
+      // By its path, as the chooser does it: the browser need not read what it refuses.
+      await page.setInputFiles(FRONT, large_file);
+      await page.getByText("This file has 11 MB.").waitFor();
+      await choose(Buffer.from("\0\0\0\x18ftypheic and so on", "latin1"));
+      await page.getByText("HEIC").waitFor();
+      expect(sent).toEqual([]);
+      await addFile(page, "document_front", stage.photos.front);
+      expect(sent).toHaveLength(1);
+      expect(errors).toEqual([]);
+    });
+  });
+
+  test("a lost connection is said plainly, loses nothing and mends itself", async () => {
+    await stage.visit(width, async ({ page, context, check }) => {
+      await openAt(page, "about");
+      await fillAbout(page);
+      await context.setOffline(true);
+      await page.getByRole("button", { name: "Save and continue" }).click();
+      await page.getByText("You seem to be offline").waitFor();
+      expect(await page.getByLabel("Phone").inputValue()).toBe("+351 912 345 678");
+      await page.getByRole("button", { name: "Try now" }).click();
+      await check("offline");
+      await context.setOffline(false);
+      await heading(page, "Where you live").waitFor();
+
+      await fillAddress(page);
+      await goOn(page, "Your identity document");
+      await chooseDocument(page, "Passport");
+      await page.getByRole("heading", { name: "Page with the photo" }).waitFor();
+      await context.setOffline(true);
+      await page.setInputFiles(FRONT, stage.photos.front);
+      await page.getByText("You seem to be offline").waitFor();
+      await check("offline-upload");
+      await context.setOffline(false);
+      await page.getByText("Added", { exact: true }).waitFor();
+      expect(await page.getByText("You seem to be offline").count()).toBe(0);
+    });
+  });
+});
+
+test("a photo that was added can be replaced and removed", async () => {
+  await stage.visit(360, async ({ page }) => {
+    await openAt(page, "selfie");
+    await addFile(page, "selfie", stage.photos.face);
+    const picture = page.getByRole("img", { name: "Preview: Your selfie" });
+    await picture.waitFor();
+    await page.reload();
+    await picture.waitFor();
+    const width = "document.images[0].decode().then(() => document.images[0].naturalWidth)";
+    expect(await page.evaluate(width)).toBe(900);
+    await page.getByRole("button", { name: "Replace" }).click();
+    await page.getByRole("button", { name: "Keep the present one" }).click();
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByText("Look straight ahead, in good light.").waitFor();
+    await page.getByRole("button", { name: "Save and continue" }).click();
+    await page.getByText("Please add this photo or file.").waitFor();
+  });
+});
+
+test(
+  "the keyboard alone leads from the link to the end",
+  async () => {
+    await stage.visit(1280, async ({ page, errors }) => {
+      const keys = page.keyboard;
+      const tabTo = async (id: string) => {
+        for (let step = 0; step < 40; step++) {
+          const name = await page.evaluate<string>(
+            "document.activeElement.id || document.activeElement.textContent",
+          );
+          if (name === id) return;
+          await keys.press("Tab");
+        }
+        throw new Error(`The Tab key does not reach ${id}.`);
+      };
+      const write = async (id: string, text: string) => {
+        await tabTo(id);
+        await keys.type(text);
+      };
+      const press = async (button: string, next: string) => {
+        await tabTo(button);
+        await keys.press("Enter");
+        await heading(page, next).waitFor();
+        expect(await page.evaluate("document.activeElement.textContent")).toBe(next);
+      };
+      const pick = async (button: string, file: (typeof stage.photos)["front"]) => {
+        await tabTo(button);
+        const [chooser] = await Promise.all([
+          page.waitForEvent("filechooser"),
+          keys.press("Enter"),
+        ]);
+        await chooser.setFiles(file);
+        await page.getByText("Added", { exact: true }).waitFor();
+      };
+
+      await page.goto(await stage.makeLink(await stage.addUser(ANA)));
+      await heading(page, /asks you/).waitFor();
+      await press("Start", "About you");
+      await write("field-date_of_birth", "21");
+      await write("field-date_of_birth-month", "April");
+      await write("field-date_of_birth-year", "1988");
+      await write("field-nationality", "Portugal");
+      await write("field-phone", "+351912345678");
+      await press("Save and continue", "Where you live");
+      await write("field-country", "Portugal");
+      await write("field-address_line1", "12 Invented Street");
+      await write("field-city", "Lisbon");
+      await write("field-postcode", "1100-148");
+      await press("Save and continue", "Your identity document");
+      await keys.press("Tab");
+      await keys.press("Space");
+      await page.getByRole("heading", { name: "Page with the photo" }).waitFor();
+      await pick("Choose a file", stage.photos.front);
+      await press("Save and continue", "A photo of your face");
+      await pick("Choose a file", stage.photos.face);
+      await press("Save and continue", "Check and send");
+      await tabTo("Send for checking");
+      await keys.press("Enter");
+      await heading(page, /we have everything|A person is looking/).waitFor();
+      expect(errors).toEqual([]);
+    });
+  },
+  LONG_MS,
+);

@@ -1,0 +1,184 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findOpenOfframp } from "../../src/offramps/store.ts";
+import { eraseUser } from "../../src/users/erase-user.ts";
+import type { HttpVisitor } from "../access/http-visitor.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { addUser, openLink, PageVisitor, png, statusOf } from "./kyc-room.ts";
+import { addWaiting, decide, signInAs, waitForStatus } from "./review-room.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+let server: TestServer;
+let admin: HttpVisitor;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { SLIPROAD_KYC_RETENTION_DAYS: "30" } });
+  admin = (await signInAs(server, server.account_id, "admin")).visitor;
+});
+afterAll(() => server.close());
+
+const advance = (advance_ms: number) => server.call("POST", "/sandbox/clock", { advance_ms });
+
+/** What lies on the disk of a user. */
+async function filesOf(user_id: string, on: TestServer = server): Promise<number> {
+  const place = join(on.data_dir, "files", on.account_id, user_id.slice(-2), user_id);
+  return (await readdir(place).catch(() => [])).length;
+}
+
+async function rowsOf(user_id: string) {
+  const [row] = await server.db.database.query<Record<string, bigint>>(
+    `select (select count(*) from kyc_files where user_id = $1) as files,
+       (select count(*) from kyc_drafts where user_id = $1) as drafts,
+       (select count(*) from kyc_applications where user_id = $1 and content is not null)
+         as applications`,
+    [user_id],
+  );
+  return {
+    files: Number(row!.files),
+    drafts: Number(row!.drafts),
+    applications: Number(row!.applications),
+  };
+}
+
+describe("files on the disk", () => {
+  it("that were replaced or taken back are deleted after a few minutes", async () => {
+    const user_id = await addUser(server);
+    const page = new PageVisitor(server);
+    await page.open(await openLink(server, user_id));
+    await page.upload("selfie", png("1"));
+    await page.upload("selfie", png("2"));
+    await page.upload("document_front", png());
+    await page.send("DELETE", "/kyc/session/files/document_front");
+    expect(await filesOf(user_id)).toBe(3);
+    await advance(6 * MINUTE_MS);
+    expect(await filesOf(user_id)).toBe(1);
+    const shown = await page.send("GET", "/kyc/session/files/selfie");
+    expect(shown.status).toBe(200);
+  });
+
+  it("are not kept of an upload that was refused", async () => {
+    const user_id = await addUser(server);
+    const page = new PageVisitor(server);
+    await page.open(await openLink(server, user_id));
+    await page.upload("selfie", png().subarray(0, -30));
+    await page.upload("selfie", Buffer.from("no picture at all"));
+    expect(await filesOf(user_id)).toBe(0);
+  });
+
+  it("of a session that was left alone go when it expires, with all that was typed", async () => {
+    const user_id = await addUser(server);
+    const page = new PageVisitor(server);
+    await page.open(await openLink(server, user_id));
+    await page.fill();
+    expect(await rowsOf(user_id)).toEqual({ files: 2, drafts: 1, applications: 0 });
+    await advance(DAY_MS + 6 * MINUTE_MS);
+    expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
+    expect(await filesOf(user_id)).toBe(0);
+    expect(await statusOf(server, user_id)).toBe("initiated");
+    expect((await new PageVisitor(server).open(await openLink(server, user_id))).status).toBe(200);
+  });
+});
+
+describe("after a decision", () => {
+  it("data and files are kept for the days of the setting, then really deleted", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(admin, path, "approve");
+    await advance(29 * DAY_MS);
+    expect(await rowsOf(user_id)).toEqual({ files: 2, drafts: 0, applications: 1 });
+    expect(await filesOf(user_id)).toBe(2);
+    await advance(DAY_MS + 60 * MINUTE_MS);
+    await advance(60 * MINUTE_MS);
+    expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
+    expect(await filesOf(user_id)).toBe(0);
+    // What the account knows of its user is the account's, and stays.
+    expect(await statusOf(server, user_id)).toBe("approved");
+    admin = (await signInAs(server, server.account_id, "admin")).visitor;
+    expect((await admin.get(path)).body).toContain("The files were deleted");
+  });
+
+  it("the days count from the last decision, and not while somebody is suspended", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(admin, path, "approve");
+    await decide(admin, path, "suspend", "a question");
+    await advance(40 * DAY_MS);
+    await advance(2 * 60 * MINUTE_MS);
+    expect(await filesOf(user_id)).toBe(2);
+    admin = (await signInAs(server, server.account_id, "admin")).visitor;
+    await decide(admin, path, "unsuspend", "answered");
+    await advance(20 * DAY_MS);
+    expect(await filesOf(user_id)).toBe(2);
+    await advance(11 * DAY_MS);
+    await advance(2 * 60 * MINUTE_MS);
+    expect(await filesOf(user_id)).toBe(0);
+  });
+
+  it("of somebody who was asked again and never came back, they go too", async () => {
+    const { user_id, path } = await addWaiting(server);
+    admin = (await signInAs(server, server.account_id, "admin")).visitor;
+    await decide(admin, path, "ask_again", "another picture, please");
+    await advance(31 * DAY_MS);
+    await advance(2 * 60 * MINUTE_MS);
+    expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
+    expect(await filesOf(user_id)).toBe(0);
+  });
+
+  it("with 0 days they are kept", async () => {
+    const keeping = await startTestServer({ environment: { SLIPROAD_KYC_RETENTION_DAYS: "0" } });
+    try {
+      const { user_id } = await addWaiting(keeping);
+      const kyc = { status: "approved" };
+      await keeping.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc });
+      await keeping.call("POST", "/sandbox/clock", { advance_ms: 400 * DAY_MS });
+      await keeping.call("POST", "/sandbox/clock", { advance_ms: 2 * 60 * MINUTE_MS });
+      expect(await filesOf(user_id, keeping)).toBe(2);
+    } finally {
+      await keeping.close();
+    }
+  });
+});
+
+describe("erasing a person", () => {
+  it("removes what they gave here, the files at once, and the link", async () => {
+    const { user_id, token, page } = await addWaiting(server);
+    expect(await filesOf(user_id)).toBe(2);
+    const { database, keyring, clock } = server.core;
+    const key = { account_id: server.account_id, user_id };
+    const by = { actor: "command line", reason: "asked to" } as const;
+    const outcome = await eraseUser(database, keyring, key, by, clock.now(), findOpenOfframp);
+    expect(outcome).toBe("erased");
+    await waitFor(async () => (await filesOf(user_id)) === 0);
+    expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
+    expect([401, 410]).toContain((await page.send("GET", "/kyc/session")).status);
+    expect([404, 410]).toContain((await page.open(token)).status);
+  });
+});
+
+describe("the sandbox's own way to a state", () => {
+  it("ends what a person was typing, and leaves a page that shows the result", async () => {
+    const user_id = await addUser(server);
+    const page = new PageVisitor(server);
+    await page.open(await openLink(server, user_id));
+    await page.fill();
+    const kyc = { status: "approved" };
+    await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc });
+    const state = await page.send("GET", "/kyc/session");
+    expect(state.body.kyc).toMatchObject({ status: "approved", can_edit: false });
+    expect((await page.submit()).body.error_code).toBe("invalid_transition");
+    expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
+    await advance(6 * MINUTE_MS);
+    expect(await filesOf(user_id)).toBe(0);
+  });
+
+  it("overtakes an application that is being judged, which then changes nothing", async () => {
+    const { user_id } = await addWaiting(server);
+    await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status: "failed" } });
+    await waitForStatus(server, user_id, "failed");
+    const refused = await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, {
+      kyc: { status: "approved" },
+    });
+    expect(refused.body.error_code).toBe("invalid_transition");
+  });
+});

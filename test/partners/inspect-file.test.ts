@@ -1,0 +1,64 @@
+import { Readable } from "node:stream";
+import { expect, it } from "vitest";
+import { inspectFile } from "../../src/partners/files/inspect-file.ts";
+import type { FileType } from "../../src/partners/files/judge-file.ts";
+import { jpeg, pdf, png } from "../kyc/kyc-room.ts";
+
+const inspect = (type: FileType, bytes: Buffer, part = bytes.length) => {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += part) parts.push(bytes.subarray(at, at + part));
+  return inspectFile(type, Readable.from(parts));
+};
+
+it.each([
+  ["png", png()],
+  ["jpg", jpeg()],
+  ["pdf", pdf()],
+] as const)("takes a whole %s, in whatever pieces it comes", async (type, bytes) => {
+  for (const part of [1, 7, 1000, bytes.length]) {
+    expect(await inspect(type, bytes, part)).toBeNull();
+  }
+});
+
+it.each([
+  ["png", png()],
+  ["jpg", jpeg()],
+  ["pdf", pdf()],
+] as const)("finds out a %s that was cut, wherever it was", async (type, bytes) => {
+  for (let length = 1; length < bytes.length - 1; length += 3) {
+    expect(await inspect(type, bytes.subarray(0, length), 100), String(length)).not.toBeNull();
+  }
+});
+
+it("takes a picture behind whose end a camera wrote something of its own", async () => {
+  expect(await inspect("jpg", Buffer.concat([jpeg(), Buffer.alloc(200_000, 7)]), 1000)).toBeNull();
+});
+
+it("refuses pictures that are too small or claim an absurd size", async () => {
+  expect(await inspect("png", png("", 99, 500))).toBe("too_small");
+  expect(await inspect("jpg", jpeg(300, 20))).toBe("too_small");
+  expect(await inspect("jpg", jpeg(60_000, 500))).toBe("malformed");
+});
+
+it("refuses a picture of which one byte is not what it was", async () => {
+  const changed = Buffer.from(png());
+  const at = changed.indexOf("IDAT") + 10;
+  changed[at] = changed[at]! ^ 1;
+  expect(await inspect("png", changed, 50)).toBe("malformed");
+});
+
+it("refuses a JPG without the tables that it is decoded by", async () => {
+  const whole = jpeg();
+  const table = whole.indexOf(Buffer.from([0xff, 0xdb]));
+  const without = Buffer.concat([whole.subarray(0, table), whole.subarray(table + 69)]);
+  expect(await inspect("jpg", without)).toBe("malformed");
+});
+
+it("refuses what only begins like a picture", async () => {
+  expect(await inspect("png", Buffer.concat([png().subarray(0, 8), Buffer.alloc(500)]))).toBe(
+    "malformed",
+  );
+  expect(await inspect("jpg", Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(500)]))).toBe(
+    "malformed",
+  );
+});
