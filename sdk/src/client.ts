@@ -3,6 +3,7 @@ import type { Fetch } from "./attempt.ts";
 import { Balances, RefundAddresses, Refunds } from "./resources/balances.ts";
 import { Conversions } from "./resources/conversions.ts";
 import { Deposits } from "./resources/deposits.ts";
+import { Kycs } from "./resources/kycs.ts";
 import { Offramps } from "./resources/offramps.ts";
 import { Onramps } from "./resources/onramps.ts";
 import { PaymentDetails } from "./resources/payment-details.ts";
@@ -43,6 +44,7 @@ export type SliproadOptions = {
 /** The client. One instance serves a whole program. */
 export class Sliproad {
   readonly users: Users;
+  readonly kycs: Kycs;
   readonly paymentDetails: PaymentDetails;
   readonly quotes: Quotes;
   readonly conversions: Conversions;
@@ -68,6 +70,7 @@ export class Sliproad {
     });
     this.#api = api;
     this.users = new Users(api);
+    this.kycs = new Kycs(api);
     this.paymentDetails = new PaymentDetails(api);
     this.quotes = new Quotes(api);
     this.conversions = new Conversions(api);

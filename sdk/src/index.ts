@@ -13,6 +13,7 @@ export type * from "./resources/balances.ts";
 export type * from "./resources/conversions.ts";
 export type * from "./resources/deposits.ts";
 export type * from "./resources/documents.ts";
+export type * from "./resources/kycs.ts";
 export type * from "./resources/offramps.ts";
 export type * from "./resources/onramps.ts";
 export type * from "./resources/payment-details.ts";

@@ -46,6 +46,26 @@ export interface paths {
         patch: operations["updateUser"];
         trace?: never;
     };
+    "/users/{user_id}/kycs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a KYC session
+         * @description Answers the address of a page on which the user proves who they are. It takes the place of the one before.
+         */
+        post: operations["createKycSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{user_id}/payment_details": {
         parameters: {
             query?: never;
@@ -839,6 +859,12 @@ export interface components {
                 code: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
                 message: string;
             }[];
+        };
+        KycSession: {
+            /** Format: uuid */
+            user_id: string;
+            /** @description Address of the page; good for 24 hours. */
+            url: string;
         };
         PaymentDetail: {
             /** Format: uuid */
@@ -1660,6 +1686,141 @@ export interface operations {
              *     `record_not_unique`: A record with this value exists already; use that one.
              *
              *     `country_not_supported`: This country is not served.
+             *
+             *     `invalid_transition`: This change is not possible in the record's present state.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createKycSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        kyc: components["schemas"]["KycSession"];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
              *
              *     `invalid_transition`: This change is not possible in the record's present state.
              */
@@ -6242,6 +6403,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
                     };
                 };
             };
@@ -6395,6 +6558,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
                     };
                 };
             };
@@ -6532,6 +6697,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
                     };
                 };
             };
