@@ -17,6 +17,7 @@ create table accounts (
   created_at timestamp with time zone not null,
   kyc_four_eyes boolean not null default false,
   kyc_review_by_account boolean not null default false,
+  webhooks_enabled_at timestamp with time zone,
   constraint accounts_pkey PRIMARY KEY (id)
 );
 CREATE UNIQUE INDEX accounts_name ON public.accounts USING btree (name);
@@ -41,6 +42,58 @@ create table api_keys (
   constraint api_keys_pkey PRIMARY KEY (account_id, id),
   constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+
+create table app_grants (
+  account_id uuid not null,
+  app_id uuid not null,
+  app_account_id uuid not null,
+  person_id uuid not null,
+  created_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  constraint app_grants_pkey PRIMARY KEY (account_id, app_id, person_id),
+  constraint app_grants_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint app_grants_account_id_person_id_fkey FOREIGN KEY (account_id, person_id) REFERENCES members(account_id, person_id) ON DELETE CASCADE
+);
+CREATE INDEX app_grants_person ON public.app_grants USING btree (person_id);
+
+create table app_ids (
+  id uuid not null,
+  account_id uuid not null,
+  constraint app_ids_pkey PRIMARY KEY (id),
+  constraint app_ids_account_id_id_fkey FOREIGN KEY (account_id, id) REFERENCES apps(account_id, id)
+);
+
+create table apps (
+  account_id uuid not null,
+  id uuid not null,
+  name text not null,
+  flow text not null,
+  client_secret_hash bytea not null,
+  client_secret_last_four text not null,
+  redirect_uris text[] not null,
+  used_at timestamp with time zone,
+  webhook_url text,
+  webhook_secret bytea,
+  webhook_secret_next bytea,
+  webhook_secret_switch_at timestamp with time zone,
+  webhook_headers bytea,
+  events text[] not null,
+  is_ordered boolean not null,
+  webhook_state text not null,
+  webhook_state_reason text,
+  failing_since timestamp with time zone,
+  circuit_failures integer not null default 0,
+  circuit_until timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  deleted_at timestamp with time zone,
+  constraint apps_pkey PRIMARY KEY (account_id, id),
+  constraint apps_check CHECK (((webhook_secret_next IS NULL) = (webhook_secret_switch_at IS NULL))),
+  constraint apps_flow_check CHECK ((flow = ANY (ARRAY['authorization_code'::text, 'client_credentials'::text]))),
+  constraint apps_webhook_state_check CHECK ((webhook_state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
+  constraint apps_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE INDEX apps_list ON public.apps USING btree (account_id, id) WHERE (deleted_at IS NULL);
 
 create table audit_entries (
   account_id uuid not null,
@@ -68,6 +121,17 @@ create table bank_answers (
   constraint bank_answers_kind_check CHECK ((kind = ANY (ARRAY['booked'::text, 'returned'::text, 'rejected'::text]))),
   constraint bank_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+
+create table billing_emails (
+  account_id uuid not null,
+  email bytea not null,
+  email_index bytea not null,
+  verified_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint billing_emails_pkey PRIMARY KEY (account_id),
+  constraint billing_emails_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX billing_emails_index ON public.billing_emails USING btree (email_index);
 
 create table commands (
   account_id uuid not null,
@@ -121,6 +185,25 @@ create table deposits (
 CREATE INDEX deposits_quote ON public.deposits USING btree (account_id, quote_id, id);
 CREATE UNIQUE INDEX deposits_transfer ON public.deposits USING btree (account_id, chain, tx_id, log_index);
 
+create table event_cursors (
+  account_id uuid not null,
+  block_number bigint not null,
+  "position" bigint not null,
+  trimmed_id uuid,
+  constraint event_cursors_pkey PRIMARY KEY (account_id),
+  constraint event_cursors_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
+create table event_positions (
+  account_id uuid not null,
+  "position" bigint not null,
+  event_id uuid not null,
+  constraint event_positions_pkey PRIMARY KEY (account_id, "position"),
+  constraint event_positions_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES events(account_id, id),
+  constraint event_positions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX event_positions_event ON public.event_positions USING btree (account_id, event_id);
+
 create table events (
   account_id uuid not null,
   id uuid not null,
@@ -131,9 +214,15 @@ create table events (
   to_status text not null,
   facts bytea not null,
   subject_id uuid,
-  body bytea not null,
+  body bytea,
   created_at timestamp with time zone not null,
+  change_id uuid,
+  role text,
+  app_id uuid,
+  counterpart_account_id uuid,
   constraint events_pkey PRIMARY KEY (account_id, id),
+  constraint events_check CHECK (((change_id IS NULL) = (role IS NULL))),
+  constraint events_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
   constraint events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 CREATE UNIQUE INDEX events_sequence ON public.events USING btree (account_id, record_id, sequence);
@@ -181,6 +270,133 @@ create table installation (
   constraint installation_id_check CHECK (id),
   constraint installation_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text])))
 );
+
+create table invoice_changes (
+  account_id uuid not null,
+  invoice_id uuid not null,
+  sequence integer not null,
+  id uuid not null,
+  name text not null,
+  from_status text,
+  to_status text not null,
+  actor_account_id uuid,
+  input bytea,
+  change_key bytea,
+  facts bytea not null,
+  other_body bytea,
+  at timestamp with time zone not null,
+  constraint invoice_changes_pkey PRIMARY KEY (account_id, invoice_id, sequence),
+  constraint invoice_changes_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+CREATE UNIQUE INDEX invoice_changes_key ON public.invoice_changes USING btree (account_id, invoice_id, change_key) WHERE (change_key IS NOT NULL);
+
+create table invoice_links (
+  token_hash bytea not null,
+  account_id uuid not null,
+  invoice_id uuid not null,
+  constraint invoice_links_pkey PRIMARY KEY (token_hash),
+  constraint invoice_links_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+
+create table invoice_payment_steps (
+  account_id uuid not null,
+  offramp_id uuid not null,
+  step integer not null,
+  invoice_id uuid not null,
+  kind text not null,
+  applied_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint invoice_payment_steps_pkey PRIMARY KEY (account_id, offramp_id, step),
+  constraint invoice_payment_steps_kind_check CHECK ((kind = ANY (ARRAY['funded'::text, 'rerouted'::text, 'sent'::text, 'bounced'::text, 'failed'::text]))),
+  constraint invoice_payment_steps_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoice_views(account_id, id)
+);
+
+create table invoice_payments (
+  account_id uuid not null,
+  invoice_id uuid not null,
+  offramp_id uuid not null,
+  step integer not null,
+  created_at timestamp with time zone not null,
+  constraint invoice_payments_pkey PRIMARY KEY (account_id, invoice_id, offramp_id, step),
+  constraint invoice_payments_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+
+create table invoice_request_ids (
+  request_id text not null,
+  account_id uuid not null,
+  invoice_id uuid not null,
+  constraint invoice_request_ids_pkey PRIMARY KEY (request_id),
+  constraint invoice_request_ids_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+
+create table invoice_views (
+  account_id uuid not null,
+  id uuid not null,
+  owner_account_id uuid not null,
+  role text not null,
+  format text not null,
+  status text not null,
+  creation_date timestamp with time zone not null,
+  due_at timestamp with time zone,
+  sequence integer not null,
+  offramp_id uuid,
+  updated_at timestamp with time zone not null,
+  constraint invoice_views_pkey PRIMARY KEY (account_id, id),
+  constraint invoice_views_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
+  constraint invoice_views_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+CREATE INDEX invoice_views_status ON public.invoice_views USING btree (account_id, status, id);
+CREATE INDEX invoice_views_updated ON public.invoice_views USING btree (account_id, updated_at);
+
+create table invoice_words (
+  account_id uuid not null,
+  word bytea not null,
+  invoice_id uuid not null,
+  constraint invoice_words_pkey PRIMARY KEY (account_id, word, invoice_id),
+  constraint invoice_words_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoice_views(account_id, id)
+);
+
+create table invoices (
+  account_id uuid not null,
+  id uuid not null,
+  format text not null,
+  status text not null,
+  request_id text,
+  number_index bytea not null,
+  currency text not null,
+  total bigint not null,
+  total_without_tax bigint not null,
+  creation_date timestamp with time zone not null,
+  due_at timestamp with time zone,
+  document bytea not null,
+  party_index bytea not null,
+  shared_with uuid,
+  shared_from integer,
+  was_accepted boolean not null default false,
+  payment bytea,
+  offramp_id uuid,
+  next_occurrence_at timestamp with time zone,
+  occurrences integer not null default 0,
+  template_id uuid,
+  occurrence integer,
+  app_id uuid,
+  sequence integer not null default 0,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint invoices_pkey PRIMARY KEY (account_id, id),
+  constraint invoices_check CHECK (((shared_with IS NULL) = (shared_from IS NULL))),
+  constraint invoices_check1 CHECK (((template_id IS NULL) = (occurrence IS NULL))),
+  constraint invoices_format_check CHECK ((format = ANY (ARRAY['svc_invoice'::text, 'svc_salary'::text]))),
+  constraint invoices_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'scheduled'::text, 'open'::text, 'accepted'::text, 'declaredPaid'::text, 'paid'::text, 'canceled'::text, 'rejected'::text]))),
+  constraint invoices_total_check CHECK ((total >= 0)),
+  constraint invoices_total_without_tax_check CHECK ((total_without_tax >= 0)),
+  constraint invoices_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint invoices_account_id_template_id_fkey FOREIGN KEY (account_id, template_id) REFERENCES invoices(account_id, id),
+  constraint invoices_shared_with_fkey FOREIGN KEY (shared_with) REFERENCES accounts(id)
+);
+CREATE UNIQUE INDEX invoices_number ON public.invoices USING btree (account_id, number_index);
+CREATE UNIQUE INDEX invoices_occurrence ON public.invoices USING btree (account_id, template_id, occurrence);
+CREATE INDEX invoices_party ON public.invoices USING btree (account_id, party_index, id);
 
 create table kyc_applications (
   account_id uuid not null,
@@ -342,6 +558,31 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+create table oauth_artifacts (
+  model text not null,
+  id_hash bytea not null,
+  payload bytea not null,
+  grant_id text,
+  uid text,
+  app_id uuid,
+  account_id uuid,
+  person_id uuid,
+  consumed_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  constraint oauth_artifacts_pkey PRIMARY KEY (model, id_hash)
+);
+CREATE INDEX oauth_artifacts_consent ON public.oauth_artifacts USING btree (person_id, app_id) WHERE (model = 'Grant'::text);
+CREATE INDEX oauth_artifacts_expiry ON public.oauth_artifacts USING btree (expires_at);
+CREATE INDEX oauth_artifacts_grant ON public.oauth_artifacts USING btree (grant_id) WHERE (grant_id IS NOT NULL);
+CREATE INDEX oauth_artifacts_uid ON public.oauth_artifacts USING btree (uid) WHERE (uid IS NOT NULL);
+
+create table oauth_signing_keys (
+  id text not null,
+  jwk bytea not null,
+  created_at timestamp with time zone not null,
+  constraint oauth_signing_keys_pkey PRIMARY KEY (id)
+);
+
 create table offramps (
   account_id uuid not null,
   id uuid not null,
@@ -371,6 +612,7 @@ create table offramps (
   sequence integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  invoice_id uuid,
   constraint offramps_pkey PRIMARY KEY (account_id, id),
   constraint offramps_destination_amount_check CHECK ((destination_amount > 0)),
   constraint offramps_document_source_check CHECK ((document_source = ANY (ARRAY['url'::text, 'upload'::text]))),
@@ -381,6 +623,7 @@ create table offramps (
   constraint offramps_status_check CHECK ((status = ANY (ARRAY['initiated'::text, 'pending_internal_assessment'::text, 'ongoing_checks'::text, 'sending_fiat'::text, 'fiat_sent'::text, 'bounced'::text, 'failed'::text]))),
   constraint offramps_token_amount_check CHECK ((token_amount > 0)),
   constraint offramps_token_fee_check CHECK ((token_fee >= 0)),
+  constraint offramps_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoice_views(account_id, id),
   constraint offramps_account_id_payment_detail_id_fkey FOREIGN KEY (account_id, payment_detail_id) REFERENCES payment_details(account_id, id),
   constraint offramps_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id),
   constraint offramps_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
@@ -750,6 +993,59 @@ create table users (
 CREATE UNIQUE INDEX users_email ON public.users USING btree (account_id, email_index);
 CREATE INDEX users_list ON public.users USING btree (account_id, id) WHERE (erased_at IS NULL);
 CREATE INDEX users_list_by_kyc ON public.users USING btree (account_id, kyc_status, id) WHERE (erased_at IS NULL);
+
+create table webhook_attempts (
+  account_id uuid not null,
+  delivery_id uuid not null,
+  number integer not null,
+  at timestamp with time zone not null,
+  status integer,
+  error text,
+  latency_ms integer not null,
+  answer bytea,
+  constraint webhook_attempts_pkey PRIMARY KEY (account_id, delivery_id, number)
+);
+
+create table webhook_deliveries (
+  account_id uuid not null,
+  id uuid not null,
+  app_id uuid not null,
+  event_account_id uuid not null,
+  event_id uuid not null,
+  name text not null,
+  record_id uuid not null,
+  sequence integer not null,
+  body bytea,
+  status text not null,
+  reason text,
+  attempts integer not null default 0,
+  attempts_before integer not null default 0,
+  next_attempt_at timestamp with time zone,
+  delivered_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint webhook_deliveries_pkey PRIMARY KEY (account_id, id),
+  constraint webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+  constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))),
+  constraint webhook_deliveries_account_id_app_id_fkey FOREIGN KEY (account_id, app_id) REFERENCES apps(account_id, id)
+);
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (account_id, app_id, next_attempt_at, id) WHERE (status = 'pending'::text);
+CREATE UNIQUE INDEX webhook_deliveries_event ON public.webhook_deliveries USING btree (account_id, event_id, app_id);
+CREATE INDEX webhook_deliveries_missed ON public.webhook_deliveries USING btree (account_id, app_id, id) WHERE (status = ANY (ARRAY['failed'::text, 'skipped'::text]));
+CREATE INDEX webhook_deliveries_order ON public.webhook_deliveries USING btree (account_id, app_id, record_id, sequence) WHERE (status = 'pending'::text);
+
+create table webhook_replays (
+  account_id uuid not null,
+  id uuid not null,
+  app_id uuid not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone not null,
+  only_failed boolean not null,
+  deliveries integer,
+  created_at timestamp with time zone not null,
+  constraint webhook_replays_pkey PRIMARY KEY (account_id, id),
+  constraint webhook_replays_account_id_app_id_fkey FOREIGN KEY (account_id, app_id) REFERENCES apps(account_id, id)
+);
 
 create table worker_beats (
   worker_id uuid not null,

@@ -34,7 +34,7 @@ const public_url = `http://${config.host}:${config.port}`;
 const server = createServer({
   ...config,
   public_url: () => public_url,
-  authenticate: createAuthenticate(core.database, index_key, config.mode),
+  authenticate: createAuthenticate(core, config.mode),
 });
 const renderer = createOfframpRenderer(() => public_url);
 const prices = await openPrices(
@@ -106,7 +106,7 @@ async function createInTransaction(
   const { account_id, input, idempotency } = command;
   const key = await client.query(
     "select id from api_keys where account_id = $1 and id = $2 and revoked_at is null",
-    [account_id, command.api_key_id],
+    [account_id, command.credential_id],
   );
   if (key.rows.length === 0) throw new Refusal("unauthorized");
   if (idempotency) {
@@ -172,6 +172,7 @@ async function load(client: pg.PoolClient, { account_id, input }: Command<NewOff
   return {
     quotes: AccountMap.of(quotes, (quote) => quote),
     details: AccountMap.of(toPaymentDetails(details, keys), (detail) => detail),
+    invoices: new AccountMap<never>(),
     prices: await prices.find(session, version_ids),
     keys,
   };

@@ -10,6 +10,7 @@ import { findPgbench } from "./pgbench.ts";
 import { assertSameRows, readLengths } from "./same-rows.ts";
 import { openStage, peakMemory, resetPeakMemory, type Stage } from "./stage.ts";
 import { uploads } from "./uploads.ts";
+import { deadEndpoint, deliveries } from "./webhook-scenarios.ts";
 
 const ACCOUNTS = 16;
 const MEMORY_MAX_MB = 300;
@@ -21,6 +22,8 @@ const SCENARIOS = {
   "hot-64-16-accounts": hot64Over16,
   "hot-256": hot256,
   "batch-100": batch100,
+  deliveries,
+  "dead-endpoint": deadEndpoint,
   "list-offramps": listOfframpPages,
   "list-onramps": listOnrampPages,
 };

@@ -1,12 +1,18 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
-import { createAuthenticate } from "./access/authenticate.ts";
+import { createAuthenticate, findActiveCredentials } from "./access/authenticate.ts";
+import type { AppRules } from "./access/check-app.ts";
 import { type FirstStart, firstStart } from "./access/first-start.ts";
+import { addOauth } from "./access/oauth/routes.ts";
+import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./access/oauth/tasks.ts";
 import { addProposalPages, addProposalRoutes } from "./access/proposal-routes.ts";
 import { addAccessPages } from "./access/routes.ts";
-import { findActiveKeys } from "./access/store.ts";
 import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
+import { addInvoicePages } from "./invoices/page-routes.ts";
+import { createInvoiceRenderer, type InvoiceRenderer } from "./invoices/render.ts";
+import { addInvoiceRoutes } from "./invoices/routes.ts";
+import { invoiceTasks } from "./invoices/tasks.ts";
 import { addKycPages } from "./kyc/page-routes.ts";
 import { addReviewPages } from "./kyc/review-routes.ts";
 import { addKycRoutes } from "./kyc/routes.ts";
@@ -27,7 +33,7 @@ import type { BankPort } from "./partners/bank/port.ts";
 import { createSandboxBank } from "./partners/bank/sandbox.ts";
 import type { ChainPort } from "./partners/chain/port.ts";
 import { createSandboxChain } from "./partners/chain/sandbox.ts";
-import { judgeFile } from "./partners/files/judge-file.ts";
+import { type FileType, judgeFile } from "./partners/files/judge-file.ts";
 import { openLocalDirectory } from "./partners/files/local-directory.ts";
 import type { IdentityPort } from "./partners/identity/port.ts";
 import { createReviewerIdentity } from "./partners/identity/reviewers.ts";
@@ -36,8 +42,8 @@ import { createGuardedSender } from "./partners/outbound-http/guarded-sender.ts"
 import { openRateSource } from "./partners/rates/open-rate-source.ts";
 import { addPaymentDetailRoutes } from "./payment-details/routes.ts";
 import { type Clock, openClock, type SandboxClock, systemTime } from "./platform/clock.ts";
-import { createExecutor } from "./platform/commands/executor.ts";
-import { createKeepAnswer } from "./platform/commands/keep-answers.ts";
+import { createExecutor, type Executor } from "./platform/commands/executor.ts";
+import { createKeepAnswer, type KeepAnswer } from "./platform/commands/keep-answers.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
 import type { Config } from "./platform/config/config.ts";
 import { type Database, openDatabase, type Session } from "./platform/db/database.ts";
@@ -49,7 +55,7 @@ import { addDocs, addOpenApi } from "./platform/http/docs.ts";
 import { addHealthRoutes } from "./platform/http/health.ts";
 import { type AddRoute, addRoute } from "./platform/http/route.ts";
 import { createServer, type LogDestination } from "./platform/http/server.ts";
-import { addUploadRoute } from "./platform/http/upload-route.ts";
+import { type AddUploadRoute, addUploadRoute } from "./platform/http/upload-route.ts";
 import { ensureDataDir } from "./platform/instance.ts";
 import { signingKey } from "./platform/sealing/seal.ts";
 import { signingSeed } from "./platform/sealing/signing-seed.ts";
@@ -57,7 +63,7 @@ import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
 import { StartupError } from "./platform/startup-error.ts";
 import type { TaskLog } from "./platform/tasks/task-log.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
-import { createWorker, type Worker } from "./platform/tasks/worker.ts";
+import type { Worker } from "./platform/tasks/worker.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
 import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
@@ -65,8 +71,16 @@ import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
 import { usdValue } from "./quotes/usd-value.ts";
 import { refundProposalTask } from "./quotes/watched-refunds.ts";
+import { addSandboxInvoiceRoute } from "./sandbox/invoice-routes.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
+import { addAppRoutes } from "./webhooks/app-routes.ts";
+import { createDeliveryWorker, withDeliveries } from "./webhooks/delivery-worker.ts";
+import { addEventRoutes } from "./webhooks/event-routes.ts";
+import { fanOutTask } from "./webhooks/fan-out.ts";
+import { TRIM_EVENTS_TASK } from "./webhooks/model.ts";
+import { replayTask } from "./webhooks/replay-app.ts";
+import { trimEventsTask } from "./webhooks/trim-events.ts";
 
 /** What everything is built from: an open, migrated database with its clock and keys. */
 export type Core = {
@@ -83,6 +97,7 @@ export type Core = {
 const RECURRING_TASKS = [
   SEAL_TASK,
   TRIM_COMMANDS_TASK,
+  SWEEP_OAUTH_TASK,
   REFRESH_RATES_TASK,
   WATCH_CHAINS_TASK,
   READ_BANK_TASK,
@@ -90,6 +105,7 @@ const RECURRING_TASKS = [
   READ_CREDITS_TASK,
   READ_IDENTITY_TASK,
   RETENTION_TASK,
+  TRIM_EVENTS_TASK,
 ];
 
 export type App = {
@@ -135,71 +151,40 @@ export async function createApp(
   partners: Partners = openPartners(core.config, core.database),
   log_destination?: LogDestination,
 ): Promise<App> {
-  const { config, database, clock, keyring, index_key } = core;
+  const { config, database, clock, index_key } = core;
   const server = createServer({
     ...config,
     ...(log_destination ? { log_destination } : {}),
     public_url: publicUrl,
-    authenticate: createAuthenticate(database, index_key, config.mode),
+    authenticate: createAuthenticate(core, config.mode),
   });
   const ramp = await openRamp(core, partners, publicUrl, server.log);
-  const worker = createWorker({
+  const invoice_deps = {
+    ...core,
+    renderer: createInvoiceRenderer({ public_url: publicUrl, mode: config.mode, index_key }),
+  };
+  const deliveries = createDeliveryWorker(ramp);
+  const worker = withDeliveries(deliveries, {
     database,
     clock,
     log: server.log,
-    handlers: [
-      sealTask(database, signingKey(signingSeed(config)), server.log),
-      trimCommandsTask(database, clock),
-      refreshRatesTask(database, ramp.prices),
-      sendRefundTask(ramp),
-      ...kycTasks(ramp),
-      ...offrampTasks(ramp),
-      refundProposalTask(ramp),
-      ...changeProposalTasks(ramp),
-      ...onrampTasks(ramp),
-    ],
+    handlers: listHandlers(ramp, invoice_deps, deliveries.poke),
   });
-  const executor = createExecutor({
-    database,
-    clock,
-    keyring,
-    across_accounts: config.batch_by === "installation",
-    findActiveKeys,
-    afterCommit: worker.poke,
-  });
-  const deps = { ...ramp, executor };
-  const page_deps = { ...deps, public_url: publicUrl, mode: config.mode, poke: worker.poke };
+  const executor = openExecutor(core, worker.poke);
   const keepAnswer = createKeepAnswer(database, executor);
-  const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
-
+  const deps = {
+    ...ramp,
+    executor,
+    keepAnswer,
+    app_rules: { allow_http: ramp.allow_http, refuseUrl: ramp.sender.refuse },
+    poke: worker.poke,
+    public_url: publicUrl,
+    mode: config.mode,
+  };
   await addOpenApi(server);
-  addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });
-  addUserRoutes(add, deps);
-  addKycRoutes(add, page_deps);
-  addPaymentDetailRoutes(add, deps);
-  addRateRoutes(add, deps);
-  addBalanceRoutes(add, deps);
-  addQuoteRoutes(add, deps);
-  addOfframpRoutes(add, deps);
-  addDocumentRoutes(
-    add,
-    (spec) => addUploadRoute(server, index_key, { ...ramp.files, judge: judgeFile }, spec),
-    deps,
-  );
-  addOnrampRoutes(add, deps);
-  addDepositRoutes(add, deps);
-  if (config.mode === "sandbox") addSandboxRoutes(add, { ...deps, poke: worker.poke });
-  addProposalRoutes(add, deps);
-  addKycPages(server, page_deps);
-  addReviewPages(server, page_deps);
-  await addAccessPages(server, page_deps);
-  addProposalPages(server, page_deps);
+  addRoutes(server, deps, { ...deps, ...invoice_deps });
   await addDocs(server);
-
-  for (const kind of RECURRING_TASKS) {
-    const account_id = core.first_start.operator.id;
-    await ensureRecurring(database, { account_id, kind, now: clock.now() });
-  }
+  await ensureRecurringTasks(core);
   const close = async () => {
     await server.close();
     await worker.stop();
@@ -207,6 +192,96 @@ export async function createApp(
     await database.close();
   };
   return { server, worker, close };
+}
+
+type Ramp = Awaited<ReturnType<typeof openRamp>>;
+type InvoiceParts = Core & { renderer: InvoiceRenderer };
+
+/** All background work, in the order of the rooms. */
+function listHandlers(ramp: Ramp, invoices: InvoiceParts, pokeDeliveries: () => void) {
+  const { config, database, clock, log } = ramp;
+  const signing_key = signingKey(signingSeed(config));
+  return [
+    sealTask(database, signing_key, log),
+    trimCommandsTask(database, clock),
+    sweepOauthTask(database, clock),
+    fanOutTask({ ...ramp, signing_key, pokeDeliveries }),
+    replayTask({ database, pokeDeliveries }),
+    trimEventsTask({ ...config, database }),
+    ...kycTasks(ramp),
+    ...invoiceTasks(invoices),
+    refreshRatesTask(database, ramp.prices),
+    sendRefundTask(ramp),
+    refundProposalTask(ramp),
+    ...offrampTasks(ramp),
+    ...changeProposalTasks(ramp),
+    ...onrampTasks(ramp),
+  ];
+}
+
+type Deps = Ramp & {
+  executor: Executor;
+  keepAnswer: KeepAnswer;
+  app_rules: AppRules;
+  poke: () => void;
+  public_url: () => string;
+  mode: Config["mode"];
+};
+
+/** All routes, in the order of the rooms; pages for people come last. */
+function addRoutes(
+  server: FastifyInstance,
+  deps: Deps,
+  invoices: Omit<Deps, "renderer"> & InvoiceParts,
+) {
+  const { config, database, clock, index_key, files, keepAnswer } = deps;
+  const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
+  const addUpload: AddUploadRoute<FileType> = (spec) =>
+    addUploadRoute(server, index_key, { ...files, judge: judgeFile }, spec);
+
+  addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });
+  addProposalRoutes(add, deps);
+  addAppRoutes(add, deps);
+  addEventRoutes(add, deps);
+  addUserRoutes(add, deps);
+  addKycRoutes(add, deps);
+  addPaymentDetailRoutes(add, deps);
+  addInvoiceRoutes(add, invoices);
+  addRateRoutes(add, deps);
+  addBalanceRoutes(add, deps);
+  addQuoteRoutes(add, deps);
+  addOfframpRoutes(add, deps);
+  addDocumentRoutes(add, addUpload, deps);
+  addOnrampRoutes(add, deps);
+  addDepositRoutes(add, deps);
+  if (deps.mode === "sandbox") {
+    addSandboxRoutes(add, deps);
+    addSandboxInvoiceRoute(add, invoices);
+  }
+  addOauth(server, add, deps);
+  addKycPages(server, deps);
+  addReviewPages(server, deps);
+  addInvoicePages(server, invoices);
+  addProposalPages(server, deps);
+  addAccessPages(server, deps);
+}
+
+function openExecutor({ config, database, clock, keyring }: Core, afterCommit: () => void) {
+  return createExecutor({
+    database,
+    clock,
+    keyring,
+    across_accounts: config.batch_by === "installation",
+    findActiveCredentials: (tx, ...ids) => findActiveCredentials(tx, clock, ...ids),
+    afterCommit,
+  });
+}
+
+async function ensureRecurringTasks({ database, clock, first_start }: Core): Promise<void> {
+  const account_id = first_start.operator.id;
+  for (const kind of RECURRING_TASKS) {
+    await ensureRecurring(database, { account_id, kind, now: clock.now() });
+  }
 }
 
 /** What quotes, offramps, onramps and their tasks work with. */
@@ -253,7 +328,7 @@ function openPartners(config: Config, database: Database): Partners {
   return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
 }
 
-function openSender(config: Config) {
+export function openSender(config: Config) {
   const allow_loopback = config.mode === "sandbox" && isLoopbackHost(config.host);
   return createGuardedSender({ allow_list: config.outbound_allow, allow_loopback });
 }

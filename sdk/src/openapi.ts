@@ -4,6 +4,258 @@
  */
 
 export interface paths {
+    "/proposals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what waits for two members, and what came of it */
+        get: operations["listProposals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/proposals/{proposal_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a proposal */
+        get: operations["showProposal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the account's applications */
+        get: operations["listApps"];
+        put?: never;
+        /**
+         * Create an application
+         * @description Its secrets are in this answer and never shown again.
+         */
+        post: operations["createApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an application, and whether it is sent events */
+        get: operations["showApp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change an application's name, endpoint or events */
+        patch: operations["updateApp"];
+        trace?: never;
+    };
+    "/apps/{app_id}/rotate_webhook_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the webhook secret
+         * @description Until the switch X-Webhook-Signature keeps the old secret and webhook-signature carries both; then the new one signs alone.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pause the endpoint: events are kept until it is resumed */
+        post: operations["pauseApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume an endpoint that was paused or disabled */
+        post: operations["resumeApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/switch_webhook_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a rotation: the new secret signs alone */
+        post: operations["switchWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/rotate_client_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace the client secret at once */
+        post: operations["rotateClientSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send the events of a range of time again */
+        post: operations["replayApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the account's events, oldest first
+         * @description For those who would rather ask than be told: the order is fixed, and nothing enters it behind an event that was read. Go on with starting_after until there is more.
+         */
+        get: operations["listWebhookEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events/{webhook_event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an event */
+        get: operations["showWebhookEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events/{webhook_event_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show to which applications an event was sent, and every attempt */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events/{webhook_event_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an event again
+         * @description To the account's own applications that are told of it, or to one of them.
+         */
+        post: operations["redeliverWebhookEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users": {
         parameters: {
             query?: never;
@@ -155,6 +407,91 @@ export interface paths {
         get: operations["listPaymentDetailRequirements"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invoices
+         * @description Those of this account and those that others have sent to its billing address.
+         */
+        get: operations["listInvoices"];
+        put?: never;
+        /**
+         * Create an invoice or a salary
+         * @description It is a draft until it is made payable, at once with `convert: true`. With `meta.format` `svc_salary` you are the buyer and the seller is the employee. With a `recurringRule` it is a template that makes payable invoices at its times.
+         */
+        post: operations["createInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invoices/{invoice_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show an invoice
+         * @description By its id, or by any `requestId` that it ever had.
+         */
+        get: operations["showInvoice"];
+        put?: never;
+        /**
+         * Make a draft payable
+         * @description Gives it its `requestId` and tells the other party.
+         */
+        post: operations["convertInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invoices/{invoice_id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Download an invoice as PDF */
+        get: operations["downloadInvoice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invoices/{invoice_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept, reject, cancel, or declare the payment of an invoice
+         * @description Buyers accept, reject (with a note) and declare a payment sent; sellers declare it received and mark a paid invoice unpaid; whoever made the invoice cancels it.
+         */
+        post: operations["changeInvoice"];
         delete?: never;
         options?: never;
         head?: never;
@@ -758,32 +1095,55 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/proposals": {
+    "/sandbox/webhook": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** List what waits for two members, and what came of it */
-        get: operations["listProposals"];
+        get?: never;
         put?: never;
-        post?: never;
+        /** Send a sample event */
+        post: operations["sendSandboxWebhook"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/proposals/{proposal_id}": {
+    "/sandbox/invoices/{invoice_id}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Show a proposal */
-        get: operations["showProposal"];
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Take an invoice to a state
+         * @description Every step on the way is recorded and told, as if its party had done it.
+         */
+        patch: operations["setSandboxInvoice"];
+        trace?: never;
+    };
+    "/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show who calls
+         * @description The account that the credential acts for and, for a token that a person consented to, that person. `user` is null for API keys and client credentials.
+         */
+        get: operations["showMe"];
         put?: never;
         post?: never;
         delete?: never;
@@ -796,6 +1156,133 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Proposal: {
+            /** Format: uuid */
+            id: string;
+            /** @description What is to be done. */
+            kind: string;
+            /**
+             * Format: uuid
+             * @description The record that it concerns.
+             */
+            record_id: string;
+            /** @description Null when no rate was at hand. */
+            amount_usd: number | null;
+            summary: string;
+            /**
+             * @description `confirmed` is about to be carried out; `done` or `failed` is what came of it.
+             * @enum {unknown}
+             */
+            status: "pending" | "confirmed" | "rejected" | "done" | "failed";
+            /** @description Why it was rejected, or why it failed. */
+            outcome: string | null;
+            /** @description Members who agree so far. */
+            confirmations: number;
+            confirmations_needed: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        Error: {
+            /** @enum {unknown} */
+            error_code: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
+            /** @description What to do next. */
+            message: string;
+            status: number;
+            request_id: string;
+            doc_url: string;
+            errors?: {
+                /** @description Path such as `offramps[1].destination_amount`. */
+                field: string;
+                /** @enum {unknown} */
+                code: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
+                message: string;
+            }[];
+        };
+        App: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            client_id: string;
+            client_secret_last_four: string;
+            name: string;
+            /** @enum {unknown} */
+            flow: "authorization_code" | "client_credentials";
+            redirect_uris: string[];
+            /** @description The first API call answered 2xx with one of its tokens. */
+            used_at: string | null;
+            webhook: {
+                url: string | null;
+                /**
+                 * @description Only an `active` endpoint is sent anything.
+                 * @enum {unknown}
+                 */
+                state: "active" | "paused" | "disabled" | "not_enabled" | "incomplete";
+                /** @description Why nothing is sent; null when it is. */
+                reason: string | null;
+                has_secret: boolean;
+                /** @description During a rotation: when the new secret begins to sign alone. */
+                secret_switch_at: string | null;
+                /** @description Names of the custom headers. */
+                headers: string[];
+                /** @description The ramp events it chose; events of invoices need not be chosen. */
+                events: ("offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update")[];
+                /** @description Whether a record's next event waits until the one before has arrived. */
+                is_ordered: boolean;
+                failing_since: string | null;
+                /** @description After several failures in a row nothing is sent before this time. */
+                circuit_until: string | null;
+            };
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        WebhookEvent: {
+            /**
+             * Format: uuid
+             * @description Also the `webhook-id` of its deliveries.
+             */
+            id: string;
+            /** @enum {unknown} */
+            event: "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed" | "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update";
+            /** Format: uuid */
+            record_id: string;
+            /** @description The number of this change of the record. */
+            sequence: number;
+            /** @description The exact text that is sent and signed; null when it is no longer kept. */
+            body: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        WebhookDelivery: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            app_id: string;
+            /** Format: uuid */
+            webhook_event_id: string;
+            event: string;
+            /** @enum {unknown} */
+            status: "pending" | "delivered" | "failed" | "skipped";
+            reason: string | null;
+            next_attempt_at: string | null;
+            delivered_at: string | null;
+            /** @description The latest 20. */
+            attempts: {
+                number: number;
+                /** Format: date-time */
+                at: string;
+                status: number | null;
+                error: string | null;
+                latency_ms: number;
+                /** @description The first 16 kB of what was answered. */
+                answer: string | null;
+            }[];
+            /** Format: date-time */
+            created_at: string;
+        };
         User: {
             /** Format: uuid */
             id: string;
@@ -843,22 +1330,6 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
-        };
-        Error: {
-            /** @enum {unknown} */
-            error_code: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
-            /** @description What to do next. */
-            message: string;
-            status: number;
-            request_id: string;
-            doc_url: string;
-            errors?: {
-                /** @description Path such as `offramps[1].destination_amount`. */
-                field: string;
-                /** @enum {unknown} */
-                code: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
-                message: string;
-            }[];
         };
         KycSession: {
             /** Format: uuid */
@@ -935,6 +1406,138 @@ export interface components {
             /** @description Sets of fields of which one must be complete. */
             one_of: string[][];
         };
+        Invoice: {
+            /** Format: uuid */
+            id: string;
+            /** @description Null until it is payable; a payment that fails gives it a new one. */
+            requestId: string | null;
+            meta: {
+                /** @enum {unknown} */
+                format: "svc_invoice" | "svc_salary";
+                version: string;
+            };
+            /** @enum {unknown} */
+            status: "draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected";
+            /** @enum {unknown} */
+            type: "live" | "test";
+            /**
+             * @description On which side you stand.
+             * @enum {unknown}
+             */
+            role: "seller" | "buyer";
+            /** @description The account that made it. */
+            createdBy: string;
+            creationDate: string;
+            invoiceNumber: string;
+            invoiceItems: {
+                name?: string;
+                currency: string;
+                quantity: number;
+                unitPrice: string;
+                discount?: string;
+                tax?: {
+                    type: string;
+                    amount: string;
+                };
+                reference?: string;
+                deliveryDate?: string;
+                deliveryPeriod?: string;
+            }[];
+            currency: string;
+            /** @description Minor units, with tax. */
+            total: string;
+            totalWithoutTax: string;
+            buyerInfo: {
+                email?: string;
+                firstName?: string;
+                lastName?: string;
+                businessName?: string;
+                phone?: string;
+                taxRegistration?: string;
+                companyRegistration?: string;
+                address?: {
+                    streetAddress?: string;
+                    extendedAddress?: string;
+                    city?: string;
+                    postalCode?: string;
+                    region?: string;
+                    country?: string;
+                };
+            };
+            sellerInfo: {
+                email?: string;
+                firstName?: string;
+                lastName?: string;
+                businessName?: string;
+                phone?: string;
+                taxRegistration?: string;
+                companyRegistration?: string;
+                address?: {
+                    streetAddress?: string;
+                    extendedAddress?: string;
+                    city?: string;
+                    postalCode?: string;
+                    region?: string;
+                    country?: string;
+                };
+            };
+            paymentTerms?: {
+                dueDate?: string;
+                lateFeesPercent?: number;
+                lateFeesFix?: string;
+                miscellaneous?: string;
+            };
+            paymentOptions: {
+                type: string;
+                value: {
+                    currencies: string[];
+                    paymentInformation: {
+                        paymentAddress?: string;
+                        chain?: string;
+                        paymentDetailId?: string;
+                        accountName?: string;
+                        bankName?: string;
+                        iban?: string;
+                        swiftBic?: string;
+                        accountNumber?: string;
+                        routingNumber?: string;
+                        sortCode?: string;
+                    };
+                };
+            }[];
+            note?: string;
+            terms?: string;
+            purchaseOrderId?: string;
+            tags: string[];
+            recurringRule?: string;
+            nextOccurrence?: string | null;
+            miscellaneous: {
+                [key: string]: unknown;
+            };
+            /** @description What happened so far. */
+            events: {
+                name: string;
+                userId: string | null;
+                /** Format: date-time */
+                date: string;
+                note?: string;
+            }[];
+            paymentMetadata: {
+                paymentDate?: string;
+                isManuallyPaid?: boolean;
+                amount?: string;
+                txLink?: string;
+            };
+            trackedTransactions: string[];
+            invoiceLinks: {
+                view: string;
+                pay: string;
+            } | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
         QuoteRate: {
             /** @enum {unknown} */
             deposit_token: "usdc" | "usdt";
@@ -1004,34 +1607,6 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
-        Proposal: {
-            /** Format: uuid */
-            id: string;
-            /** @description What is to be done. */
-            kind: string;
-            /**
-             * Format: uuid
-             * @description The record that it concerns.
-             */
-            record_id: string;
-            /** @description Null when no rate was at hand. */
-            amount_usd: number | null;
-            summary: string;
-            /**
-             * @description `confirmed` is about to be carried out; `done` or `failed` is what came of it.
-             * @enum {unknown}
-             */
-            status: "pending" | "confirmed" | "rejected" | "done" | "failed";
-            /** @description Why it was rejected, or why it failed. */
-            outcome: string | null;
-            /** @description Members who agree so far. */
-            confirmations: number;
-            confirmations_needed: number;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-        };
         Quote: {
             /** Format: uuid */
             id: string;
@@ -1087,6 +1662,11 @@ export interface components {
                 trace_number: string | null;
                 uetr: string | null;
             } | null;
+            /**
+             * Format: uuid
+             * @description Only where it pays an invoice.
+             */
+            invoice_id?: string;
             metadata: {
                 [key: string]: unknown;
             };
@@ -1150,6 +1730,23 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        Me: {
+            user: {
+                /**
+                 * Format: uuid
+                 * @description The person, as in the id token.
+                 */
+                sub: string;
+                email: string;
+                /** @description Their role in the account. */
+                role: string;
+            } | null;
+            account: {
+                /** Format: uuid */
+                id: string;
+                name: string;
+            };
+        };
     };
     responses: never;
     parameters: never;
@@ -1159,6 +1756,2183 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listProposals: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+                status?: "pending" | "confirmed" | "rejected" | "done" | "failed";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        proposals: components["schemas"]["Proposal"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showProposal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                proposal_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listApps: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        apps: components["schemas"]["App"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "app": {
+                 *         "name": "Invoice sync",
+                 *         "webhook_url": "https://hooks.example.com/sliproad",
+                 *         "events": [
+                 *           "offramp_update"
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    app: {
+                        name: string;
+                        flow?: string | null;
+                        redirect_uris?: string[] | null;
+                        /** @description Where events are sent; https, in sandbox also http. */
+                        webhook_url?: string | null;
+                        /** @description Sent with every event, for gateways in front of the receiver. */
+                        webhook_headers?: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        events?: string[] | null;
+                        is_ordered?: boolean | null;
+                        /** @description Made up when left out, if there is a webhook_url. */
+                        webhook_secret?: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `value_too_long`: A value is too long; shorten those listed in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    updateApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "app": {
+                 *         "events": [
+                 *           "offramp_update",
+                 *           "kyc_update"
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    app: {
+                        name?: string | null;
+                        redirect_uris?: string[] | null;
+                        /** @description Where events are sent; https, in sandbox also http. */
+                        webhook_url?: string | null;
+                        /** @description Sent with every event, for gateways in front of the receiver. */
+                        webhook_headers?: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        events?: string[] | null;
+                        is_ordered?: boolean | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `value_too_long`: A value is too long; shorten those listed in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grace_hours": 24
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Made up when left out. */
+                    webhook_secret?: string | null;
+                    /** @description How long the old secret still signs, 24 when left out; 0 switches at once. */
+                    grace_hours?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    pauseApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    resumeApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    switchWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    rotateClientSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    replayApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "2026-11-15T00:00:00Z",
+                 *       "only_failed": true
+                 *     }
+                 */
+                "application/json": {
+                    /** @description ISO 8601: events from this time on. */
+                    from: string;
+                    /** @description Until then. */
+                    to?: string | null;
+                    /** @description Only those that failed or were skipped. */
+                    only_failed?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        replay: {
+                            /** Format: uuid */
+                            id: string;
+                            /** Format: uuid */
+                            app_id: string;
+                            /** Format: date-time */
+                            from: string;
+                            /** Format: date-time */
+                            to: string;
+                            only_failed: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                        };
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `invalid_transition`: This change is not possible in the record's present state.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listWebhookEvents: {
+        parameters: {
+            query?: {
+                /** @description Events on a page. */
+                limit?: number;
+                /** @description Id of the last event that was read. */
+                starting_after?: string;
+                /** @description ISO 8601: only events made after this time. */
+                created_after?: string;
+                event?: "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed" | "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        webhook_events: components["schemas"]["WebhookEvent"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showWebhookEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        webhook_event: components["schemas"]["WebhookEvent"];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: components["schemas"]["WebhookDelivery"][];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    redeliverWebhookEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                webhook_event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": {
+                    /** @description Only to this application. */
+                    app_id?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deliveries: components["schemas"]["WebhookDelivery"][];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listUsers: {
         parameters: {
             query?: {
@@ -1209,6 +3983,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1363,6 +4146,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
             409: {
                 headers: {
@@ -1481,6 +4273,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1640,6 +4441,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -1774,6 +4584,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1916,6 +4735,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2109,6 +4937,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2359,6 +5196,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -2488,6 +5334,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -2584,6 +5439,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2723,6 +5587,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /**
              * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
              *
@@ -2759,6 +5632,973 @@ export interface operations {
                 };
             };
             /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listInvoices: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                take?: number;
+                skip?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description Whole words of number, names, e-mails, order or tags. */
+                search?: string;
+                /** @description May be repeated. */
+                "status[]"?: ("draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected" | "pending" | "overdue") | ("draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected" | "pending" | "overdue")[];
+                /** @description May be repeated. */
+                status?: ("draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected" | "pending" | "overdue") | ("draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected" | "pending" | "overdue")[];
+                /** @description JSON: {"from": ISO, "to": ISO}, each optional. */
+                creationDateRange?: string;
+                /** @description ISO 8601. */
+                updatedSince?: string;
+                variant?: "svc_invoice" | "svc_salary";
+                filterBy?: "sent" | "received";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        invoices: components["schemas"]["Invoice"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "invoiceNumber": "2026-0117",
+                 *       "invoiceItems": [
+                 *         {
+                 *           "name": "Consulting, November",
+                 *           "currency": "USD",
+                 *           "quantity": 2,
+                 *           "unitPrice": "9999",
+                 *           "tax": {
+                 *             "type": "percentage",
+                 *             "amount": "20"
+                 *           }
+                 *         }
+                 *       ],
+                 *       "buyerInfo": {
+                 *         "email": "accounts@buyer.example",
+                 *         "businessName": "Buyer Sample Ltd"
+                 *       },
+                 *       "paymentTerms": {
+                 *         "dueDate": "2026-12-15"
+                 *       },
+                 *       "paymentOptions": [
+                 *         {
+                 *           "type": "bank-account",
+                 *           "value": {
+                 *             "currencies": [
+                 *               "USD"
+                 *             ],
+                 *             "paymentInformation": {
+                 *               "accountName": "Seller Sample Inc",
+                 *               "accountNumber": "000123456789",
+                 *               "routingNumber": "021000021"
+                 *             }
+                 *           }
+                 *         }
+                 *       ],
+                 *       "convert": true
+                 *     }
+                 */
+                "application/json": {
+                    meta?: {
+                        /** @description svc_invoice (default) or svc_salary. */
+                        format?: string | null;
+                        /** @description 0.0.3 when left out. */
+                        version?: string | null;
+                    } | null;
+                    /** @description ISO 8601; now when left out. */
+                    creationDate?: string | null;
+                    /** @description Unique within the account. */
+                    invoiceNumber: string;
+                    invoiceItems: {
+                        /** @description What is billed. */
+                        name?: string | null;
+                        /** @description Denomination, e.g. USD; the same on every item. */
+                        currency: string;
+                        /** @description Decimals are allowed. */
+                        quantity: number | string;
+                        /** @description Minor units before tax, digits only: "9999" is 99.99 USD. */
+                        unitPrice: string;
+                        /** @description Minor units off the line, digits only. */
+                        discount?: string | null;
+                        tax?: {
+                            /** @description fixed when left out. */
+                            type?: ("fixed" | "percentage") | null;
+                            /** @description Minor units of a fixed tax, or the percentage, e.g. 20. */
+                            amount: string;
+                        } | null;
+                        /** @description Your own reference. */
+                        reference?: string | null;
+                        /** @description When it was delivered. */
+                        deliveryDate?: string | null;
+                        /** @description The period it is for. */
+                        deliveryPeriod?: string | null;
+                    }[];
+                    buyerInfo: {
+                        /** @description Where the buyer is reached. */
+                        email: string;
+                        /** @description With middle names. */
+                        firstName?: string | null;
+                        /** @description Family name. */
+                        lastName?: string | null;
+                        /** @description Legal name of a business. */
+                        businessName?: string | null;
+                        /** @description Telephone number. */
+                        phone?: string | null;
+                        /** @description VAT or tax number. */
+                        taxRegistration?: string | null;
+                        /** @description Number in the company register. */
+                        companyRegistration?: string | null;
+                        address?: {
+                            /** @description Street and number. */
+                            streetAddress?: string | null;
+                            /** @description Second line. */
+                            extendedAddress?: string | null;
+                            /** @description City. */
+                            city?: string | null;
+                            /** @description Postal or zip code. */
+                            postalCode?: string | null;
+                            /** @description State or region. */
+                            region?: string | null;
+                            /** @description ISO 3166-1 alpha-2. */
+                            country?: string | null;
+                        } | null;
+                    };
+                    sellerInfo?: {
+                        /** @description Needed for a salary. */
+                        email?: string | null;
+                        /** @description With middle names. */
+                        firstName?: string | null;
+                        /** @description Family name. */
+                        lastName?: string | null;
+                        /** @description Legal name of a business. */
+                        businessName?: string | null;
+                        /** @description Telephone number. */
+                        phone?: string | null;
+                        /** @description VAT or tax number. */
+                        taxRegistration?: string | null;
+                        /** @description Number in the company register. */
+                        companyRegistration?: string | null;
+                        address?: {
+                            /** @description Street and number. */
+                            streetAddress?: string | null;
+                            /** @description Second line. */
+                            extendedAddress?: string | null;
+                            /** @description City. */
+                            city?: string | null;
+                            /** @description Postal or zip code. */
+                            postalCode?: string | null;
+                            /** @description State or region. */
+                            region?: string | null;
+                            /** @description ISO 3166-1 alpha-2. */
+                            country?: string | null;
+                        } | null;
+                    } | null;
+                    paymentTerms?: {
+                        /** @description ISO 8601: the last day, or moment, to pay. */
+                        dueDate?: string | null;
+                        lateFeesPercent?: number | null;
+                        /** @description Minor units, digits only. */
+                        lateFeesFix?: string | null;
+                        /** @description Other terms. */
+                        miscellaneous?: string | null;
+                    } | null;
+                    paymentOptions: {
+                        /** @enum {unknown} */
+                        type: "wallet" | "bank-account";
+                        value: {
+                            /** @description What it takes, e.g. USDC-matic; needed for a wallet. */
+                            currencies?: string[] | null;
+                            paymentInformation: {
+                                /** @description Address of the wallet. */
+                                paymentAddress?: string | null;
+                                /** @description Chain of the wallet, e.g. matic. */
+                                chain?: string | null;
+                                /** @description A payment detail of this account. */
+                                paymentDetailId?: string | null;
+                                /** @description Holder of the bank account. */
+                                accountName?: string | null;
+                                /** @description Name of the bank. */
+                                bankName?: string | null;
+                                /** @description IBAN. */
+                                iban?: string | null;
+                                /** @description BIC. */
+                                swiftBic?: string | null;
+                                /** @description Account number. */
+                                accountNumber?: string | null;
+                                /** @description ABA routing number. */
+                                routingNumber?: string | null;
+                                /** @description Sort code. */
+                                sortCode?: string | null;
+                            };
+                        };
+                    }[];
+                    /** @description Free text. */
+                    note?: string | null;
+                    /** @description Free text. */
+                    terms?: string | null;
+                    /** @description The buyer's order number. */
+                    purchaseOrderId?: string | null;
+                    tags?: string[] | null;
+                    /** @description RFC 5545: DTSTART and RRULE, separated by a newline or a blank. */
+                    recurringRule?: string | null;
+                    /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
+                    miscellaneous?: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description True makes it payable at once. */
+                    convert?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invoice"];
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `value_too_long`: A value is too long; shorten those listed in errors.
+             *
+             *     `record_not_unique`: A record with this value exists already; use that one.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showInvoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                invoice_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invoice"];
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    convertInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                invoice_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invoice"];
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `invalid_transition`: This change is not possible in the record's present state.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    downloadInvoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                invoice_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    changeInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                invoice_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "cancel",
+                 *       "input": {
+                 *         "note": "Sent by mistake."
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {unknown} */
+                    type: "accept" | "reject" | "cancel" | "declareSentPayment" | "declareReceivedPayment" | "markUnpaid";
+                    input?: {
+                        /** @description Why; needed for reject. */
+                        note?: string | null;
+                        /** @description Minor units, digits only. */
+                        amount?: string | null;
+                        /** @description Address of the transaction in an explorer. */
+                        txLink?: string | null;
+                    } | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invoice"];
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `value_too_long`: A value is too long; shorten those listed in errors.
+             *
+             *     `invalid_transition`: This change is not possible in the record's present state.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2843,6 +6683,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3017,6 +6866,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
             409: {
                 headers: {
@@ -3142,6 +7000,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -3243,6 +7110,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3362,6 +7238,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3508,6 +7393,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -3627,6 +7521,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3773,6 +7676,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -3899,6 +7811,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4047,6 +7968,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -4181,6 +8111,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4350,6 +8289,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -4489,6 +8437,8 @@ export interface operations {
                             /** @description Address of the file itself. */
                             submitted_url?: string | null;
                         } | null;
+                        /** @description The invoice that this payout pays, at its full total. */
+                        invoice_id?: string | null;
                         /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
                         metadata?: {
                             [key: string]: unknown;
@@ -4528,6 +8478,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4697,6 +8656,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -4788,6 +8756,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4912,6 +8889,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5075,6 +9061,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -5221,6 +9216,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -5349,6 +9353,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -5454,6 +9467,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5622,6 +9644,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -5759,6 +9790,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5937,6 +9977,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -6103,6 +10152,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6314,6 +10372,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -6427,6 +10494,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6589,6 +10665,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -6721,6 +10806,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6863,6 +10957,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -6995,6 +11098,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /**
              * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
              *
@@ -7094,6 +11206,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7234,6 +11355,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7395,6 +11525,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -7539,6 +11678,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7706,6 +11854,15 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7900,6 +12057,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `record_not_found`: There is no such record; check the id. */
             404: {
                 headers: {
@@ -8056,6 +12222,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
             409: {
                 headers: {
@@ -8133,24 +12308,32 @@ export interface operations {
             };
         };
     };
-    listProposals: {
+    sendSandboxWebhook: {
         parameters: {
-            query?: {
-                /** @description Records on a page. */
-                limit?: number;
-                /** @description Id of the last record of the page before. */
-                starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
-                created_before?: string;
-                status?: "pending" | "confirmed" | "rejected" | "done" | "failed";
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
             };
-            header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "webhook_type": "offramp_update",
+                 *       "status": "fiat_sent"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {unknown} */
+                    webhook_type: "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update" | "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed";
+                    /** @description The state that it shows. */
+                    status?: string | null;
+                };
+            };
+        };
         responses: {
             /** @description Success */
             200: {
@@ -8159,9 +12342,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        proposals: components["schemas"]["Proposal"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
+                        webhook: {
+                            webhook_type: string;
+                            /** @description To how many applications it goes. */
+                            deliveries: number;
+                        };
                     };
                 };
             };
@@ -8171,6 +12356,8 @@ export interface operations {
              *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
              */
             400: {
                 headers: {
@@ -8182,6 +12369,42 @@ export interface operations {
             };
             /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8220,7 +12443,11 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8231,13 +12458,169 @@ export interface operations {
             };
         };
     };
-    showProposal: {
+    setSandboxInvoice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                invoice_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "invoice": {
+                 *         "status": "paid"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    invoice: {
+                        /** @description The state to reach. */
+                        status: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invoice"];
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `invalid_transition`: This change is not possible in the record's present state.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showMe: {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                proposal_id: string;
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;
@@ -8248,9 +12631,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        proposal: components["schemas"]["Proposal"];
-                    };
+                    "application/json": components["schemas"]["Me"];
                 };
             };
             /**
@@ -8277,8 +12658,8 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

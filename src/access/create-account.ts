@@ -9,16 +9,24 @@ import { insertAccount } from "./store.ts";
 export async function createAccount(
   tx: Transaction,
   keyring: Keyring,
-  input: { name: string; is_operator: boolean; actor: Actor; reason: string },
+  input: {
+    name: string;
+    is_operator: boolean;
+    /** Others are enabled by the operator later. */
+    webhooks_enabled?: boolean;
+    actor: Actor;
+    reason: string;
+  },
   now: Date,
 ): Promise<Account> {
-  const { name, is_operator, actor, reason } = input;
+  const { name, is_operator, webhooks_enabled = false, actor, reason } = input;
   const account: Account = {
     id: newId(now),
     name,
     is_operator,
     kyc_four_eyes: false,
     kyc_review_by_account: false,
+    webhooks_enabled_at: webhooks_enabled ? now : null,
     created_at: now,
   };
   insertAccount(tx, account);

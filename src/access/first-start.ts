@@ -48,7 +48,9 @@ export async function firstStart(
     const made_meanwhile = await findOperator(tx);
     if (made_meanwhile) return { operator: made_meanwhile, created: null };
     const name = input.mode === "sandbox" ? "demo" : "operator";
-    const operator = await createAccount(tx, keyring, { name, is_operator: true, ...BY }, now);
+    const webhooks_enabled = input.mode === "sandbox";
+    const account = { name, is_operator: true, webhooks_enabled, ...BY };
+    const operator = await createAccount(tx, keyring, account, now);
     const account_id = operator.id;
     createApiKey(tx, index_key, { account_id, name: "first", key: api_key, ...BY }, now);
     const email = admin_email;

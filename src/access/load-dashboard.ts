@@ -1,5 +1,6 @@
 import type { Session } from "../platform/db/database.ts";
 import { isId } from "../platform/ids.ts";
+import { listApps } from "./apps-store.ts";
 import type { ApiKey, Role } from "./model.ts";
 import { openEmail } from "./person-email.ts";
 import { findPendingProposal } from "./proposal-store.ts";
@@ -47,7 +48,8 @@ export async function loadDashboard(
       names: new Map(),
     };
   }
-  const [api_keys, audit_entries] = await Promise.all([
+  const [apps, api_keys, audit_entries] = await Promise.all([
+    listApps(database, account_id),
     listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
     listAuditEntries(database, account_id, AUDIT_ENTRIES_MAX),
   ]);
@@ -55,6 +57,7 @@ export async function loadDashboard(
   const names = new Map([
     [account_id, session.account_name],
     ...api_keys.map((key) => [key.id, `${key.prefix}…${key.last_four}`] as const),
+    ...apps.map((app) => [app.id, app.name] as const),
     ...people.map(
       (row) => [row.person_id, openEmail(index_key, row.person_id, row.email)] as const,
     ),

@@ -12,20 +12,21 @@ const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" }
 const KEY_RANDOM_BYTES = 32;
 
 /**
- * Who acted: a person, a program with a key, the members who agreed to a proposal, the command
- * line, or this program itself.
+ * Who acted: a person, a program with a key or token, the members who agreed to a proposal, the
+ * command line, or this program itself.
  */
 export type Actor =
   | `member:${string}`
   | `api_key:${string}`
+  | `app:${string}`
   | `proposal:${string}`
   | "command line"
   | "first start"
   | "worker";
 
 /** Who a command comes from. */
-export function actorOf(command: { api_key_id: string; actor?: Actor }): Actor {
-  return command.actor ?? `api_key:${command.api_key_id}`;
+export function actorOf(command: { credential_id: string; actor?: Actor }): Actor {
+  return command.actor ?? `api_key:${command.credential_id}`;
 }
 
 export type ApiKey = {
@@ -46,6 +47,8 @@ export type Account = {
   kyc_four_eyes: boolean;
   /** The account's own members review identities, beside the operator's. */
   kyc_review_by_account: boolean;
+  /** Null until the operator enables webhooks: nothing is sent for the account before. */
+  webhooks_enabled_at: Date | null;
   created_at: Date;
 };
 
@@ -57,6 +60,11 @@ export function makeApiKey(mode: Mode): string {
 export function labelOf(key: string): { prefix: string; last_four: string } {
   const prefix = Object.values(PREFIXES).find((known) => key.startsWith(known));
   return { prefix: prefix ?? "", last_four: key.slice(-4) };
+}
+
+/** True for a key that was made here, which says so. */
+export function isOwnKey(text: string): boolean {
+  return Object.values(PREFIXES).some((prefix) => text.startsWith(prefix));
 }
 
 /** A key that says it is for the other mode is refused, whatever the database holds. */

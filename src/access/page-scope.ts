@@ -33,7 +33,8 @@ declare module "fastify" {
 
 const FORM_BYTES_MAX = 64 * 1024;
 const RETRY_AFTER_SECONDS = 2;
-const HEADERS = {
+/** Of every page. */
+export const PAGE_HEADERS = {
   "Content-Security-Policy":
     "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
     "img-src 'self' data:; base-uri 'none'",
@@ -56,7 +57,7 @@ export function addPageScope(
     await scope.register(formbody, { bodyLimit: FORM_BYTES_MAX });
     scope.decorateRequest("member", null);
     scope.addHook("onRequest", async (request, reply) => {
-      reply.headers(HEADERS);
+      reply.headers(PAGE_HEADERS);
       const token = readCookie(request, deps.public_url(), "session");
       request.member = await findSession(deps, token, realTime(deps.clock));
     });

@@ -48,6 +48,7 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <div><dt>Signed in as</dt><dd>${session.email}</dd></div>
 <div><dt>Your role</dt><dd>${ROLE_NAMES[session.role]}</dd></div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
+<div><dt>Settings</dt><dd><a href="/dashboard/apps">Applications</a></dd></div>
 </dl>
 ${REVIEWER_ROLES.includes(session.role) && REVIEWS_LINK}
 </section>

@@ -87,7 +87,7 @@ async function carryOut(
   const command: Command<unknown> = {
     id: newId(now),
     account_id,
-    api_key_id: NO_KEY,
+    credential_id: NO_KEY,
     input: content.input,
     idempotency: null,
     actor: `proposal:${id}`,

@@ -44,8 +44,10 @@ function addStylesheet(app: FastifyInstance): void {
 
 function addSignIn(scope: FastifyInstance, deps: PageDeps, sign_in_deps: SignInDeps): void {
   scope.get("/sign-in", { schema: HIDDEN }, (request, reply) => {
-    const next = localPath((request.query as Record<string, unknown>).next, HOME);
-    if (request.member) return reply.redirect(next, 303);
+    const query = request.query as Record<string, unknown>;
+    const next = localPath(query.next, HOME);
+    // Who asks to sign in again may be somebody else, or must show that they still know how.
+    if (request.member && query.again === undefined) return reply.redirect(next, 303);
     return showSignIn(deps, request, reply, { next, email: "", refusal: null });
   });
 

@@ -14,6 +14,8 @@ export type MemberSession = {
   role: Role;
   is_operator: boolean;
   email: string;
+  /** Real time. */
+  signed_in_at: Date;
   /** Goes into every form of a page: a field named `csrf`. */
   csrf: string;
   token: string;

@@ -8,14 +8,19 @@ export async function lockInstallation(tx: Session): Promise<void> {
 
 export function insertAccount(
   tx: Transaction,
-  account: Pick<Account, "id" | "name" | "is_operator" | "created_at">,
+  account: Pick<Account, "id" | "name" | "is_operator" | "webhooks_enabled_at" | "created_at">,
 ): void {
-  tx.write("insert into accounts (id, name, is_operator, created_at) values ($1, $2, $3, $4)", [
-    account.id,
-    account.name,
-    account.is_operator,
-    account.created_at,
-  ]);
+  tx.write(
+    `insert into accounts (id, name, is_operator, webhooks_enabled_at, created_at)
+     values ($1, $2, $3, $4, $5)`,
+    [
+      account.id,
+      account.name,
+      account.is_operator,
+      account.webhooks_enabled_at,
+      account.created_at,
+    ],
+  );
 }
 
 export function listAccounts(session: Session): Promise<Account[]> {
@@ -142,6 +147,11 @@ export async function findPerson(
   return person;
 }
 
+export async function findPersonById(session: Session, id: string): Promise<PersonRow | undefined> {
+  const [person] = await session.query<PersonRow>("select * from people where id = $1", [id]);
+  return person;
+}
+
 export function insertMember(
   tx: Transaction,
   member: { account_id: string; person_id: string; role: Role; created_at: Date },
@@ -217,6 +227,7 @@ export type SessionView = {
   is_operator: boolean;
   role: Role;
   email: Buffer;
+  signed_in_at: Date;
 };
 
 export async function findSessionByHash(
@@ -226,7 +237,7 @@ export async function findSessionByHash(
 ): Promise<SessionView | undefined> {
   const [row] = await session.query<SessionView>(
     `select sessions.person_id, sessions.account_id, accounts.name as account_name,
-       accounts.is_operator, members.role, people.email
+       accounts.is_operator, members.role, people.email, sessions.created_at as signed_in_at
      from sessions
      join members on members.account_id = sessions.account_id
        and members.person_id = sessions.person_id

@@ -7,6 +7,11 @@ export function isCountry(alpha2: string): boolean {
   return COUNTRIES.has(alpha2);
 }
 
+/** What people call it; of an unknown code, the code itself. */
+export function countryName(alpha2: string): string {
+  return iso31661.find((country) => country.alpha2 === alpha2)?.name ?? alpha2;
+}
+
 /** Where neither payers nor payees are served, unless the operator's file says otherwise. */
 export const BLOCKED_COUNTRIES: readonly string[] = [
   ...["AF", "BY", "BA", "BI", "CF", "CU", "KP", "CD", "ET", "GT", "GN", "GW", "HT", "IR", "IQ"],

@@ -1,11 +1,15 @@
 import { type Command, Option } from "commander";
+import { recordAudit } from "../access/audit.ts";
 import { createAccount } from "../access/create-account.ts";
 import type { Account } from "../access/model.ts";
+import { isEmail } from "../access/person-email.ts";
+import { setBillingEmail } from "../access/set-billing-email.ts";
 import { findAccount, listAccounts } from "../access/store.ts";
 import { updateAccount } from "../access/update-account.ts";
 import type { Core } from "../app.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
+import { updateAccountEnabled } from "../webhooks/webhook-store.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
@@ -29,6 +33,24 @@ export function addAccountCommands(program: Command): void {
         `Made account ${account.name} (${account.id}).`,
         `Next: sliproad keys create --account ${account.id}`,
       ]);
+    });
+
+  accounts
+    .command("set-billing-email")
+    .description("say where an account is billed: invoices sent there are shared with it")
+    .requiredOption("--account <account>", "its name or id")
+    .requiredOption("--email <email>", "an address that you know to be the account's own")
+    .option("--reason <reason>", "why, for the audit log", "set on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption & { account: string; email: string; reason: string }) => {
+      const email = options.email.trim();
+      if (!isEmail(email)) throw new StartupError("--email must be an e-mail address.");
+      const account = await withCore((core) =>
+        setEmail(core, options.account, email, options.reason),
+      );
+      const billing_email = { account_id: account.id, email, verified: true };
+      const line = `Invoices to ${email} are shared with ${account.name} from now on.`;
+      print(options, { billing_email }, [line]);
     });
 
   accounts
@@ -69,6 +91,17 @@ export function addAccountCommands(program: Command): void {
         `Identities of ${account.name} are reviewed by ${who}; ${eyes} must decide.`,
       ]);
     });
+
+  accounts
+    .command("enable-webhooks")
+    .description("let events be sent to the applications of an account")
+    .argument("<account>", "its name or id")
+    .option("--reason <reason>", "why, for the audit log", "enabled on the command line")
+    .option("--json", "print one JSON document")
+    .action(async (name: string, options: JsonOption & { reason: string }) => {
+      const account = await withCore((core) => enableWebhooks(core, name, options.reason));
+      print(options, { account }, [`Webhooks are sent for ${account.name}.`]);
+    });
 }
 
 type SetOptions = JsonOption & {
@@ -99,6 +132,37 @@ async function change({ database, clock }: Core, options: SetOptions): Promise<A
       clock.now(),
     ),
   );
+}
+
+async function enableWebhooks(core: Core, name: string, reason: string): Promise<Account> {
+  const { database, clock } = core;
+  const account = await findAccount(database, name);
+  if (!account) throw new StartupError(`There is no account ${name}; see sliproad accounts list.`);
+  if (account.webhooks_enabled_at) return account;
+  const now = clock.now();
+  const account_id = account.id;
+  await database.transaction(async (tx) => {
+    updateAccountEnabled(tx, account_id, now);
+    const action = "account.enable_webhooks";
+    const record = `account:${account_id}`;
+    recordAudit(tx, { account_id, actor: "command line", action, record, reason }, now);
+  });
+  return { ...account, webhooks_enabled_at: now };
+}
+
+/** One address leads to one account; it says whose it is. */
+async function setEmail(core: Core, name_or_id: string, email: string, reason: string) {
+  const { database, clock } = core;
+  const account = await findAccount(database, name_or_id);
+  if (!account) throw new StartupError(`There is no account ${name_or_id}; see accounts list.`);
+  const input = { account_id: account.id, email, actor: "command line", reason } as const;
+  try {
+    await database.transaction((tx) => setBillingEmail(tx, core, input, clock.now()));
+    return account;
+  } catch (error) {
+    if (violatedKey(error) !== "billing_emails_index") throw error;
+    throw new StartupError("Another account has this billing address; use another one.");
+  }
 }
 
 async function create(core: Core, name: string, reason: string): Promise<Account> {

@@ -26,14 +26,14 @@ export function attachDocuments(
   return {
     name: "attach-documents",
     load: async () => new Map(),
-    decide: (entry, { api_key_id, input }, uploaders, now) => {
+    decide: (entry, { credential_id, input }, uploaders, now) => {
       if (!isBeforePayout(entry.offramp.status)) {
         const message = "The payout is under way; its document can no longer be changed.";
         return [{ field: "offramp_id", code: "offramp_not_editable", message }];
       }
       const wanted = documentChange(entry.offramp, "upload", input.wish);
       const change = changeOfframp(entry, wanted, now);
-      uploaders.set(change, `api_key:${api_key_id}`);
+      uploaders.set(change, `api_key:${credential_id}`);
       return change;
     },
     record: (tx, changes, uploaders, now) => {

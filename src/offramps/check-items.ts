@@ -17,6 +17,8 @@ export type CheckedItem = {
   is_rail_known: boolean;
   reference: string | null;
   submitted_url: string | null;
+  /** The invoice that it pays. */
+  invoice_id: string | null;
   metadata: Metadata;
 };
 
@@ -50,6 +52,7 @@ export function checkItems(
       ...checkPayment(input, report),
       reference: checkReference(input.reference, report),
       submitted_url: checkUrl(input.supporting_document_attributes, allow_http, report),
+      invoice_id: checkInvoiceId(input.invoice_id, report),
       metadata:
         metadata_problems.length > 0 || isBlank(input.metadata)
           ? {}
@@ -98,6 +101,14 @@ function checkAmount(value: unknown, digits: number | undefined, report: Report)
   const parsed = parseAmount(value, digits ?? 4);
   if ("minor" in parsed) return digits === undefined ? null : parsed.minor;
   report("destination_amount", "record_invalid", parsed.reason);
+  return null;
+}
+
+function checkInvoiceId(value: unknown, report: Report): string | null {
+  const id = readText(value);
+  if (id === null) return null;
+  if (isId(id)) return id.toLowerCase();
+  report("invoice_id", "record_invalid", "Send the id of an invoice.");
   return null;
 }
 

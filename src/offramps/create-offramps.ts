@@ -1,6 +1,7 @@
 import { type Catalogue, railsOf } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
+import { loadPayables, type Payable, reservePayments } from "../invoices/payments.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { satisfiesRail } from "../payment-details/model.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
@@ -21,6 +22,7 @@ import type { Prices, PriceVersions } from "../quotes/prices.ts";
 import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../quotes/pricing.ts";
 import { lockQuotes, updateTotals } from "../quotes/store.ts";
 import type { CheckedItem } from "./check-items.ts";
+import { invoiceProblems } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { offrampEvents } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
@@ -37,6 +39,7 @@ export type NewOfframps = {
 type Loaded = {
   quotes: AccountMap<Quote>;
   details: AccountMap<PaymentDetail>;
+  invoices: AccountMap<Payable>;
   prices: ReadonlyMap<string, Prices>;
   keys: SubjectKeys;
 };
@@ -70,6 +73,12 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
       );
       insertOfframps(tx, created, now);
       updateTotals(tx, [...quotes.values()]);
+      reservePayments(
+        tx,
+        created.flatMap(({ offramp: { account_id, id, invoice_id } }) =>
+          invoice_id === null ? [] : [{ account_id, id: invoice_id, offramp_id: id }],
+        ),
+      );
       offrampEvents(
         tx,
         deps.renderer,
@@ -99,11 +108,15 @@ async function load(
       item.payment_detail_id ? [{ account_id, id: item.payment_detail_id }] : [],
     ),
   );
-  const [quotes, rows, keys] = await Promise.all([
+  const invoice_keys = commands.flatMap(({ account_id, input }) =>
+    input.items.flatMap(({ invoice_id }) => (invoice_id ? [{ account_id, id: invoice_id }] : [])),
+  );
+  const [quotes, invoices, rows, keys] = await Promise.all([
     lockQuotes(
       tx,
       commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id })),
     ),
+    loadPayables(tx, invoice_keys),
     findPaymentDetails(tx, detail_keys),
     keyring.openSubjects(
       tx,
@@ -114,6 +127,7 @@ async function load(
   return {
     quotes: AccountMap.of(quotes, (quote) => quote),
     details: AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail),
+    invoices,
     prices: await price_versions.find(tx, version_ids),
     keys,
   };
@@ -144,12 +158,17 @@ function decideOne(
     }
     if (found.priced) offramps.push(newOfframp(quote, item, found.priced, now));
   });
+  problems.push(...invoiceProblems(loaded.invoices, account_id, input.items));
   problems.push(...additionProblems(quote, now));
   const changed = withTotals(quote, offramps, now);
   problems.push(...totalProblems(changed));
   if (problems.length > 0) return { refusal: Refusal.of(withoutRepeats(problems)) };
   // A later command of the same set must see these totals.
   loaded.quotes.set(account_id, quote.id, changed);
+  for (const { id, invoice_id } of offramps) {
+    const payable = invoice_id && loaded.invoices.get(account_id, invoice_id);
+    if (payable) loaded.invoices.set(account_id, invoice_id, { ...payable, offramp_id: id });
+  }
   return { output: { offramps, key }, subject: { subject_id: input.user_id, key } };
 }
 
@@ -256,6 +275,7 @@ function newOfframp(quote: Quote, item: CheckedItem, priced: Priced, now: Date):
     user_id: quote.user_id,
     quote_id: quote.id,
     payment_detail_id: item.payment_detail_id!,
+    invoice_id: item.invoice_id,
     status: "initiated",
     status_message: null,
     destination_amount: priced.amount,

@@ -49,6 +49,8 @@ export type Offramp = {
   user_id: string;
   quote_id: string;
   payment_detail_id: string;
+  /** The invoice that it pays, if any. */
+  invoice_id: string | null;
   status: OfframpStatus;
   status_message: string | null;
   /** Minor units of the currency. */
@@ -118,5 +120,7 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.sequence,
     offramp.created_at.toISOString(),
     offramp.updated_at.toISOString(),
+    // Only where there is one: the digests of those before stay what they are.
+    ...(offramp.invoice_id === null ? [] : [offramp.invoice_id]),
   );
 }

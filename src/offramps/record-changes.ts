@@ -1,3 +1,9 @@
+import {
+  type PaymentStep,
+  recordPaymentSteps,
+  releasePayments,
+  type StepKind,
+} from "../invoices/payments.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { recordEvents } from "../webhooks/record-events.ts";
 import { digestFacts, OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "./model.ts";
@@ -5,7 +11,8 @@ import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, updateOfframps } from "./store.ts";
 
 /** An offramp after a change, with the status it had before; null when it was just created. */
-export type ChangedOfframp = KeyedOfframp & { from_status: OfframpStatus | null };
+export type OfframpNews = KeyedOfframp & { from_status: OfframpStatus | null };
+export type ChangedOfframp = OfframpNews & { was_funded: boolean };
 
 /** The offramp after a move to another state, or a change without one. */
 export function changeOfframp(
@@ -20,7 +27,8 @@ export function changeOfframp(
   // Receivers go by the event's time: it must rise with every change of a record.
   const updated_at = new Date(Math.max(now.getTime(), offramp.updated_at.getTime() + 1));
   const changed = { ...offramp, ...change, sequence: offramp.sequence + 1, updated_at };
-  return { offramp: changed, key, from_status: offramp.status };
+  const was_funded = offramp.funded_at !== null;
+  return { offramp: changed, key, from_status: offramp.status, was_funded };
 }
 
 /**
@@ -37,12 +45,47 @@ export function recordChanges(
   const last = new Map(changes.map((change) => [change.offramp.id, change]));
   updateOfframps(tx, [...last.values()]);
   offrampEvents(tx, renderer, changes, now);
+  recordPayments(tx, changes, now);
+}
+
+/** Invoices that these offramps pay learn what became of them by a task. */
+function recordPayments(tx: Transaction, changes: readonly ChangedOfframp[], now: Date): void {
+  const paying = changes.filter(({ offramp }) => offramp.invoice_id !== null);
+  if (paying.length === 0) return;
+  recordPaymentSteps(tx, paying.flatMap(stepOf), now);
+  releasePayments(
+    tx,
+    paying
+      .filter(({ offramp }) => offramp.status === "failed")
+      .map(({ offramp: { account_id, invoice_id, id } }) => ({
+        account_id,
+        id: invoice_id!,
+        offramp_id: id,
+      })),
+  );
+}
+
+function stepOf(change: ChangedOfframp): PaymentStep[] {
+  const { account_id, id: offramp_id, sequence: step, invoice_id } = change.offramp;
+  const kind = stepKind(change);
+  return kind ? [{ account_id, offramp_id, step, invoice_id: invoice_id!, kind }] : [];
+}
+
+/** What the change means for an invoice; a payment that bounced and is given up failed before. */
+function stepKind({ offramp, from_status, was_funded }: ChangedOfframp): StepKind | null {
+  const { status } = offramp;
+  if (status === "failed") return was_funded && from_status !== "bounced" ? "failed" : null;
+  if (!was_funded && offramp.funded_at !== null) return "funded";
+  if (status === from_status) return null;
+  if (status === "fiat_sent") return "sent";
+  if (status === "bounced") return "bounced";
+  return from_status === "bounced" ? "rerouted" : null;
 }
 
 export function offrampEvents(
   tx: Transaction,
   renderer: OfframpRenderer,
-  changes: readonly ChangedOfframp[],
+  changes: readonly OfframpNews[],
   now: Date,
 ): void {
   recordEvents(

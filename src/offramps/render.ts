@@ -39,6 +39,7 @@ export function createOfframpRenderer(publicUrl: () => string) {
       fee: minorToNumber(offramp.fee, digits),
       supporting_document: document_status && { submitted_url, status: document_status },
       payout_reference: offramp.payout_reference,
+      ...(offramp.invoice_id === null ? {} : { invoice_id: offramp.invoice_id }),
       metadata: details.metadata,
       created_at: offramp.created_at.toISOString(),
       updated_at: offramp.updated_at.toISOString(),

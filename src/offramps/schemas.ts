@@ -34,6 +34,7 @@ export const CreateOfframpsBody = Type.Object(
               Type.Null(),
             ]),
           ),
+          invoice_id: optionalText("The invoice that this payout pays, at its full total."),
           metadata: metadataInput,
         },
         closed,
@@ -80,6 +81,9 @@ export const OfframpRecord = Type.Object(
       }),
       Type.Null(),
     ]),
+    invoice_id: Type.Optional(
+      Type.String({ format: "uuid", description: "Only where it pays an invoice." }),
+    ),
     metadata: Type.Record(Type.String(), Type.Unknown()),
     created_at: Type.String({ format: "date-time" }),
     updated_at: Type.String({ format: "date-time" }),

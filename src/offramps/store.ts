@@ -108,10 +108,11 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
   tx.write(
     `insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
        destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
-       document_status, document_source, deposit_token, created_at, updated_at)
-     select *, $18, $18 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
+       document_status, document_source, deposit_token, invoice_id, created_at, updated_at)
+     select *, $19, $19 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
        $6::text[], $7::bigint[], $8::text[], $9::text[], $10::numeric[], $11::bigint[],
-       $12::bigint[], $13::bigint[], $14::bytea[], $15::text[], $16::text[], $17::text[])`,
+       $12::bigint[], $13::bigint[], $14::bytea[], $15::text[], $16::text[], $17::text[],
+       $18::uuid[])`,
     [
       of((offramp) => offramp.account_id),
       of((offramp) => offramp.id),
@@ -130,6 +131,7 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
       of((offramp) => offramp.document_status),
       of((offramp) => offramp.document_source),
       of((offramp) => offramp.deposit_token),
+      of((offramp) => offramp.invoice_id),
       now,
     ],
   );

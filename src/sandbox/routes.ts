@@ -37,6 +37,7 @@ import {
   PaymentDetailStatusBody,
 } from "./schemas.ts";
 import { type WalkDeps, walkOfframp } from "./walk-offramp.ts";
+import { addSandboxWebhookRoute } from "./webhook-route.ts";
 
 export type SandboxDeps = WalkDeps &
   OnrampSandboxDeps & { clock: WalkDeps["clock"] & SandboxClock };
@@ -55,6 +56,7 @@ export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
   addOfframpRoute(addRoute, deps);
   addDepositRoute(addRoute, deps);
   addOnrampSandboxRoutes(addRoute, deps);
+  addSandboxWebhookRoute(addRoute, deps);
 }
 
 function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {

@@ -17,6 +17,7 @@ const wish = Type.Object({ status: Type.String({ description: "The state to reac
 export const KycBody = Type.Object({ kyc: wish }, closed);
 export const PaymentDetailStatusBody = Type.Object({ payment_detail: wish }, closed);
 export const OfframpStatusBody = Type.Object({ offramp: wish }, closed);
+export const InvoiceStatusBody = Type.Object({ invoice: wish }, closed);
 
 export const OnrampStatusBody = Type.Object({ onramp: wish }, closed);
 

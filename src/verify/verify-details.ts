@@ -1,4 +1,5 @@
 import { findContents, type SealedProposal } from "../access/proposal-store.ts";
+import { type InvoiceRow, openInvoices } from "../invoices/store.ts";
 import { type OfframpRow, openOfframps } from "../offramps/store.ts";
 import { type FiatDepositRow, openDeposits } from "../onramps/deposit-store.ts";
 import { type OnrampRow, openOnramps } from "../onramps/store.ts";
@@ -12,7 +13,14 @@ import { eachPage } from "./each-page.ts";
 const PAGE_ROWS = 500;
 
 type Opening<Row> = {
-  table: "users" | "payment_details" | "offramps" | "onramps" | "fiat_deposits" | "proposals";
+  table:
+    | "users"
+    | "payment_details"
+    | "offramps"
+    | "invoices"
+    | "onramps"
+    | "fiat_deposits"
+    | "proposals";
   name: string;
   /** Throws where something does not open. */
   open: (rows: Row[]) => Promise<unknown>;
@@ -60,10 +68,16 @@ export async function verifyDetails(
     name: "proposal",
     open: (rows) => findContents(session, keyring, rows),
   };
+  const invoices: Opening<InvoiceRow> = {
+    table: "invoices",
+    name: "invoice",
+    open: (rows) => openInvoices(session, keyring, rows),
+  };
   return (
     (await verifyTable(session, account_id, users)) ??
     (await verifyTable(session, account_id, payment_details)) ??
     (await verifyTable(session, account_id, offramps)) ??
+    (await verifyTable(session, account_id, invoices)) ??
     (await verifyTable(session, account_id, onramps)) ??
     (await verifyTable(session, account_id, deposits)) ??
     (await verifyTable(session, account_id, proposals))

@@ -64,7 +64,7 @@ async function checkPage(
 
 function listOfframps(session: Session, account_id: string, above_id: string) {
   return session.query<Offramp>(
-    `select o.account_id, o.id, o.user_id, o.quote_id, o.payment_detail_id, o.status,
+    `select o.account_id, o.id, o.user_id, o.quote_id, o.payment_detail_id, o.invoice_id, o.status,
        o.status_message, o.destination_amount, o.destination_currency, o.rails, o.rate, o.fee,
        o.deposit_token, o.token_amount, o.token_fee, o.document_status, o.document_source,
        o.document_file, o.document_hash, o.document_type, o.document_version, o.funded_at,

@@ -9,6 +9,7 @@ import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { EVENT_LOG } from "../webhooks/record-events.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
 import { verifyDetails } from "./verify-details.ts";
+import { verifyInvoices } from "./verify-invoices.ts";
 import { type Check, verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyOnramps } from "./verify-onramps.ts";
@@ -26,6 +27,7 @@ const CHECKS: readonly Check[] = [
   verifyOfframps,
   verifyOnramps,
   verifyQuotes,
+  verifyInvoices,
   verifyProposals,
 ];
 

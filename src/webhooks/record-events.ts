@@ -1,14 +1,42 @@
+import type { RampEvent } from "../access/app-model.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Place, seal } from "../platform/encryption/cipher.ts";
 import { newId } from "../platform/ids.ts";
 import { digestOf, noteUnsealed } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { FAN_OUT_TASK } from "./model.ts";
 import { type EventRow, findEventCount, insertEvents, listEventRows } from "./store.ts";
+
+export const INVOICE_EVENTS = [
+  "create",
+  "accept",
+  "cancel",
+  "reject",
+  "declareSentPayment",
+  "declareReceivedPayment",
+  "paid",
+  "c2fPaymentFailed",
+] as const;
+export type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
+export type EventName = RampEvent | InvoiceEvent;
+
+/** What decides who is told of an invoice's event. */
+export type InvoiceAudience = {
+  /** Shared by the two events that one change writes, under seller's and buyer's account. */
+  change_id: string;
+  /** On which side the event's account stands; the body is rendered for that side. */
+  role: "seller" | "buyer";
+  /** The application whose client-credentials token created the invoice. */
+  app_id: string | null;
+  /** The account on the other side, where it is one of this installation. */
+  counterpart_account_id: string | null;
+};
 
 /** A change of a record, already rendered for those who will be told of it. */
 export type NewEvent = {
   account_id: string;
-  name: "offramp_update" | "payment_detail_update" | "onramp_update" | "kyc_update";
+  name: EventName;
   record_id: string;
   /** Counts the record's changes from 1; taken under the record's lock. */
   sequence: number;
@@ -17,16 +45,24 @@ export type NewEvent = {
   to_status: string;
   /** Digest of the record after the change, without personal data. */
   facts: Buffer;
-  subject_id: string;
-  /** The subject's key, which seals the body. */
+  /** Whose key seals the body; null when it is the account's own. */
+  subject_id: string | null;
   key: Buffer;
+  /** JSON, whose `timestamp` rises with every event of the record. */
   body: string;
+  /** Present on the events of invoices, and only there. */
+  invoice?: InvoiceAudience;
 };
 
 /** Writes the events in the transaction of the change itself, and notes them to be sealed. */
 export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: Date): void {
   if (events.length === 0) return;
-  const rows = events.map((event) => ({ ...event, id: newId(now), created_at: now }));
+  const rows = events.map(({ invoice = NO_INVOICE, ...event }) => ({
+    ...event,
+    ...invoice,
+    id: newId(now),
+    created_at: now,
+  }));
   insertEvents(
     tx,
     rows.map((row) => ({
@@ -41,7 +77,14 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
     rows.map((row) => ({ account_id: row.account_id, id: row.id, digest: digestEvent(row) })),
     now,
   );
+  const first_of_accounts = new Map(rows.toReversed().map((row) => [row.account_id, row]));
+  enqueueTasks(
+    tx,
+    [...first_of_accounts.values()].map((row) => taskNow(FAN_OUT_TASK, row, now)),
+  );
 }
+
+const NO_INVOICE = { change_id: null, role: null, app_id: null, counterpart_account_id: null };
 
 export const EVENT_LOG: SealedLog = {
   log: "events",
@@ -57,6 +100,8 @@ export function bodyPlace(account_id: string, event_id: string): Place {
 }
 
 function digestEvent(row: EventRow): Buffer {
+  const invoice =
+    row.change_id === null ? [] : [row.change_id, row.role, row.app_id, row.counterpart_account_id];
   return digestOf(
     row.account_id,
     row.id,
@@ -68,5 +113,6 @@ function digestEvent(row: EventRow): Buffer {
     row.facts.toString("base64"),
     row.subject_id,
     row.created_at.toISOString(),
+    ...invoice,
   );
 }

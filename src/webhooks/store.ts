@@ -9,7 +9,11 @@ export type EventRow = {
   from_status: string | null;
   to_status: string;
   facts: Buffer;
-  subject_id: string;
+  subject_id: string | null;
+  change_id: string | null;
+  role: "seller" | "buyer" | null;
+  app_id: string | null;
+  counterpart_account_id: string | null;
   created_at: Date;
 };
 
@@ -20,9 +24,10 @@ export function insertEvents(
 ): void {
   tx.write(
     `insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
-       subject_id, body, created_at)
-     select *, $11 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::int[],
-       $6::text[], $7::text[], $8::bytea[], $9::uuid[], $10::bytea[])`,
+       subject_id, body, change_id, role, app_id, counterpart_account_id, created_at)
+     select *, $15 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::int[],
+       $6::text[], $7::text[], $8::bytea[], $9::uuid[], $10::bytea[], $11::uuid[], $12::text[],
+       $13::uuid[], $14::uuid[])`,
     [
       rows.map((row) => row.account_id),
       rows.map((row) => row.id),
@@ -34,6 +39,10 @@ export function insertEvents(
       rows.map((row) => row.facts),
       rows.map((row) => row.subject_id),
       rows.map((row) => row.body),
+      rows.map((row) => row.change_id),
+      rows.map((row) => row.role),
+      rows.map((row) => row.app_id),
+      rows.map((row) => row.counterpart_account_id),
       now,
     ],
   );
@@ -47,7 +56,7 @@ export function listEventRows(
 ): Promise<EventRow[]> {
   return session.query<EventRow>(
     `select account_id, id, name, record_id, sequence, from_status, to_status, facts, subject_id,
-       created_at
+       change_id, role, app_id, counterpart_account_id, created_at
      from events where account_id = $1 and id = any($2::uuid[])`,
     [account_id, ids],
   );

@@ -58,7 +58,13 @@ export async function startAccessServer(options: {
     addAccount: (name, is_operator = false) =>
       database.transaction(async (tx) => {
         const id = newId(clock.now());
-        insertAccount(tx, { id, name, is_operator, created_at: clock.now() });
+        insertAccount(tx, {
+          id,
+          name,
+          is_operator,
+          webhooks_enabled_at: null,
+          created_at: clock.now(),
+        });
         return id;
       }),
     addApiKey: (account_id, name) =>

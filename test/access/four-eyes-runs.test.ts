@@ -159,7 +159,7 @@ function noteRoom(four_eyes: Partial<FourEyes> = {}) {
     const command: Command<Note> = {
       id: newId(now),
       account_id: server.account_id,
-      api_key_id: crypto.randomUUID(),
+      credential_id: crypto.randomUUID(),
       input,
       idempotency: null,
       ...(actor ? { actor } : {}),

@@ -55,6 +55,7 @@ describe("accounts", () => {
         is_operator: false,
         kyc_four_eyes: false,
         kyc_review_by_account: false,
+        webhooks_enabled_at: null,
         created_at: expect.any(String),
       },
     });

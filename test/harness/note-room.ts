@@ -57,7 +57,7 @@ function writeNotes(batches: number[]): UseCase<string, null, Note> {
   };
 }
 
-type Caller = { account_id: string; api_key_id: string };
+type Caller = { account_id: string; credential_id: string };
 
 /** Where the tests of the executor take place: a table, and a use case that writes to it. */
 export async function openNoteRoom({ database, clock, keyring }: Core) {
@@ -71,7 +71,7 @@ export async function openNoteRoom({ database, clock, keyring }: Core) {
     clock,
     keyring,
     across_accounts: true,
-    findActiveKeys,
+    findActiveCredentials: findActiveKeys,
     afterCommit: () => {},
   });
   const run = executor.register(writeNotes(batches));
@@ -80,7 +80,7 @@ export async function openNoteRoom({ database, clock, keyring }: Core) {
       "select id from api_keys where account_id = $1",
       [account_id],
     );
-    return { account_id, api_key_id: row!.id };
+    return { account_id, credential_id: row!.id };
   };
   return {
     batches,

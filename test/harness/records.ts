@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import type { Answer, TestServer } from "./server.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** One record of each kind, all belonging together: the ids that paths and bodies may name. */
 export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
 const RECORDS = [
-  ...(["user_id", "payment_detail_id", "quote_id", "offramp_id"] as const),
-  ...(["onramp_id", "deposit_id", "proposal_id"] as const),
+  ...(["user_id", "payment_detail_id", "quote_id", "offramp_id", "invoice_id"] as const),
+  ...(["onramp_id", "deposit_id", "proposal_id", "app_id", "webhook_event_id"] as const),
 ] as const;
 
 /**
@@ -40,8 +41,15 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
   const deposit = { amount: 1, currency: "usd", deposit_message: "no code" };
   const deposit_id = idOf(await post("/sandbox/deposits", { deposit }), "deposit");
   const proposal_id = await createProposal(server, key, user_id);
-  const own = { user_id, payment_detail_id, quote_id, offramp_id, onramp_id };
-  return { ...own, deposit_id, proposal_id };
+  const invoice = await post("/invoices", newInvoice());
+  const invoice_id = idOf({ ...invoice, body: { invoice: invoice.body } }, "invoice");
+  const app_id = idOf(await post("/apps", { app: { name: "Test" } }), "app");
+  const webhook_event_id = await waitFor(async () => {
+    const { body } = await server.call("GET", "/webhook_events?limit=1", undefined, { key });
+    return body.webhook_events[0]?.id as string | undefined;
+  });
+  const own = { user_id, payment_detail_id, quote_id, offramp_id, invoice_id, onramp_id };
+  return { ...own, deposit_id, proposal_id, app_id, webhook_event_id };
 }
 
 /** To an address that is not registered, so it needs two members; from a quote of its own. */
@@ -80,6 +88,21 @@ const NEW_ONRAMP = {
     fiat_rails: "ach_push",
   },
 };
+/** A draft, so that it can still be made payable. */
+export function newInvoice(more: Record<string, unknown> = {}) {
+  const value = {
+    currencies: ["USDC-matic"],
+    paymentInformation: { paymentAddress: `0x${"ab".repeat(20)}`, chain: "matic" },
+  };
+  return {
+    invoiceNumber: randomUUID(),
+    invoiceItems: [{ name: "Sample work", currency: "EUR", quantity: 1, unitPrice: "100000" }],
+    buyerInfo: { email: `${randomUUID()}@example.com`, businessName: "Sample Buyer" },
+    paymentOptions: [{ type: "wallet", value }],
+    ...more,
+  };
+}
+
 const NEW_QUOTE = { quote: { deposit_token: "usdc", deposit_token_chain: "polygon" } };
 const NEW_PAYMENT_DETAIL = {
   payment_detail: {

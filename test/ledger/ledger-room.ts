@@ -157,6 +157,7 @@ function newOfframp(account_id: string, user_id: string, quote_id: string, item:
     id: newId(NOW),
     user_id,
     quote_id,
+    invoice_id: null,
     payment_detail_id: "",
     status: "initiated",
     status_message: null,

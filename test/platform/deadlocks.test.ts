@@ -14,13 +14,13 @@ const ROUNDS = 3;
 
 let server: TestServer;
 let cores: Core[];
-let caller: { account_id: string; api_key_id: string };
+let caller: { account_id: string; credential_id: string };
 beforeAll(async () => {
   server = await startTestServer();
   cores = [server.core, await openCore(server.core.config, server.db.url)];
   const { account_id, db } = server;
   const [key] = await db.database.query<{ id: string }>("select id from api_keys");
-  caller = { account_id, api_key_id: key!.id };
+  caller = { account_id, credential_id: key!.id };
 });
 afterAll(() => server.close());
 
@@ -64,7 +64,7 @@ function openProcess(core: Core) {
   const executor = createExecutor({
     ...core,
     across_accounts: true,
-    findActiveKeys,
+    findActiveCredentials: findActiveKeys,
     afterCommit: () => {},
   });
   const submitCreate = executor.register(createUsers(keyring, index_key));

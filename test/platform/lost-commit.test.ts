@@ -20,7 +20,7 @@ let caller: Caller;
 beforeAll(async () => {
   direct = await startTestServer();
   const [key] = await direct.db.database.query<{ id: string }>("select id from api_keys");
-  caller = { account_id: direct.account_id, api_key_id: key!.id, key_label: "test" };
+  caller = { account_id: direct.account_id, credential_id: key!.id, key_label: "test" };
 });
 afterAll(() => direct.close());
 beforeEach(async () => {
@@ -46,7 +46,7 @@ async function serveUsers(limits: Limits = {}) {
   const executor = createExecutor({
     ...core,
     across_accounts: true,
-    findActiveKeys,
+    findActiveCredentials: findActiveKeys,
     afterCommit: () => {},
     ...limits,
   });

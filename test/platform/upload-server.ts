@@ -31,7 +31,7 @@ export async function startUploadServer(data_dir: string) {
     rate_limit: 0,
     rate_limit_anonymous: 0,
     authenticate: async (text) =>
-      text === "sk_test" ? { account_id: ACCOUNT_ID, api_key_id: "k", key_label: "k" } : null,
+      text === "sk_test" ? { account_id: ACCOUNT_ID, credential_id: "k", key_label: "k" } : null,
   });
   const place = (record_id: string) => ({
     account_id: ACCOUNT_ID,

@@ -43,6 +43,8 @@ export type OutboundFailure = {
 
 export type GuardedSender = {
   send(request: OutboundRequest): Promise<OutboundAnswer | OutboundFailure>;
+  /** Why an address could not be sent to, as far as its text tells; null when it could. */
+  refuse(url: string): string | null;
   /** Ends the connections that were kept for later requests. */
   close(): void;
 };
@@ -84,6 +86,15 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
   };
   return {
     send: (request) => send(sender, request),
+    refuse: (url) => {
+      try {
+        readTarget(policy, url);
+        return null;
+      } catch (error) {
+        if (error instanceof SendError) return error.message;
+        throw error;
+      }
+    },
     close: () => closeAgents(sender.kept),
   };
 }

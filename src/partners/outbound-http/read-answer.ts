@@ -21,7 +21,45 @@ const DECODERS: Record<string, () => NodeJS.ReadWriteStream> = {
 const COMPRESSED_EXTRA_BYTES = 64 * 1024;
 
 /** The start of an answer, expanded, up to the cap; what is beyond is not read. */
-export async function readStart(
+export function readStart(
+  incoming: IncomingMessage,
+  bytes_max: number,
+): Promise<{ body: Buffer; truncated: boolean }> {
+  const is_plain = incoming.headers["content-encoding"] === undefined;
+  return is_plain ? readPlainStart(incoming, bytes_max) : readExpandedStart(incoming, bytes_max);
+}
+
+/** The usual case, without the machinery of streams: deliveries come by the thousand. */
+function readPlainStart(
+  incoming: IncomingMessage,
+  bytes_max: number,
+): Promise<{ body: Buffer; truncated: boolean }> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let left = bytes_max;
+    const finish = (truncated: boolean) => {
+      const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+      resolve({ body, truncated });
+    };
+    incoming.on("data", (chunk: Buffer) => {
+      if (left < 0) return;
+      chunks.push(chunk.length > left ? chunk.subarray(0, left) : chunk);
+      left -= chunk.length;
+      if (left >= 0) return;
+      // The rest will not be read: the connection cannot be used again.
+      finish(true);
+      incoming.destroy();
+    });
+    incoming.on("end", () => finish(false));
+    incoming.on("error", reject);
+    // An end that was not announced: what came is not the answer.
+    incoming.on("close", () => {
+      if (!incoming.complete && left >= 0) reject(new Error("aborted"));
+    });
+  });
+}
+
+async function readExpandedStart(
   incoming: IncomingMessage,
   bytes_max: number,
 ): Promise<{ body: Buffer; truncated: boolean }> {

@@ -8,7 +8,7 @@ import type { Command, Idempotency } from "./use-case.ts";
 /** What a caller hands in. */
 export type CommandRequest<Input> = {
   account_id: string;
-  api_key_id: string;
+  credential_id: string;
   input: Input;
   bytes: number;
   idempotency: Idempotency | null;
@@ -36,10 +36,10 @@ export type ExecutorDeps = {
   clock: Clock;
   keyring: Keyring;
   across_accounts: boolean;
-  /** Of these keys, which may still be used? Asked in the transaction itself. */
-  findActiveKeys: (
+  /** Of these keys and tokens, which may still be used? Asked in the transaction itself. */
+  findActiveCredentials: (
     tx: Transaction,
-    api_key_ids: string[],
+    credential_ids: string[],
     account_ids: string[],
   ) => Promise<Set<string>>;
   /** Called after a commit, so that a worker of this process looks for tasks at once. */

@@ -17,17 +17,17 @@ export async function runInTransaction(
   const { outcomes, written } = attempt;
   const commands = [...attempt.commands.values()];
   const account_ids = [...new Set(commands.map((command) => command.account_id))];
-  const api_key_ids = [...new Set(commands.map((command) => command.api_key_id))];
-  const [active_keys, stored, account_keys, loaded] = await Promise.all([
-    deps.findActiveKeys(tx, api_key_ids, account_ids),
+  const credential_ids = [...new Set(commands.map((command) => command.credential_id))];
+  const [active, stored, account_keys, loaded] = await Promise.all([
+    deps.findActiveCredentials(tx, credential_ids, account_ids),
     findStoredAnswers(tx, commands),
     deps.keyring.openAccounts(tx, account_ids),
     use_case.load(tx, commands),
   ]);
   const unanswered = () => commands.filter((command) => !outcomes.has(command.id));
 
-  for (const { id, api_key_id } of commands) {
-    if (!active_keys.has(api_key_id)) outcomes.set(id, { refusal: new Refusal("unauthorized") });
+  for (const { id, credential_id } of commands) {
+    if (!active.has(credential_id)) outcomes.set(id, { refusal: new Refusal("unauthorized") });
   }
   const replayed = await replayAnswers(deps.keyring, tx, account_keys, unanswered(), stored);
   for (const [id, outcome] of replayed) outcomes.set(id, outcome);

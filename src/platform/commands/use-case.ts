@@ -8,7 +8,8 @@ export type Command<Input> = {
   /** Of this try to run it; a further try has another. */
   id: string;
   account_id: string;
-  api_key_id: string;
+  /** Of the key or token that the command came with. */
+  credential_id: string;
   input: Input;
   idempotency: Idempotency | null;
   /** Who acts, where it is not the key. */

@@ -214,6 +214,20 @@ export const SETTINGS = {
       "them on `/dashboard/proposals`; 0 asks for two always. Default: no limit in sandbox, " +
       "10000 in live mode.",
   ),
+  event_retention_days: integer(
+    "SLIPROAD_EVENT_RETENTION_DAYS",
+    0,
+    36_500,
+    90,
+    "After so many days the bodies of events are deleted; 0 = never. At least 7 are kept.",
+  ),
+  delivery_retention_days: integer(
+    "SLIPROAD_DELIVERY_RETENTION_DAYS",
+    0,
+    36_500,
+    30,
+    "After so many days deliveries of webhooks are deleted with their attempts; 0 = never.",
+  ),
   metrics_token: optional(
     text("SLIPROAD_METRICS_TOKEN", null, ""),
     "Bearer token that opens `/metrics` to callers that are not on loopback.",

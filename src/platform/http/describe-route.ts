@@ -12,6 +12,7 @@ const EVERYWHERE: readonly ErrorCode[] = [
   // Too many headers, on a GET as well.
   "bad_request",
   "unauthorized",
+  "insufficient_scope",
   "parameter_unknown",
   "record_invalid",
   "too_many_requests",
@@ -53,7 +54,7 @@ export function describeRoute(
   spec: RouteSpec<TObject, TObject>,
 ): FastifySchema {
   const names = [...spec.path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
-  const id = Type.String({ format: "uuid" });
+  const id = Type.String(spec.id_form ? {} : { format: "uuid" });
   const params = Type.Object(Object.fromEntries(names.map((name) => [name, id])));
   const response: Record<string, unknown> = {
     200: spec.is_file
@@ -70,7 +71,7 @@ export function describeRoute(
     summary: spec.summary,
     description: spec.description,
     tags: [spec.tag],
-    security: [{ api_key: [] }],
+    security: [{ api_key: [] }, ...(spec.scope ? [{ oauth: [spec.scope] }] : [])],
     ...(names.length > 0 ? { params } : {}),
     ...(spec.query ? { querystring: spec.query } : {}),
     ...(spec.method === "GET" ? {} : { headers: IDEMPOTENCY_HEADERS }),

@@ -3,6 +3,24 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { ERROR_CODES, ERRORS } from "../errors.ts";
 import { VERSION } from "./server.ts";
 
+const SCOPES = {
+  "user:read": "See who calls",
+  "invoices:read": "See invoices",
+  "invoices:write": "Create and change invoices",
+};
+const OAUTH = {
+  type: "oauth2" as const,
+  flows: {
+    authorizationCode: {
+      authorizationUrl: "/authorize",
+      tokenUrl: "/oauth/token",
+      refreshUrl: "/oauth/token",
+      scopes: { ...SCOPES, openid: "Know who you are", offline_access: "Get refresh tokens" },
+    },
+    clientCredentials: { tokenUrl: "/oauth/token", scopes: SCOPES },
+  },
+};
+
 /** Must be registered before the routes that it describes. */
 export async function addOpenApi(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
@@ -18,7 +36,9 @@ export async function addOpenApi(app: FastifyInstance): Promise<void> {
       },
       // Relative: the document is the same wherever the server stands.
       servers: [{ url: "/" }],
-      components: { securitySchemes: { api_key: { type: "http", scheme: "bearer" } } },
+      components: {
+        securitySchemes: { api_key: { type: "http", scheme: "bearer" }, oauth: OAUTH },
+      },
     },
     refResolver: { buildLocalReference: (json) => String(json.$id) },
   });

@@ -57,10 +57,9 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
   const time = (field: "created_after" | "created_before"): Date | undefined => {
     const text = textOf(field);
     if (text === undefined) return undefined;
-    const date = new Date(text);
-    if (TIME.test(text) && !Number.isNaN(date.getTime()) && isRealDay(text)) return date;
-    const message = "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.";
-    problems.push({ field, code: "record_invalid", message });
+    const date = readTime(text);
+    if (date) return date;
+    problems.push({ field, code: "record_invalid", message: TIME_MESSAGE });
     return undefined;
   };
   const after = time("created_after");
@@ -78,6 +77,15 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
   const below_id = upper.sort()[0] ?? LAST_ID;
   const limit = query.limit ?? LIMIT_DEFAULT;
   return { page: { limit, below_id, from_id }, problems };
+}
+
+export const TIME_MESSAGE = "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.";
+
+/** An ISO 8601 day or time; undefined when it is none. */
+export function readTime(text: string): Date | undefined {
+  const date = new Date(text);
+  const is_time = TIME.test(text) && !Number.isNaN(date.getTime()) && isRealDay(text);
+  return is_time ? date : undefined;
 }
 
 /** JavaScript reads the 30th of February as a day in March. */

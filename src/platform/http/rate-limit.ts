@@ -1,5 +1,9 @@
 /** Counts requests per caller in windows of one second, in this process. */
-export type RateLimiter = { take(caller: string): RateLimit };
+export type RateLimiter = {
+  take(caller: string): RateLimit;
+  /** Whether one more would be allowed, without counting it. */
+  look(caller: string): RateLimit;
+};
 
 export type RateLimit = {
   allowed: boolean;
@@ -19,22 +23,21 @@ export function createRateLimiter(
   if (limit === 0) return null;
   let window = 0;
   let counts = new Map<string, number>();
-  return {
-    take: (caller) => {
-      const now_ms = performance.now();
-      const current = Math.floor(now_ms / window_ms);
-      if (current !== window || counts.size > CALLERS_MAX) {
-        window = current;
-        counts = new Map();
-      }
-      const count = (counts.get(caller) ?? 0) + 1;
-      counts.set(caller, count);
-      return {
-        allowed: count <= limit,
-        limit,
-        remaining: Math.max(0, limit - count),
-        reset_seconds: Math.ceil(((current + 1) * window_ms - now_ms) / 1000),
-      };
-    },
+  const count = (caller: string, step: 0 | 1): RateLimit => {
+    const now_ms = performance.now();
+    const current = Math.floor(now_ms / window_ms);
+    if (current !== window || counts.size > CALLERS_MAX) {
+      window = current;
+      counts = new Map();
+    }
+    const before = counts.get(caller) ?? 0;
+    if (step === 1) counts.set(caller, before + 1);
+    return {
+      allowed: before < limit,
+      limit,
+      remaining: Math.max(0, limit - before - step),
+      reset_seconds: Math.ceil(((current + 1) * window_ms - now_ms) / 1000),
+    };
   };
+  return { take: (caller) => count(caller, 1), look: (caller) => count(caller, 0) };
 }

@@ -3,8 +3,19 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { Answer, CommandRequest } from "../commands/executor.ts";
 import type { ErrorCode, Problem } from "../errors.ts";
 
-/** Who calls: an API key of an account. */
-export type Caller = { account_id: string; api_key_id: string; key_label: string };
+/** Who calls: a program with an API key of an account, or with a token of an application. */
+export type Caller = {
+  account_id: string;
+  /** Names the key or the token: asked for again in the transaction of every write. */
+  credential_id: string;
+  key_label: string;
+  /** The application whose token it is; absent for an API key. */
+  app_id?: string;
+  /** The person who let the application act for the account, if one did. */
+  person_id?: string;
+  /** What the token allows; absent for an API key, which may do everything. */
+  scopes?: readonly string[];
+};
 
 export type RouteSpec<Query extends TObject, Body extends TObject> = {
   method: "GET" | "POST" | "PATCH";
@@ -20,7 +31,11 @@ export type RouteSpec<Query extends TObject, Body extends TObject> = {
   answer: TSchema;
   /** The codes this route may answer beside those that every route may. */
   errors: readonly ErrorCode[];
+  /** A further form of the ids in the path, where records are also known by another name. */
+  id_form?: RegExp;
   body_bytes_max?: number;
+  /** What a token must hold to be accepted here; without it the route takes API keys only. */
+  scope?: string;
   /** True for a POST or PATCH that is no command; its answer is kept for repetition as well. */
   stores_nothing?: boolean;
   /** True when the answer is a file instead of JSON. */

@@ -39,10 +39,10 @@ export function addRoute<Query extends TObject, Body extends TObject>(
     method: spec.method,
     url: spec.path,
     schema: describeRoute(app, spec),
-    config: { is_api: true },
+    config: { is_api: true, ...(spec.scope ? { scope: spec.scope } : {}) },
     ...(spec.body_bytes_max ? { bodyLimit: spec.body_bytes_max } : {}),
     handler: async (request, reply) => {
-      const params = readParams(request);
+      const params = readParams(request, spec.id_form);
       const body = request.body as JsonBody | undefined;
       const idempotency = spec.method === "GET" ? null : readIdempotency(request, index_key, body);
       const problems = [
@@ -74,10 +74,11 @@ export function addRoute<Query extends TObject, Body extends TObject>(
   });
 }
 
-function readParams(request: FastifyRequest): Record<string, string> {
+function readParams(request: FastifyRequest, id_form?: RegExp): Record<string, string> {
   const params = Object.entries(request.params as Record<string, string>);
+  const is_known = (id: string) => isId(id) || id_form?.test(id.toLowerCase());
   return Object.fromEntries(
-    params.map(([name, id]) => [name, isId(id) ? id.toLowerCase() : NO_ID]),
+    params.map(([name, id]) => [name, is_known(id) ? id.toLowerCase() : NO_ID]),
   );
 }
 
@@ -93,8 +94,8 @@ function refuseBody(body: JsonBody | undefined): Problem[] {
   return body === undefined ? [] : checkNoBody(body.value);
 }
 
-function callerIds({ account_id, api_key_id }: Caller) {
-  return { account_id, api_key_id };
+function callerIds({ account_id, credential_id }: Caller) {
+  return { account_id, credential_id };
 }
 
 function readIdempotency(

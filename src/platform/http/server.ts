@@ -27,6 +27,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Routes of the API: they want a key, JSON, and are rate-limited. */
     is_api?: boolean;
+    /** What a token must hold; without it no token is accepted. */
+    scope?: string;
   }
 }
 
@@ -40,7 +42,7 @@ export type ServerOptions = {
   trusted_proxies: readonly string[];
   rate_limit: number;
   rate_limit_anonymous: number;
-  /** Whose key is this? Null when nobody's. */
+  /** Whose key or token is this? Null when nobody's. */
   authenticate: (key: string) => Promise<Caller | null>;
 };
 
@@ -123,10 +125,11 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
     request.caller = key ? await options.authenticate(key) : null;
     const limit = request.caller
-      ? key_limiter?.take(request.caller.api_key_id)
+      ? key_limiter?.take(request.caller.credential_id)
       : address_limiter?.take(request.ip);
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
+    checkScope(request.caller, request.routeOptions.config.scope, reply);
     checkVersion(request);
     checkFormat(request);
   });
@@ -174,6 +177,18 @@ function announce(reply: FastifyReply, limit: RateLimit): void {
   reply.header("RateLimit-Remaining", limit.remaining);
   reply.header("RateLimit-Reset", limit.reset_seconds);
   if (!limit.allowed) throw new Refusal("too_many_requests", undefined, limit.reset_seconds);
+}
+
+/** An API key may do everything; a token what its scopes say, on the routes that name one. */
+function checkScope(caller: Caller, scope: string | undefined, reply: FastifyReply): void {
+  if (!caller.scopes || (scope !== undefined && caller.scopes.includes(scope))) return;
+  const wanted = scope === undefined ? "" : `, scope="${scope}"`;
+  reply.header("WWW-Authenticate", `Bearer error="insufficient_scope"${wanted}`);
+  const message =
+    scope === undefined
+      ? "This route takes API keys only, no tokens of applications."
+      : `The token does not hold the scope ${scope}; ask the person for it.`;
+  throw new Refusal("insufficient_scope", message);
 }
 
 function checkVersion(request: FastifyRequest): void {

@@ -67,18 +67,31 @@ export async function sealAll(database: Database, key: KeyObject, now: Date): Pr
   );
   const heads: Block[] = [];
   for (const { account_id, log } of chains) {
-    // Blocks are bounded, so a busy chain takes several; without an end it would take all day.
-    for (let blocks = 0; blocks < BLOCKS_AT_ONCE_MAX; blocks += 1) {
-      const head = await sealChain(database, key, account_id, log, now);
-      if (!head) break;
-      heads.push(head);
-      if (head.entry_ids.length < ENTRIES_PER_BLOCK_MAX) break;
-    }
+    heads.push(...(await sealChain(database, key, account_id, log, now)));
   }
   return heads;
 }
 
-function sealChain(
+/** Seals what it sees of one chain; returns the new heads. */
+export async function sealChain(
+  database: Database,
+  key: KeyObject,
+  account_id: string,
+  log: string,
+  now: Date,
+): Promise<Block[]> {
+  const heads: Block[] = [];
+  // Blocks are bounded, so a busy chain takes several; without an end it would take all day.
+  for (let blocks = 0; blocks < BLOCKS_AT_ONCE_MAX; blocks += 1) {
+    const head = await sealBlock(database, key, account_id, log, now);
+    if (!head) break;
+    heads.push(head);
+    if (head.entry_ids.length < ENTRIES_PER_BLOCK_MAX) break;
+  }
+  return heads;
+}
+
+function sealBlock(
   database: Database,
   key: KeyObject,
   account_id: string,

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { Database } from "../db/database.ts";
 import type { TaskHandler } from "../tasks/run-set.ts";
 import type { TaskLog } from "../tasks/task-log.ts";
-import { sealAll } from "./seal.ts";
+import { type Block, sealAll } from "./seal.ts";
 
 export const SEAL_TASK = "seal-logs";
 const EVERY_MS = 2_000;
@@ -13,22 +13,27 @@ export function sealTask(database: Database, key: KeyObject, log: TaskLog): Task
     kind: SEAL_TASK,
     set_max: 1,
     handle: async (set) => {
-      for (const head of await sealAll(database, key, set.now)) {
-        log.info(
-          {
-            account_id: head.account_id,
-            log: head.log,
-            number: String(head.number),
-            hash: head.hash.toString("hex"),
-            signature: head.signature.toString("base64"),
-          },
-          "sealed",
-        );
-      }
+      logHeads(log, await sealAll(database, key, set.now));
       await database.transaction(async (tx) => {
         const tasks = await set.lock(tx);
         set.repeat(tx, tasks, new Date(set.now.getTime() + EVERY_MS));
       });
     },
   };
+}
+
+/** The heads stand outside the database too: whoever rewrites it cannot rewrite the log. */
+export function logHeads(log: TaskLog, heads: readonly Block[]): void {
+  for (const head of heads) {
+    log.info(
+      {
+        account_id: head.account_id,
+        log: head.log,
+        number: String(head.number),
+        hash: head.hash.toString("hex"),
+        signature: head.signature.toString("base64"),
+      },
+      "sealed",
+    );
+  }
 }

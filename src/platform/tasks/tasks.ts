@@ -67,9 +67,63 @@ export async function ensureRecurring(
   );
 }
 
-/** A UUID of version 8 (made by a rule of one's own) from the hash of account and kind. */
+/**
+ * Work of which a record has at most one task at a time, due now: a task that waits is brought
+ * forward. The row stays locked until the caller's commit, so its handler, which locks it before
+ * it ends, sees what the caller writes; write it before the rows that the handler locks.
+ */
+export function wakeTasks(
+  tx: Transaction,
+  kind: string,
+  records: readonly { account_id: string; id: string }[],
+  now: Date,
+): void {
+  if (records.length === 0) return;
+  // In one order, so that two of these never wait for each other in a circle.
+  const sorted = records
+    .map((record) => ({ ...record, task_id: wakenId(kind, record) }))
+    .sort((a, b) => (`${a.account_id}${a.task_id}` < `${b.account_id}${b.task_id}` ? -1 : 1));
+  tx.write(
+    `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
+     select t.account_id, t.id, $4, t.record_id, $5, $5
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, record_id)
+     on conflict (account_id, id)
+     do update set due_at = least(tasks.due_at, excluded.due_at)`,
+    [
+      sorted.map((record) => record.account_id),
+      sorted.map((record) => record.task_id),
+      sorted.map((record) => record.id),
+      kind,
+      now,
+    ],
+  );
+}
+
+/** Locks the tasks that `wakeTasks` would bring forward, where they are there. */
+export async function lockWakened(
+  tx: Session,
+  kind: string,
+  records: readonly { account_id: string; id: string }[],
+): Promise<void> {
+  await tx.query(
+    `select t.id from unnest($1::uuid[], $2::uuid[]) as key (account_id, id)
+     join tasks t on t.account_id = key.account_id and t.id = key.id
+     order by t.account_id, t.id for update of t`,
+    [records.map((record) => record.account_id), records.map((one) => wakenId(kind, one))],
+  );
+}
+
+function wakenId(kind: string, { account_id, id }: { account_id: string; id: string }): string {
+  return derivedId(`waken\n${account_id}\n${kind}\n${id}`);
+}
+
 function recurringId(account_id: string, kind: string): string {
-  const hash = createHash("sha256").update(`recurring\n${account_id}\n${kind}`).digest();
+  return derivedId(`recurring\n${account_id}\n${kind}`);
+}
+
+/** A UUID of version 8 (made by a rule of one's own) from the hash of what it stands for. */
+function derivedId(text: string): string {
+  const hash = createHash("sha256").update(text).digest();
   hash[6] = (hash[6]! & 0x0f) | 0x80;
   hash[8] = (hash[8]! & 0x3f) | 0x80;
   const hex = hash.toString("hex");

@@ -1,0 +1,32 @@
+// A receiver of webhooks in a process of its own: answers 200 at once, counts, and notes how long
+// after its event each request came. What is sent to /dead is never answered.
+import { createServer } from "node:http";
+
+export type Receipts = { count: number; delays_ms: number[] };
+
+let receipts: Receipts = { count: 0, delays_ms: [] };
+
+const server = createServer((request, response) => {
+  if (request.method === "GET") {
+    if (request.url === "/receipts") return void response.end(JSON.stringify(receipts));
+    if (request.url === "/reset") receipts = { count: 0, delays_ms: [] };
+    return void response.end(String(receipts.count));
+  }
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    if (request.url === "/dead") return;
+    receipts.count += 1;
+    if (request.url !== "/count") {
+      const { timestamp } = JSON.parse(Buffer.concat(chunks).toString()) as { timestamp: number };
+      receipts.delays_ms.push(Date.now() - timestamp);
+    }
+    response.writeHead(200).end();
+  });
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  process.send?.({ port: typeof address === "object" ? address?.port : null });
+});
+process.once("disconnect", () => process.exit());

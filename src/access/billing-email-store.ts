@@ -1,0 +1,93 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher.ts";
+import type { AccountKeys } from "../platform/encryption/keyring.ts";
+import { normaliseEmail } from "./person-email.ts";
+
+export type BillingEmailRow = {
+  account_id: string;
+  email: Buffer;
+  email_index: Buffer;
+  verified_at: Date | null;
+};
+
+/** Finds the account of an address, whichever account asks, without the address being stored. */
+export function hashBillingEmail(index_key: Buffer, email: string): Buffer {
+  return keyedHash(index_key, "billing email", normaliseEmail(email));
+}
+
+/** An account has one; setting it again replaces it. */
+export function insertBillingEmail(
+  tx: Transaction,
+  account_key: Buffer,
+  input: { account_id: string; email: string; email_index: Buffer },
+  now: Date,
+): void {
+  const { account_id, email, email_index } = input;
+  const sealed = seal(account_key, 1, emailPlace(account_id), Buffer.from(normaliseEmail(email)));
+  tx.write(
+    `insert into billing_emails (account_id, email, email_index, verified_at, created_at)
+     values ($1, $2, $3, $4, $4)
+     on conflict (account_id) do update set email = excluded.email,
+       email_index = excluded.email_index, verified_at = excluded.verified_at,
+       created_at = excluded.created_at`,
+    [account_id, sealed, email_index, now],
+  );
+}
+
+/** The accounts whose own these addresses are known to be, by the address's hash in base64. */
+export async function findBilledAccounts(
+  session: Session,
+  email_indexes: readonly Buffer[],
+): Promise<Map<string, string>> {
+  const rows = await session.query<BillingEmailRow>(
+    `select account_id, email_index from billing_emails
+     where email_index = any($1::bytea[]) and verified_at is not null`,
+    [email_indexes],
+  );
+  return new Map(rows.map((row) => [row.email_index.toString("base64"), row.account_id]));
+}
+
+/** The hash of an account's own verified address. */
+export async function findBillingIndex(
+  session: Session,
+  account_id: string,
+): Promise<Buffer | undefined> {
+  const [row] = await session.query<BillingEmailRow>(
+    "select email_index from billing_emails where account_id = $1 and verified_at is not null",
+    [account_id],
+  );
+  return row?.email_index;
+}
+
+/** What the accounts are called and where they are billed; without an address it is null. */
+export async function findBillingProfiles(
+  session: Session,
+  account_ids: readonly string[],
+): Promise<BillingProfileRow[]> {
+  return session.query<BillingProfileRow>(
+    `select accounts.id as account_id, accounts.name, billing_emails.email
+     from accounts left join billing_emails on billing_emails.account_id = accounts.id
+     where accounts.id = any($1::uuid[])`,
+    [account_ids],
+  );
+}
+
+export type BillingProfileRow = { account_id: string; name: string; email: Buffer | null };
+export type BillingProfile = { account_id: string; name: string; email: string | null };
+
+export function toProfiles(
+  rows: readonly BillingProfileRow[],
+  keys: AccountKeys,
+): Map<string, BillingProfile> {
+  return new Map(
+    rows.map(({ account_id, name, email }) => {
+      const key = keys.get(account_id);
+      const opened = email && key ? open(key, emailPlace(account_id), email).toString() : null;
+      return [account_id, { account_id, name, email: opened }];
+    }),
+  );
+}
+
+function emailPlace(account_id: string): Place {
+  return { account_id, table: "billing_emails", column: "email", record_id: account_id };
+}

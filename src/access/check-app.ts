@@ -1,0 +1,159 @@
+import type { Problem } from "../platform/errors.ts";
+import { APP_FLOWS, type AppFlow, RAMP_EVENTS, type RampEvent } from "./app-model.ts";
+
+/** What a caller may send about an application; a missing field is left out. */
+export type AppInput = {
+  name?: string | null;
+  flow?: string | null;
+  redirect_uris?: string[] | null;
+  webhook_url?: string | null;
+  webhook_secret?: string | null;
+  webhook_headers?: Record<string, unknown> | null;
+  events?: string[] | null;
+  is_ordered?: boolean | null;
+};
+
+export type CheckedApp = {
+  name?: string;
+  flow?: AppFlow;
+  redirect_uris?: string[];
+  webhook_url?: string | null;
+  webhook_secret?: string | null;
+  webhook_headers?: Record<string, string>;
+  events?: RampEvent[];
+  is_ordered?: boolean;
+};
+
+export type AppRules = {
+  allow_http: boolean;
+  /** Why the guarded sender would not send there; null when it would. */
+  refuseUrl: (url: string) => string | null;
+};
+
+const NAME_MAX = 100;
+const URL_MAX = 2048;
+const REDIRECTS_MAX = 20;
+const HEADERS_MAX = 20;
+const HEADER_VALUE_MAX = 1_000;
+const SECRET = /^[\x21-\x7e]{16,200}$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
+const HEADER_VALUE = /^[\x20-\x7e]*$/;
+/** These are the sender's, or steer the connection itself. */
+const HEADERS_DENIED = [
+  /^(accept-encoding|connection|content-.*|cookie|expect|host|keep-alive|proxy-.*)$/i,
+  /^(te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-.*)$/i,
+  /^(x-)?webhook-.*$/i,
+];
+
+/** Every problem of what was sent, each naming its field. */
+export function checkApp(
+  input: AppInput,
+  rules: AppRules,
+  prefix: string,
+): { fields: CheckedApp; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const report = (name: string, message: string, code: Problem["code"] = "record_invalid") => {
+    problems.push({ field: `${prefix}${name}`, code, message });
+  };
+  const fields: CheckedApp = {};
+  if (input.name != null) {
+    fields.name = input.name.trim();
+    if (fields.name === "") report("name", "Send a name.", "parameter_missing");
+    else if (fields.name.length > NAME_MAX) {
+      report("name", `Send at most ${NAME_MAX} characters.`, "value_too_long");
+    }
+  }
+  if (input.flow != null) {
+    const flow = APP_FLOWS.find((known) => known === input.flow);
+    if (flow) fields.flow = flow;
+    else report("flow", `Send one of ${APP_FLOWS.join(", ")}.`);
+  }
+  if (input.redirect_uris != null) {
+    fields.redirect_uris = input.redirect_uris;
+    const wrong = input.redirect_uris.findIndex((uri) => !isRedirect(uri, rules.allow_http));
+    if (wrong >= 0) report(`redirect_uris[${wrong}]`, REDIRECT_MESSAGE);
+    if (input.redirect_uris.length > REDIRECTS_MAX) {
+      report("redirect_uris", `Send at most ${REDIRECTS_MAX} addresses.`);
+    }
+  }
+  if (input.webhook_url !== undefined) {
+    fields.webhook_url = input.webhook_url;
+    const why = input.webhook_url === null ? null : refuseWebhookUrl(input.webhook_url, rules);
+    if (why) report("webhook_url", why);
+  }
+  if (input.webhook_secret != null) {
+    fields.webhook_secret = input.webhook_secret;
+    if (!SECRET.test(input.webhook_secret)) report("webhook_secret", SECRET_MESSAGE);
+  }
+  if (input.webhook_headers != null) {
+    fields.webhook_headers = checkHeaders(input.webhook_headers, report);
+  }
+  if (input.events != null) {
+    fields.events = [...new Set(input.events)].flatMap((name) => {
+      const event = RAMP_EVENTS.find((known) => known === name);
+      if (!event) report("events", `${show(name)} is none of ${RAMP_EVENTS.join(", ")}.`);
+      return event ?? [];
+    });
+  }
+  if (input.is_ordered != null) fields.is_ordered = input.is_ordered;
+  return { fields, problems };
+}
+
+export const SECRET_MESSAGE = "Send 16 to 200 printable characters without spaces.";
+
+export function isWebhookSecret(text: string): boolean {
+  return SECRET.test(text);
+}
+
+function refuseWebhookUrl(text: string, { allow_http, refuseUrl }: AppRules): string | null {
+  const url = URL.parse(text);
+  const is_allowed = url?.protocol === "https:" || (allow_http && url?.protocol === "http:");
+  if (!is_allowed || text.length > URL_MAX) {
+    const schemes = allow_http ? "http or https" : "https";
+    return `Send an ${schemes} address of at most ${URL_MAX} characters.`;
+  }
+  return refuseUrl(text);
+}
+
+const REDIRECT_MESSAGE =
+  "Send an absolute address without a #: https, http on this machine, or a program's own scheme.";
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
+/** Schemes that a browser itself acts upon. */
+const SCHEMES_DENIED = /^(javascript|data|blob|file|about|vbscript|view-source|ws|wss|ftp):$/;
+
+/** Native applications have schemes of their own; plain http would show codes to the network. */
+function isRedirect(text: string, allow_http: boolean): boolean {
+  const url = text.length <= URL_MAX ? URL.parse(text) : null;
+  if (!url || text.includes("#") || url.username || url.password) return false;
+  if (url.protocol === "http:") return allow_http || LOOPBACK.test(url.hostname);
+  return !SCHEMES_DENIED.test(url.protocol);
+}
+
+function checkHeaders(
+  headers: Record<string, unknown>,
+  report: (name: string, message: string) => void,
+): Record<string, string> {
+  const entries = Object.entries(headers);
+  if (entries.length > HEADERS_MAX) report("webhook_headers", `Send at most ${HEADERS_MAX}.`);
+  const seen = new Set<string>();
+  for (const [name, value] of entries) {
+    if (!HEADER_NAME.test(name)) report("webhook_headers", `${show(name)} is no header's name.`);
+    else if (HEADERS_DENIED.some((denied) => denied.test(name))) {
+      report("webhook_headers", `${name} is set by the service and cannot be chosen.`);
+    } else if (seen.has(name.toLowerCase())) report("webhook_headers", `${name} comes twice.`);
+    else if (
+      typeof value !== "string" ||
+      value.length > HEADER_VALUE_MAX ||
+      !HEADER_VALUE.test(value)
+    ) {
+      const limit = `of at most ${HEADER_VALUE_MAX} printable ASCII characters`;
+      report("webhook_headers", `Send a text ${limit} for ${name}.`);
+    }
+    seen.add(name.toLowerCase());
+  }
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), String(value)]));
+}
+
+function show(name: string): string {
+  return JSON.stringify(name.slice(0, 40));
+}

@@ -1,0 +1,127 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { notFound, Refusal } from "../../platform/errors.ts";
+import { isId } from "../../platform/ids.ts";
+import { makeWebhookSecret } from "../app-model.ts";
+import { lockApps, updateApp } from "../apps-store.ts";
+import { recordAudit } from "../audit.ts";
+import { changeApp } from "../change-app.ts";
+import type { AppRules } from "../check-app.ts";
+import { createApp, type NewApp } from "../create-app.ts";
+import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "../page-scope.ts";
+import { APPS_PATH, appsPage, type Secrets } from "./apps-pages.ts";
+import { type AppForm, checkNewApp, EMPTY_FORM } from "./check-new-app.ts";
+import { loadApplications, ROLES_WITH_APPS } from "./load-applications.ts";
+import { revokeConsent } from "./revoke-consent.ts";
+
+export type AppsPageDeps = PageDeps & { keyring: Keyring; app_rules: AppRules };
+
+const HIDDEN = { hide: true };
+
+/** Settings › Developer › Apps, and the applications that a person has let in. */
+export function addAppsPages(app: FastifyInstance, deps: AppsPageDeps): void {
+  const signed_in = { schema: HIDDEN, onRequest: requireSession() };
+  const makes_apps = { schema: HIDDEN, onRequest: requireSession(...ROLES_WITH_APPS) };
+  addPageScope(app, deps, (scope) => {
+    scope.get(APPS_PATH, signed_in, (request, reply) => show(deps, request, reply));
+
+    scope.post(APPS_PATH, makes_apps, async (request, reply) => {
+      const form = readForm(request);
+      const checked = checkNewApp(form, deps.app_rules);
+      if ("problems" in checked) {
+        return show(deps, request, reply, { form, problems: checked.problems, status: 422 });
+      }
+      const secrets = await create(deps, request, checked.app);
+      return show(deps, request, reply, { secrets });
+    });
+
+    scope.post(`${APPS_PATH}/rotate`, makes_apps, async (request, reply) => {
+      const secrets = await rotate(deps, request);
+      return show(deps, request, reply, { secrets });
+    });
+
+    scope.post(`${APPS_PATH}/revoke`, signed_in, async (request, reply) => {
+      await revokeConsent(deps, request.member!, {
+        account_id: readField(request, "account_id"),
+        app_id: readField(request, "app_id"),
+        person_id: readField(request, "person_id"),
+      });
+      return reply.redirect(APPS_PATH, 303);
+    });
+  });
+}
+
+async function show(
+  deps: AppsPageDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  more: { form?: AppForm; problems?: string[]; secrets?: Secrets; status?: number } = {},
+): Promise<FastifyReply> {
+  const { form = EMPTY_FORM, problems = [], secrets = null, status = 200 } = more;
+  const session = request.member!;
+  const applications = await loadApplications(deps, session);
+  const { mode } = deps;
+  return sendPage(
+    reply,
+    appsPage({ mode, session, applications, form, problems, secrets }),
+    status,
+  );
+}
+
+async function create(
+  deps: AppsPageDeps,
+  request: FastifyRequest,
+  checked: Omit<NewApp, "account_id" | "webhook_headers" | "is_ordered">,
+): Promise<Secrets> {
+  const { database, keyring, index_key, clock } = deps;
+  const { account_id, person_id } = request.member!;
+  // An address without a secret would be sent nothing.
+  const is_made = checked.webhook_url !== null && checked.webhook_secret === null;
+  const webhook_secret = is_made ? makeWebhookSecret() : checked.webhook_secret;
+  return database.transaction(async (tx) => {
+    const account_key = (await keyring.openAccounts(tx, [account_id])).get(account_id)!;
+    const input = {
+      ...checked,
+      account_id,
+      webhook_secret,
+      webhook_headers: null,
+      is_ordered: false,
+      actor: `member:${person_id}` as const,
+      reason: "",
+    };
+    const { app, client_secret } = createApp(tx, { index_key, account_key }, input, clock.now());
+    return { app_name: app.name, client_id: app.id, client_secret, webhook_secret };
+  });
+}
+
+async function rotate(deps: AppsPageDeps, request: FastifyRequest): Promise<Secrets> {
+  const { database, keyring, index_key, clock } = deps;
+  const { account_id, person_id } = request.member!;
+  const id = readField(request, "app_id");
+  return database.transaction(async (tx) => {
+    const [app] = isId(id) ? await lockApps(tx, [{ account_id, id }]) : [];
+    if (!app) throw Refusal.of([notFound("app_id")]);
+    const account_key = (await keyring.openAccounts(tx, [account_id])).get(account_id)!;
+    const change = { kind: "rotate_client_secret" } as const;
+    const now = clock.now();
+    const changed = changeApp(app, change, { index_key, account_key }, now);
+    updateApp(tx, changed.app);
+    const actor = `member:${person_id}` as const;
+    const entry = { action: `app.${change.kind}`, record: `app:${id}`, reason: "" };
+    recordAudit(tx, { account_id, actor, ...entry }, now);
+    const client_secret = changed.revealed.client_secret!;
+    return { app_name: app.name, client_id: id, client_secret, webhook_secret: null };
+  });
+}
+
+function readForm(request: FastifyRequest): AppForm {
+  const { events } = (request.body ?? {}) as { events?: string | string[] };
+  return {
+    name: readField(request, "name"),
+    flow: readField(request, "flow"),
+    redirect_uris: readField(request, "redirect_uris"),
+    webhook_url: readField(request, "webhook_url"),
+    webhook_secret: readField(request, "webhook_secret"),
+    events: events === undefined ? [] : [events].flat(),
+  };
+}

@@ -1,0 +1,35 @@
+import type { Session } from "../../platform/db/database.ts";
+import type { App } from "../app-model.ts";
+import { listApps } from "../apps-store.ts";
+import type { Role } from "../model.ts";
+import { openEmail } from "../person-email.ts";
+import type { MemberSession } from "../sessions.ts";
+import { type ConsentView, listConsentViews } from "./consents-store.ts";
+
+export type Applications = {
+  /** Null for roles that do not make applications. */
+  apps: App[] | null;
+  consents: (Omit<ConsentView, "email"> & { email: string })[];
+};
+
+export const ROLES_WITH_APPS: readonly Role[] = ["admin", "developer"];
+const CONSENTS_MAX = 200;
+
+export async function loadApplications(
+  { database, index_key }: { database: Session; index_key: Buffer },
+  session: MemberSession,
+): Promise<Applications> {
+  const { account_id, person_id, role } = session;
+  const seen_account = role === "admin" ? account_id : null;
+  const [apps, consents] = await Promise.all([
+    ROLES_WITH_APPS.includes(role) ? listApps(database, account_id) : null,
+    listConsentViews(database, person_id, seen_account, CONSENTS_MAX),
+  ]);
+  return {
+    apps,
+    consents: consents.map((row) => ({
+      ...row,
+      email: openEmail(index_key, row.person_id, row.email),
+    })),
+  };
+}

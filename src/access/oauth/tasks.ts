@@ -1,0 +1,27 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import type { TaskHandler } from "../../platform/tasks/run-set.ts";
+import { deleteExpiredArtifacts } from "./artifacts-store.ts";
+
+export const SWEEP_OAUTH_TASK = "sweep-oauth";
+const EVERY_MS = 10 * 60 * 1000;
+const DELETED_AT_ONCE_MAX = 1_000;
+
+/** Removes codes, tokens and sessions whose time is over; they are refused long before. */
+export function sweepOauthTask(database: Database, clock: Clock): TaskHandler {
+  return {
+    kind: SWEEP_OAUTH_TASK,
+    set_max: 1,
+    handle: async (set) => {
+      let deleted: number;
+      do {
+        deleted = await deleteExpiredArtifacts(database, realTime(clock), DELETED_AT_ONCE_MAX);
+      } while (deleted === DELETED_AT_ONCE_MAX);
+      await database.transaction(async (tx) => {
+        const tasks = await set.lock(tx);
+        set.repeat(tx, tasks, new Date(set.now.getTime() + EVERY_MS));
+      });
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { ALL_SCOPES, APP_SCOPES, AUDIENCE } from "./model.ts";
+
+/** An error of OAuth, as its endpoints answer it. */
+export class OauthError extends Error {
+  readonly error: string;
+  readonly status: number;
+
+  constructor(error: string, description: string, status = 400) {
+    super(description);
+    this.error = error;
+    this.status = status;
+  }
+}
+
+/** Many clients send JSON where OAuth wants a form: each field becomes one of the form. */
+export function formOfJson(json: string): string {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(json);
+  } catch {
+    throw new OauthError("invalid_request", "the body is not well-formed JSON");
+  }
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
+    throw new OauthError("invalid_request", "the body must be a JSON object");
+  }
+  const form = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === null) continue;
+    if (typeof value === "object") {
+      throw new OauthError("invalid_request", `${name} must be a string`);
+    }
+    form.append(name, String(value));
+  }
+  return form.toString();
+}
+
+/** What the library leaves open at the token endpoint: the audience, and scopes nobody knows. */
+export function checkTokenForm(form: string): string {
+  const fields = new URLSearchParams(form);
+  const audience = fields.get("audience");
+  if (audience !== null && audience !== AUDIENCE) {
+    throw new OauthError("invalid_target", `audience must be ${AUDIENCE} or absent`);
+  }
+  const asked = (fields.get("scope") ?? "").split(" ").filter(Boolean);
+  const unknown = asked.filter((scope) => !(ALL_SCOPES as string[]).includes(scope));
+  if (unknown.length > 0) {
+    throw new OauthError("invalid_scope", `not a scope of this server: ${unknown.join(" ")}`);
+  }
+  if (asked.length > 0 || fields.get("grant_type") !== "client_credentials") return form;
+  fields.set("scope", APP_SCOPES.join(" "));
+  return fields.toString();
+}

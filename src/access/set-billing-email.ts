@@ -1,0 +1,38 @@
+import type { Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { newId } from "../platform/ids.ts";
+import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { recordAudit } from "./audit.ts";
+import { hashBillingEmail, insertBillingEmail } from "./billing-email-store.ts";
+import type { Actor } from "./model.ts";
+
+/** Shares with an account what was billed to its address; the invoices' room does it. */
+export const SHARE_INVOICES_TASK = "share-invoices";
+
+/**
+ * What is billed while the address is being set may have looked it up too early: a minute later
+ * all of that is committed, and it is looked at once more.
+ */
+const LOOK_AGAIN_AFTER_MS = 60_000;
+
+/** The operator vouches for the address, so it is verified at once. */
+export async function setBillingEmail(
+  tx: Transaction,
+  deps: { keyring: Keyring; index_key: Buffer },
+  input: { account_id: string; email: string; actor: Actor; reason: string },
+  now: Date,
+): Promise<void> {
+  const { account_id, email, actor, reason } = input;
+  const keys = await deps.keyring.openAccounts(tx, [account_id]);
+  const email_index = hashBillingEmail(deps.index_key, email);
+  insertBillingEmail(tx, keys.get(account_id)!, { account_id, email, email_index }, now);
+  const record = `account:${account_id}`;
+  const action = "account.set_billing_email";
+  recordAudit(tx, { account_id, actor, action, record, reason }, now);
+  const task = { account_id, kind: SHARE_INVOICES_TASK, record_id: newId(now), created_at: now };
+  const later = new Date(now.getTime() + LOOK_AGAIN_AFTER_MS);
+  enqueueTasks(tx, [
+    { ...task, id: newId(now), due_at: now },
+    { ...task, id: newId(now), due_at: later },
+  ]);
+}

@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { StartupError } from "../platform/startup-error.ts";
+import { type ApiOptions, openApiClient, withApiOptions } from "./api-client.ts";
+import { type JsonOption, print } from "./context.ts";
+
+type RangeOptions = ApiOptions &
+  JsonOption & { app?: string; from?: string; to?: string; onlyFailed?: boolean };
+
+/** `events replay` and, for those who look for it there, `apps replay`. */
+export function addEventCommands(program: Command): void {
+  const events = program.command("events").description("what happened, and who was told");
+  withApiOptions(events.command("replay"))
+    .description("send an event again, or a range of time to one application")
+    .argument("[event_id]", "one event; without it --app and --from are needed")
+    .option("--app <client_id>", "only to this application")
+    .option("--from <time>", "ISO 8601: events from this time on")
+    .option("--to <time>", "ISO 8601: until this time (default: now)")
+    .option("--only-failed", "only those that failed or were skipped")
+    .option("--json", "print one JSON document")
+    .action(async (event_id: string | undefined, options: RangeOptions) => {
+      if (event_id !== undefined) return replayOne(event_id, options);
+      if (!options.app || !options.from) {
+        throw new StartupError("Give an event's id, or --app and --from.");
+      }
+      return replayRange(options.app, options.from, options);
+    });
+
+  const apps = program.commands.find((command) => command.name() === "apps")!;
+  withApiOptions(apps.command("replay"))
+    .description("send a range of time again")
+    .argument("<client_id>", "the application, from apps list")
+    .requiredOption("--from <time>", "ISO 8601: events from this time on")
+    .option("--to <time>", "ISO 8601: until this time (default: now)")
+    .option("--only-failed", "only those that failed or were skipped")
+    .option("--json", "print one JSON document")
+    .action((app_id: string, options: RangeOptions) => replayRange(app_id, options.from!, options));
+}
+
+async function replayOne(event_id: string, options: RangeOptions): Promise<void> {
+  const api = await openApiClient(options);
+  const path = `/webhook_events/${encodeURIComponent(event_id)}/redeliver`;
+  const answer = await api.call("POST", path, options.app ? { app_id: options.app } : {});
+  const { deliveries } = answer as { deliveries: { app_id: string; status: string }[] };
+  const lines = deliveries.map(({ app_id, status }) => `${app_id}  ${status}`);
+  print(options, answer, lines.length > 0 ? lines : ["No application is told of this event."]);
+}
+
+async function replayRange(app_id: string, from: string, options: RangeOptions): Promise<void> {
+  const api = await openApiClient(options);
+  const answer = await api.call("POST", `/apps/${encodeURIComponent(app_id)}/replay`, {
+    from,
+    ...(options.to ? { to: options.to } : {}),
+    only_failed: options.onlyFailed ?? false,
+  });
+  const { replay } = answer as { replay: { from: string; to: string } };
+  print(options, answer, [`Events from ${replay.from} to ${replay.to} are being sent again.`]);
+}

@@ -1,0 +1,97 @@
+import { findBilledAccounts } from "../access/billing-email-store.ts";
+import { AccountMap } from "../platform/account-map.ts";
+import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { type InvoiceUseCaseDeps, makePayable } from "./create-invoices.ts";
+import {
+  type ChangeInput,
+  type ChangeName,
+  type KeyedInvoice,
+  ownRole,
+  refusalOf,
+} from "./model.ts";
+import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-changes.ts";
+import { lockInvoices, openInvoices } from "./store.ts";
+
+/** What an owner asks of one of its invoices; `create` makes it payable. */
+export type WantedChange = {
+  invoice_id: string;
+  /** Null when the request did not name one that exists. */
+  name: ChangeName | null;
+  input: ChangeInput | null;
+  problems: readonly Problem[];
+};
+
+type Loaded = {
+  invoices: AccountMap<KeyedInvoice>;
+  /** Accounts by the hash of their billing address. */
+  billed: ReadonlyMap<string, string>;
+};
+
+/** Changes that the owner of an invoice makes; what others do is in `changeAsParty`. */
+export function changeInvoices(
+  deps: InvoiceUseCaseDeps,
+): UseCase<WantedChange, Loaded, ChangedInvoice> {
+  const { keyring, renderer } = deps;
+  return {
+    name: "change-invoices",
+    rows: () => 3,
+    load: async (tx, commands) => {
+      const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.invoice_id }));
+      const rows = await lockInvoices(tx, keys);
+      const [invoices, billed] = await Promise.all([
+        openInvoices(tx, keyring, rows),
+        findBilledAccounts(
+          tx,
+          rows.map((row) => row.party_index),
+        ),
+      ]);
+      return { invoices: AccountMap.of(invoices, ({ invoice }) => invoice), billed };
+    },
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
+    record: (tx, _loaded, accepted, now) =>
+      recordChanges(
+        tx,
+        renderer,
+        accepted.map(({ output }) => output),
+        now,
+      ),
+    render: (changed) => renderer.invoice(changed, ownRole(changed.invoice.format)),
+  };
+}
+
+function decideOne(
+  { invoices, billed }: Loaded,
+  { account_id, input }: Command<WantedChange>,
+  now: Date,
+): Verdict<ChangedInvoice> {
+  const entry = invoices.get(account_id, input.invoice_id);
+  if (!entry) return { refusal: Refusal.of([...input.problems, notFound("invoice_id")]) };
+  const { invoice } = entry;
+  const problems = [...input.problems];
+  const { name } = input;
+  const reason = name && refusalOf(invoice, name, ownRole(invoice.format));
+  if (reason) problems.push(notNow(name, reason));
+  if (problems.length > 0 || name === null) return { refusal: Refusal.of(problems) };
+  const changed =
+    name === "create"
+      ? makePayable(entry, otherAccount(billed, entry), account_id, now).change!
+      : changeInvoice(entry, { name, actor_account_id: account_id, input: input.input }, now);
+  // A later command of the same set must see this change.
+  invoices.set(account_id, invoice.id, changed);
+  return { output: changed, subject: null };
+}
+
+function otherAccount(
+  billed: ReadonlyMap<string, string>,
+  { invoice }: KeyedInvoice,
+): string | null {
+  const account_id = billed.get(invoice.party_index.toString("base64")) ?? null;
+  return account_id === invoice.account_id ? null : account_id;
+}
+
+/** A change that the invoice's state or the caller's side does not allow. */
+export function notNow(name: ChangeName, message: string): Problem {
+  return { field: name === "create" ? "invoice_id" : "type", code: "invalid_transition", message };
+}

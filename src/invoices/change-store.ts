@@ -1,0 +1,149 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { open, type Place, seal } from "../platform/encryption/cipher.ts";
+import { digestFacts, type InvoiceChange, type KeyedInvoice } from "./model.ts";
+import { type InvoiceKey, inputPlace, sealJson } from "./store.ts";
+
+/** A change with the invoice as it stood after it. */
+export type RecordedChange = KeyedInvoice & {
+  change: InvoiceChange;
+  change_key: Buffer | null;
+  /** The event as the other party is told it; null when nobody is to be told. */
+  other_body: string | null;
+};
+
+export function insertChanges(tx: Transaction, changes: readonly RecordedChange[]): void {
+  const of = <Value>(read: (change: RecordedChange) => Value) => changes.map(read);
+  tx.write(
+    `insert into invoice_changes (account_id, invoice_id, sequence, id, name, from_status,
+       to_status, actor_account_id, input, change_key, facts, other_body, at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::text[],
+       $7::text[], $8::uuid[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[],
+       $13::timestamptz[])`,
+    [
+      of(({ invoice }) => invoice.account_id),
+      of(({ invoice }) => invoice.id),
+      of(({ change }) => change.sequence),
+      of(({ change }) => change.id),
+      of(({ change }) => change.name),
+      of(({ change }) => change.from_status),
+      of(({ change }) => change.to_status),
+      of(({ change }) => change.actor_account_id),
+      of(
+        ({ invoice, change, key }) =>
+          change.input && sealJson(key, inputPlace(invoice.account_id, change.id), change.input),
+      ),
+      of(({ change_key }) => change_key),
+      of(({ invoice }) => digestFacts(invoice)),
+      of(({ invoice, change, key, other_body }) =>
+        other_body === null
+          ? null
+          : seal(key, 1, bodyPlace(invoice.account_id, change.id), Buffer.from(other_body)),
+      ),
+      of(({ change }) => change.at),
+    ],
+  );
+}
+
+/** Whether a repeatable request was applied before. */
+export async function findChangeByKey(
+  session: Session,
+  key: InvoiceKey,
+  change_key: Buffer,
+): Promise<boolean> {
+  const rows = await session.query(
+    `select 1 from invoice_changes
+     where account_id = $1 and invoice_id = $2 and change_key = $3`,
+    [key.account_id, key.id, change_key],
+  );
+  return rows.length > 0;
+}
+
+/** What the other party has not been told yet. */
+export type UntoldChange = {
+  id: string;
+  sequence: number;
+  name: InvoiceChange["name"];
+  from_status: InvoiceChange["from_status"];
+  to_status: InvoiceChange["to_status"];
+  facts: Buffer;
+  body: string | null;
+  at: Date;
+};
+
+export async function listUntold(
+  session: Session,
+  key: InvoiceKey,
+  after_sequence: number,
+  account_key: Buffer,
+): Promise<UntoldChange[]> {
+  const rows = await session.query<Omit<UntoldChange, "body"> & { other_body: Buffer | null }>(
+    `select id, sequence, name, from_status, to_status, facts, other_body, at
+     from invoice_changes where account_id = $1 and invoice_id = $2 and sequence > $3
+     order by sequence`,
+    [key.account_id, key.id, after_sequence],
+  );
+  return rows.map(({ other_body, ...change }) => ({
+    ...change,
+    body:
+      other_body && open(account_key, bodyPlace(key.account_id, change.id), other_body).toString(),
+  }));
+}
+
+export function insertRequestIds(
+  tx: Transaction,
+  entries: readonly { request_id: string; account_id: string; id: string }[],
+): void {
+  if (entries.length === 0) return;
+  tx.write(
+    `insert into invoice_request_ids (request_id, account_id, invoice_id)
+     select * from unnest($1::text[], $2::uuid[], $3::uuid[])`,
+    [
+      entries.map((entry) => entry.request_id),
+      entries.map((entry) => entry.account_id),
+      entries.map((entry) => entry.id),
+    ],
+  );
+}
+
+/** The invoice that has this requestId, or had it once. */
+export async function findRequest(
+  session: Session,
+  request_id: string,
+): Promise<InvoiceKey | undefined> {
+  const [row] = await session.query<InvoiceKey>(
+    "select account_id, invoice_id as id from invoice_request_ids where request_id = $1",
+    [request_id],
+  );
+  return row;
+}
+
+export function insertLinks(
+  tx: Transaction,
+  links: readonly (InvoiceKey & { token_hash: Buffer })[],
+): void {
+  if (links.length === 0) return;
+  tx.write(
+    `insert into invoice_links (token_hash, account_id, invoice_id)
+     select * from unnest($1::bytea[], $2::uuid[], $3::uuid[])`,
+    [
+      links.map((link) => link.token_hash),
+      links.map((link) => link.account_id),
+      links.map((link) => link.id),
+    ],
+  );
+}
+
+export async function findLink(
+  session: Session,
+  token_hash: Buffer,
+): Promise<InvoiceKey | undefined> {
+  const [row] = await session.query<InvoiceKey>(
+    "select account_id, invoice_id as id from invoice_links where token_hash = $1",
+    [token_hash],
+  );
+  return row;
+}
+
+function bodyPlace(account_id: string, change_id: string): Place {
+  return { account_id, table: "invoice_changes", column: "other_body", record_id: change_id };
+}

@@ -1,0 +1,89 @@
+import type { Problem } from "../platform/errors.ts";
+import { isId } from "../platform/ids.ts";
+import { parseTime } from "./check-invoice.ts";
+import { searchedWords } from "./links.ts";
+import { INVOICE_STATUSES, type InvoiceFormat, type Role } from "./model.ts";
+import type { ViewFilter, ViewPage } from "./view-store.ts";
+
+export type InvoiceListInput = {
+  take?: number;
+  skip?: number;
+  starting_after?: string;
+  search?: string;
+  "status[]"?: string | string[];
+  status?: string | string[];
+  creationDateRange?: string;
+  updatedSince?: string;
+  variant?: InvoiceFormat;
+  filterBy?: "sent" | "received";
+};
+
+const TAKE_DEFAULT = 25;
+const SEARCH_WORDS_MAX = 10;
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+/** What was sent asks for money, of a salary likewise from the employee's side. */
+const ROLES: Record<string, Role> = { sent: "seller", received: "buyer" };
+
+/** Reads the filters of a list; all that is wrong with them at once. */
+export function checkList(
+  query: InvoiceListInput,
+  index_key: Buffer,
+  account_id: string,
+  now: Date,
+): { filter: ViewFilter; page: ViewPage; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const report = (field: string, message: string) =>
+    problems.push({ field, code: "record_invalid", message });
+  const time = (field: string, value: unknown): Date | null => {
+    if (value === undefined || value === null) return null;
+    const parsed = typeof value === "string" ? parseTime(value) : undefined;
+    if (!parsed) report(field, "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.");
+    return parsed ?? null;
+  };
+  const cursor = query.starting_after;
+  if (cursor !== undefined && !(typeof cursor === "string" && isId(cursor))) {
+    report("starting_after", "Send the id of the last record of the page before.");
+  }
+  const range = readRange(query.creationDateRange, report);
+  const search = typeof query.search === "string" ? query.search : "";
+  const wanted = [query["status[]"] ?? [], query.status ?? []].flat();
+  const statuses = INVOICE_STATUSES.filter((status) => wanted.includes(status));
+  const is_overdue = wanted.includes("overdue");
+  return {
+    problems,
+    filter: {
+      // Asked only for a state that nothing is ever in: then nothing is found.
+      statuses: wanted.length > 0 && statuses.length === 0 && !is_overdue ? NOTHING : statuses,
+      overdue_at: is_overdue ? now : null,
+      role: query.filterBy ? (ROLES[query.filterBy] ?? null) : null,
+      format: query.variant ?? null,
+      created_from: time("creationDateRange.from", range.from),
+      created_to: time("creationDateRange.to", range.to),
+      updated_since: time("updatedSince", query.updatedSince),
+      words: searchedWords(index_key, account_id, search).slice(0, SEARCH_WORDS_MAX),
+    },
+    page: {
+      below_id: typeof cursor === "string" && isId(cursor) ? cursor.toLowerCase() : LAST_ID,
+      skip: query.skip ?? 0,
+      limit: query.take ?? TAKE_DEFAULT,
+    },
+  };
+}
+
+const NOTHING = ["pending"] as unknown as ViewFilter["statuses"];
+
+function readRange(
+  text: unknown,
+  report: (field: string, message: string) => void,
+): { from?: unknown; to?: unknown } {
+  if (text === undefined) return {};
+  try {
+    const range: unknown = JSON.parse(String(text));
+    const names = typeof range === "object" && range !== null ? Object.keys(range) : ["?"];
+    if (names.every((name) => name === "from" || name === "to")) return range as { from?: unknown };
+  } catch {
+    // Reported below, like every other form that is wrong.
+  }
+  report("creationDateRange", 'Send JSON such as {"from":"2026-11-01","to":"2026-11-30"}.');
+  return {};
+}

@@ -1,0 +1,85 @@
+/**
+ * What the parties wrote, as the interface spells it: it is kept whole, encrypted, and given back
+ * as it came. Absent fields are absent, never null.
+ */
+export type InvoiceDocument = {
+  version: string;
+  invoiceNumber: string;
+  creationDate: string;
+  invoiceItems: InvoiceItem[];
+  buyerInfo: PartyInfo;
+  sellerInfo: PartyInfo;
+  paymentTerms?: PaymentTerms;
+  paymentOptions: PaymentOption[];
+  note?: string;
+  terms?: string;
+  purchaseOrderId?: string;
+  tags?: string[];
+  recurringRule?: string;
+  miscellaneous?: Record<string, string | number | boolean>;
+};
+
+export type InvoiceItem = {
+  name?: string;
+  currency: string;
+  quantity: number;
+  /** Minor units, as are the discount and a fixed tax. */
+  unitPrice: string;
+  discount?: string;
+  tax?: { type: "fixed" | "percentage"; amount: string };
+  reference?: string;
+  deliveryDate?: string;
+  deliveryPeriod?: string;
+};
+
+export type Address = {
+  streetAddress?: string;
+  extendedAddress?: string;
+  city?: string;
+  postalCode?: string;
+  region?: string;
+  country?: string;
+};
+
+export type PartyInfo = {
+  email?: string;
+  firstName?: string;
+  lastName?: string;
+  businessName?: string;
+  phone?: string;
+  taxRegistration?: string;
+  companyRegistration?: string;
+  address?: Address;
+};
+
+export type PaymentTerms = {
+  dueDate?: string;
+  lateFeesPercent?: number;
+  lateFeesFix?: string;
+  miscellaneous?: string;
+};
+
+export type PaymentOption = {
+  type: "wallet" | "bank-account";
+  value: { currencies: string[]; paymentInformation: PaymentInformation };
+};
+
+/** Of a wallet address and chain, of a bank account the rest. */
+export type PaymentInformation = {
+  paymentAddress?: string;
+  chain?: string;
+  paymentDetailId?: string;
+  accountName?: string;
+  bankName?: string;
+  iban?: string;
+  swiftBic?: string;
+  accountNumber?: string;
+  routingNumber?: string;
+  sortCode?: string;
+};
+
+/** A party as one line: the business, or the person, or what else is known. */
+export function nameOf(party: PartyInfo): string {
+  const person = [party.firstName, party.lastName].filter(Boolean).join(" ");
+  return party.businessName ?? (person || party.email || "");
+}

@@ -1,0 +1,74 @@
+import { createHash, randomBytes } from "node:crypto";
+import { keyedHash } from "../platform/encryption/cipher.ts";
+import type { InvoiceDocument } from "./document.ts";
+import type { InvoiceKey } from "./store.ts";
+
+export const REQUEST_ID = /^01[0-9a-f]{64}$/;
+const NONCE_BYTES = 32;
+const WORD_BYTES = 16;
+const WORDS_MAX = 200;
+const WORD_LENGTH_MAX = 100;
+
+/** 01 and the hash of which invoice it is and a nonce: nobody can guess the next one. */
+export function newRequestId({ account_id, id }: InvoiceKey): string {
+  const hash = createHash("sha256").update(`${account_id}\n${id}\n`);
+  return `01${hash.update(randomBytes(NONCE_BYTES)).digest("hex")}`;
+}
+
+/**
+ * The token of an invoice's link. It is not stored: whoever has the installation's key can derive
+ * it again, so that answers can always show the link; the database only knows its hash.
+ */
+export function linkToken(index_key: Buffer, { account_id, id }: InvoiceKey): string {
+  return keyedHash(index_key, "invoice link", account_id, id).toString("base64url");
+}
+
+export function hashLinkToken(index_key: Buffer, token: string): Buffer {
+  return keyedHash(index_key, "invoice link token", token);
+}
+
+export function hashNumber(index_key: Buffer, account_id: string, number: string): Buffer {
+  return keyedHash(index_key, "invoice number", account_id, number);
+}
+
+/** The words by which an account finds an invoice: every one of its number, parties and tags. */
+export function wordsOf(
+  index_key: Buffer,
+  account_id: string,
+  document: InvoiceDocument,
+): Buffer[] {
+  const { buyerInfo, sellerInfo, invoiceNumber, purchaseOrderId = "", tags = [] } = document;
+  const parties = [buyerInfo, sellerInfo].flatMap((party) => [
+    ...[party.email, party.firstName, party.lastName, party.businessName],
+  ]);
+  const names = document.invoiceItems.map((item) => item.name);
+  const texts = [invoiceNumber, purchaseOrderId, ...parties, ...tags, ...names];
+  return hashWords(
+    index_key,
+    account_id,
+    texts.flatMap((text) => (text ? wordsIn(text) : [])),
+  );
+}
+
+/** Of what somebody searches for: each must be found. */
+export function searchedWords(index_key: Buffer, account_id: string, search: string): Buffer[] {
+  return hashWords(index_key, account_id, search.toLowerCase().split(/\s+/).filter(Boolean));
+}
+
+/** What stands between blanks, its pieces and beginnings: INV-7-1 is found by INV-7, INV and 7. */
+function wordsIn(text: string): string[] {
+  const whole = text.toLowerCase().split(/\s+/);
+  return whole.flatMap((word) => [word, ...piecesOf(word)]).filter(Boolean);
+}
+
+function piecesOf(word: string): string[] {
+  const pieces = [...word.matchAll(/[\p{L}\p{N}]+/gu)];
+  return pieces.flatMap(({ 0: piece, index }) => [piece, word.slice(0, index + piece.length)]);
+}
+
+function hashWords(index_key: Buffer, account_id: string, words: readonly string[]): Buffer[] {
+  const plain = words.map((word) => word.normalize("NFKC").slice(0, WORD_LENGTH_MAX));
+  return [...new Set(plain)]
+    .slice(0, WORDS_MAX)
+    .map((word) => keyedHash(index_key, "invoice word", account_id, word).subarray(0, WORD_BYTES));
+}

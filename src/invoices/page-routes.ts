@@ -1,0 +1,114 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { readCookie, setCookie } from "../access/cookies.ts";
+import { addPageScope, type PageDeps, readField, sendPage } from "../access/page-scope.ts";
+import { formCsrfOf, isToken, makeToken } from "../access/sessions.ts";
+import { Refusal } from "../platform/errors.ts";
+import { changeAsParty } from "./change-as-party.ts";
+import { findLink } from "./change-store.ts";
+import { checkChange } from "./check-change.ts";
+import { hashLinkToken } from "./links.ts";
+import { loadPdf, type PrintedInvoice } from "./load-pdf.ts";
+import { isPayable, otherRole, ownRole } from "./model.ts";
+import { invoicePage } from "./pages.ts";
+import { writePdf } from "./pdf.ts";
+import type { InvoiceDeps } from "./routes.ts";
+import { findInvoices, openInvoices } from "./store.ts";
+
+const PATH = "/invoices/view/:token";
+/** Pages are no part of the documented API. */
+const HIDDEN = { hide: true };
+/** The address holds a secret: nothing that is reached from the page may learn it. */
+const SECRET_HEADERS = { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" };
+
+/** The page behind `invoiceLinks.view`, for a party without an account. A GET changes nothing. */
+export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDeps): void {
+  addPageScope(app, deps, (scope) => {
+    scope.get(PATH, { schema: HIDDEN }, async (request, reply) => {
+      const printed = await findByToken(deps, request);
+      return show(deps, request, reply, printed, null);
+    });
+
+    scope.get(`${PATH}/pdf`, { schema: HIDDEN }, async (request, reply) => {
+      const printed = await findByToken(deps, request);
+      return reply
+        .headers({ ...SECRET_HEADERS, "Content-Security-Policy": "sandbox; default-src 'none'" })
+        .type("application/pdf")
+        .header("Content-Disposition", `attachment; filename="invoice-${printed.invoice.id}.pdf"`)
+        .send(writePdf(printed));
+    });
+
+    const public_form = { schema: HIDDEN, config: { is_public_form: true } };
+    scope.post(PATH, public_form, async (request, reply) => {
+      const printed = await findByToken(deps, request);
+      const refusal = await act(deps, request, printed);
+      if (refusal) {
+        const again = await findByToken(deps, request);
+        return show(deps, request, reply, again, refusal);
+      }
+      return reply.headers(SECRET_HEADERS).redirect(pathOf(request), 303);
+    });
+  });
+}
+
+async function findByToken(deps: InvoiceDeps, request: FastifyRequest): Promise<PrintedInvoice> {
+  const { token } = request.params as { token: string };
+  const key = isToken(token)
+    ? await findLink(deps.database, hashLinkToken(deps.index_key, token))
+    : undefined;
+  const rows = await findInvoices(deps.database, key ? [key] : []);
+  const [entry] = await openInvoices(deps.database, deps.keyring, rows);
+  if (!entry || !isPayable(entry.invoice.status) || entry.invoice.request_id === null) {
+    throw new Refusal("route_not_found");
+  }
+  return loadPdf(deps, entry.invoice);
+}
+
+async function act(
+  deps: InvoiceDeps,
+  request: FastifyRequest,
+  { invoice }: PrintedInvoice,
+): Promise<Refusal | null> {
+  const note = readField(request, "note");
+  const body = { type: readField(request, "type"), ...(note ? { input: { note } } : {}) };
+  const { name, input, problems } = checkChange(body, []);
+  if (problems.length > 0) return Refusal.of(problems);
+  if (name === null || invoice.shared_with !== null) return new Refusal("invalid_transition");
+  const role = otherRole(ownRole(invoice.format));
+  const party = { name, input, role, caller: null, change_key: null };
+  try {
+    await changeAsParty(deps, invoice, party, deps.clock.now());
+    deps.poke();
+    return null;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+function show(
+  deps: InvoiceDeps & PageDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  printed: PrintedInvoice,
+  refusal: Refusal | null,
+): FastifyReply {
+  const public_url = deps.public_url();
+  const known = readCookie(request, public_url, "form");
+  // Kept if there is one: the forms of other tabs stay good.
+  const form_token = isToken(known) ? known : makeToken();
+  if (form_token !== known) setCookie(reply, public_url, "form", form_token);
+  reply.headers(SECRET_HEADERS);
+  const shown = invoicePage({
+    ...printed,
+    mode: deps.mode,
+    csrf: formCsrfOf(deps.index_key, form_token),
+    path: pathOf(request),
+    problem: refusal && (refusal.problems[0]?.message ?? refusal.message),
+  });
+  return sendPage(reply, shown, refusal?.status ?? 200);
+}
+
+function pathOf(request: FastifyRequest): string {
+  const { token } = request.params as { token: string };
+  return `/invoices/view/${token}`;
+}

@@ -1,0 +1,91 @@
+import type { Mode } from "../access/model.ts";
+import { csrfField, page, table } from "../access/page-layout.ts";
+import { type Html, html } from "../platform/http/html.ts";
+import { digitsOf } from "./check-invoice.ts";
+import { nameOf } from "./document.ts";
+import type { PrintedInvoice } from "./load-pdf.ts";
+import { type ChangeType, otherRole, ownRole, refusalOf, STATUS_WORDS } from "./model.ts";
+import { formatMoney } from "./pdf.ts";
+import { lineTotal } from "./totals.ts";
+
+/** What a party without an account may do here, and what the button says. */
+const ACTIONS: readonly { type: ChangeType; label: string; is_main: boolean }[] = [
+  { type: "accept", label: "Accept", is_main: true },
+  { type: "declareSentPayment", label: "I have paid", is_main: false },
+  { type: "declareReceivedPayment", label: "I was paid", is_main: true },
+];
+
+export type InvoicePage = PrintedInvoice & {
+  mode: Mode;
+  csrf: string;
+  path: string;
+  /** What went wrong and what to do, after a refused attempt. */
+  problem: string | null;
+};
+
+/** What somebody sees who came by the link of an invoice. */
+export function invoicePage(options: InvoicePage): Html {
+  const { invoice, ways_to_pay, mode, problem } = options;
+  const { document, currency, total } = invoice;
+  const title = invoice.format === "svc_salary" ? "Salary" : "Invoice";
+  const digits = digitsOf(currency)!;
+  const due = document.paymentTerms?.dueDate?.slice(0, 10);
+  const facts: [string, string | undefined][] = [
+    ["State", STATUS_WORDS[invoice.status]],
+    [invoice.format === "svc_salary" ? "Employee" : "From", nameOf(document.sellerInfo)],
+    [invoice.format === "svc_salary" ? "Employer" : "For", nameOf(document.buyerInfo)],
+    ["Date", document.creationDate.slice(0, 10)],
+    ["Due", due],
+    ["Total", `${formatMoney(total, digits)} ${currency}`],
+  ];
+  const body = html`<div class="invoice"><h1>${title} ${document.invoiceNumber}</h1>
+${problem !== null && html`<p class="alert" id="problem" role="alert">${problem}</p>`}
+<dl>${facts.map(
+    ([label, value]) => value && html`<div><dt>${label}</dt><dd>${value}</dd></div>`,
+  )}</dl>
+${table({
+  label: "Items",
+  columns: ["Item", "Quantity", "Amount"],
+  rows: document.invoiceItems.map((item) => [
+    item.name ?? "Item",
+    String(item.quantity),
+    formatMoney(lineTotal(item), digits),
+  ]),
+  empty: "There are no items.",
+})}
+${document.note && html`<p>${document.note}</p>`}
+${ways_to_pay.map(
+  (way) => html`<h2>Pay to: ${way.title}</h2>
+<dl>${way.lines.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`,
+)}
+${forms(options)}
+<p class="hint"><a href="${options.path}/pdf">Download as PDF</a></p></div>`;
+  return page({ title: `${title} ${document.invoiceNumber}`, mode, session: null, body });
+}
+
+/** Only what the state allows; an account of this service acts there, not by the link. */
+function forms({ invoice, csrf, path }: InvoicePage): Html | null {
+  if (invoice.shared_with !== null) {
+    return html`<p class="hint">This invoice is answered in your account; sign in there.</p>`;
+  }
+  const role = otherRole(ownRole(invoice.format));
+  const allowed = ACTIONS.filter(({ type }) => refusalOf(invoice, type, role) === null);
+  const may_reject = refusalOf(invoice, "reject", role) === null;
+  return html`${allowed.map(
+    ({ type, label, is_main }) => html`<form method="post" action="${path}">
+${csrfField(csrf)}
+<input type="hidden" name="type" value="${type}">
+<button class="${is_main ? "primary wide" : "wide"}" type="submit">${label}</button>
+</form>`,
+  )}
+${
+  may_reject &&
+  html`<form method="post" action="${path}">
+${csrfField(csrf)}
+<input type="hidden" name="type" value="reject">
+<label for="note">Why you reject it</label>
+<input id="note" name="note" type="text" required maxlength="2000" autocomplete="off">
+<button class="wide" type="submit">Reject</button>
+</form>`
+}`;
+}

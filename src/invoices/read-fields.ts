@@ -1,0 +1,75 @@
+import { hasControlCharacters, isBlank, isLongerThan } from "../catalogue/text.ts";
+import type { ErrorCode, Problem } from "../platform/errors.ts";
+
+/** Reads a request's fields and collects what is wrong, at most one problem per field. */
+export type Fields = {
+  problems: Problem[];
+  report(field: string, code: ErrorCode, message: string): void;
+  missing(field: string): void;
+  /** Trimmed; undefined when it is not given, or not good. */
+  text(field: string, value: unknown, limit: number, may_have_lines?: boolean): string | undefined;
+  digits(field: string, value: unknown): string | undefined;
+};
+
+const DIGITS = /^\d{1,15}$/;
+
+/** What the schema has found wrong already is not reported again, nor what lies within it. */
+export function readFields(already: readonly Problem[]): Fields {
+  const at_fault = new Set(already.map((problem) => problem.field));
+  const problems: Problem[] = [];
+  const report: Fields["report"] = (field, code, message) => {
+    if (isAtFault(at_fault, field)) return;
+    at_fault.add(field);
+    problems.push({ field, code, message });
+  };
+  const text: Fields["text"] = (field, value, limit, may_have_lines = false) => {
+    if (typeof value !== "string" || isBlank(value)) return undefined;
+    const trimmed = value.trim();
+    const checked = may_have_lines ? trimmed.replace(/[\n\r\t]/g, " ") : trimmed;
+    if (isLongerThan(trimmed, limit)) {
+      report(field, "value_too_long", `Shorten it to at most ${limit} characters.`);
+    } else if (hasControlCharacters(checked)) {
+      report(field, "record_invalid", "Remove line breaks and other control characters.");
+    } else return trimmed;
+    return undefined;
+  };
+  return {
+    problems,
+    report,
+    missing: (field) => report(field, "parameter_missing", `Send ${field}.`),
+    text,
+    digits: (field, value) => {
+      const trimmed = typeof value === "string" ? value.trim() : "";
+      if (trimmed === "") return undefined;
+      if (DIGITS.test(trimmed)) return trimmed;
+      report(field, "record_invalid", "Send minor units: 1 to 15 digits and nothing else.");
+      return undefined;
+    },
+  };
+}
+
+function isAtFault(at_fault: ReadonlySet<string>, field: string): boolean {
+  for (let path = field; ; ) {
+    if (at_fault.has(path)) return true;
+    const parent = path.replace(/(\.[^.[\]]+|\[\d+\])$/, "");
+    if (parent === path) return false;
+    path = parent;
+  }
+}
+
+/** An object of a request, or an empty one where something else was sent. */
+export function objectOf(value: unknown): Record<string, unknown> {
+  const is_object = typeof value === "object" && value !== null && !Array.isArray(value);
+  return is_object ? (value as Record<string, unknown>) : {};
+}
+
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Without the fields that are not given. */
+export function compactObject<Value extends object>(value: Value): Value {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, item]) => item !== undefined),
+  ) as Value;
+}

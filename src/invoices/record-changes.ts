@@ -1,0 +1,140 @@
+import type { Transaction } from "../platform/db/database.ts";
+import { newId } from "../platform/ids.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import {
+  INVOICE_EVENTS,
+  type InvoiceEvent,
+  type NewEvent,
+  recordEvents,
+} from "../webhooks/record-events.ts";
+import { insertChanges, insertRequestIds } from "./change-store.ts";
+import { newRequestId } from "./links.ts";
+import {
+  type Act,
+  applyChange,
+  digestFacts,
+  type InvoiceStatus,
+  isPayable,
+  type KeyedInvoice,
+  otherRole,
+  ownRole,
+} from "./model.ts";
+import type { InvoiceRenderer } from "./render.ts";
+import { updateInvoices } from "./store.ts";
+import { CARRY_CHANGES_TASK } from "./task-kinds.ts";
+import { updateFreed, updateViews } from "./view-store.ts";
+
+export type ChangedInvoice = ReturnType<typeof applyChange> & { change_key: Buffer | null };
+
+/** The invoice after a change; one that gives it a new requestId is given a new one here. */
+export function changeInvoice(
+  entry: KeyedInvoice,
+  act: Act,
+  now: Date,
+  change_key: Buffer | null = null,
+): ChangedInvoice {
+  const is_renamed = act.name === "create" || act.name === "c2fPaymentFailed";
+  const request = is_renamed ? { request_id: newRequestId(entry.invoice) } : {};
+  return { ...applyChange(entry, { ...act, ...request }, newId(now), now), change_key };
+}
+
+/**
+ * Writes locked invoices and everything that their changes mean, all of it under their owner's
+ * account: history, one event each, the owner's list. What the other party is to know is carried
+ * to its account by a task. An invoice that changed twice appears twice, in order.
+ */
+export function recordChanges(
+  tx: Transaction,
+  renderer: InvoiceRenderer,
+  changes: readonly ChangedInvoice[],
+  now: Date,
+): void {
+  if (changes.length === 0) return;
+  const last = [...new Map(changes.map((entry) => [entry.invoice.id, entry])).values()];
+  updateInvoices(tx, last);
+  updateViews(
+    tx,
+    last.map(({ invoice }) => invoice),
+  );
+  // Marked unpaid, it may be paid anew; what paid it before was received and then disowned.
+  const unpaid = changes.filter(({ change }) => change.name === "markUnpaid");
+  updateFreed(
+    tx,
+    unpaid.map(({ invoice: { account_id, id } }) => ({ account_id, id, offramp_id: null })),
+  );
+  recordHistory(tx, renderer, changes, now);
+}
+
+/** History, requestIds and events of changes, and the tasks that carry them to the other party. */
+export function recordHistory(
+  tx: Transaction,
+  renderer: InvoiceRenderer,
+  changes: readonly ChangedInvoice[],
+  now: Date,
+): void {
+  if (changes.length === 0) return;
+  insertChanges(
+    tx,
+    changes.map((entry) => ({ ...entry, other_body: otherBody(renderer, entry) })),
+  );
+  insertRequestIds(
+    tx,
+    changes
+      .filter(({ change }) => change.name === "create" || change.name === "c2fPaymentFailed")
+      .map(({ invoice }) => ({ ...invoice, request_id: invoice.request_id! })),
+  );
+  recordEvents(
+    tx,
+    changes.flatMap((entry) => ownEvent(renderer, entry)),
+    now,
+  );
+  const shared = changes.map(({ invoice }) => invoice).filter((invoice) => invoice.shared_with);
+  const by_id = new Map(shared.map((invoice) => [invoice.id, invoice]));
+  enqueueTasks(
+    tx,
+    [...by_id.values()].map((invoice) => taskNow(CARRY_CHANGES_TASK, invoice, now)),
+  );
+}
+
+function otherBody(renderer: InvoiceRenderer, entry: ChangedInvoice): string | null {
+  const { invoice, change } = entry;
+  if (!invoice.shared_with) return null;
+  return renderer.event(change, entry, otherRole(ownRole(invoice.format)));
+}
+
+/** Drafts, templates and what the interface has no event for are nobody's news. */
+export function eventName(change: {
+  name: string;
+  from_status: InvoiceStatus | null;
+}): InvoiceEvent | null {
+  const is_told = change.from_status === null || isPayable(change.from_status);
+  const name = INVOICE_EVENTS.find((known) => known === change.name);
+  return is_told && name ? name : null;
+}
+
+function ownEvent(renderer: InvoiceRenderer, entry: ChangedInvoice): NewEvent[] {
+  const { invoice, change, key } = entry;
+  const name = eventName(change);
+  if (!name) return [];
+  const role = ownRole(invoice.format);
+  return [
+    {
+      account_id: invoice.account_id,
+      name,
+      record_id: invoice.id,
+      sequence: change.sequence,
+      from_status: change.from_status,
+      to_status: change.to_status,
+      facts: digestFacts(invoice),
+      subject_id: null,
+      key,
+      body: renderer.event(change, entry, role),
+      invoice: {
+        change_id: change.id,
+        role,
+        app_id: invoice.app_id,
+        counterpart_account_id: invoice.shared_with,
+      },
+    },
+  ];
+}

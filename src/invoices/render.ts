@@ -1,0 +1,78 @@
+import type { Static } from "typebox";
+import type { Mode } from "../access/model.ts";
+import { compileRender } from "../platform/http/render.ts";
+import { linkToken } from "./links.ts";
+import { type InvoiceChange, isPayable, type KeyedInvoice, type Role } from "./model.ts";
+import { InvoiceRecord } from "./schemas.ts";
+
+const writeRecord = compileRender(InvoiceRecord);
+
+/** Writes invoices for whoever reads them: `role` is the reader's. */
+export type InvoiceRenderer = ReturnType<typeof createInvoiceRenderer>;
+
+export function createInvoiceRenderer(deps: {
+  public_url: () => string;
+  index_key: Buffer;
+  mode: Mode;
+}) {
+  const toRecord = (
+    { invoice, history }: KeyedInvoice,
+    role: Role,
+  ): Static<typeof InvoiceRecord> => {
+    const { version, tags = [], miscellaneous = {}, ...document } = invoice.document;
+    const { payment } = invoice;
+    return {
+      ...document,
+      id: invoice.id,
+      requestId: invoice.request_id,
+      meta: { format: invoice.format, version },
+      status: invoice.status,
+      type: deps.mode === "live" ? "live" : "test",
+      role,
+      createdBy: invoice.account_id,
+      currency: invoice.currency,
+      total: String(invoice.total),
+      totalWithoutTax: String(invoice.total_without_tax),
+      tags,
+      miscellaneous,
+      ...(document.recurringRule
+        ? { nextOccurrence: invoice.next_occurrence_at?.toISOString() ?? null }
+        : {}),
+      events: history.map(({ name, actor_account_id, at, input }) => ({
+        name,
+        userId: actor_account_id,
+        date: at.toISOString(),
+        ...(input?.note ? { note: input.note } : {}),
+      })),
+      paymentMetadata: payment
+        ? {
+            paymentDate: payment.payment_date,
+            isManuallyPaid: payment.is_manually_paid,
+            ...(payment.amount ? { amount: payment.amount } : {}),
+            ...(payment.tx_link ? { txLink: payment.tx_link } : {}),
+          }
+        : {},
+      trackedTransactions: [],
+      invoiceLinks: linksOf(invoice),
+      createdAt: invoice.created_at.toISOString(),
+      updatedAt: invoice.updated_at.toISOString(),
+    };
+  };
+  const linksOf = (invoice: KeyedInvoice["invoice"]) => {
+    if (!isPayable(invoice.status) || invoice.request_id === null) return null;
+    const view = `${deps.public_url()}/invoices/view/${linkToken(deps.index_key, invoice)}`;
+    return { view, pay: `${view}?enablePayment=true` };
+  };
+  const write = (entry: KeyedInvoice, role: Role) => writeRecord(toRecord(entry, role));
+
+  return {
+    invoice: write,
+    list: (entries: readonly { entry: KeyedInvoice; role: Role }[], has_more: boolean) =>
+      `{"invoices":[${entries.map(({ entry, role }) => write(entry, role)).join(",")}],` +
+      `"has_more":${has_more}}`,
+    /** What a webhook tells, exactly as `interface.md` shapes it. */
+    event: (change: InvoiceChange, entry: KeyedInvoice, role: Role) =>
+      `{"variant":${JSON.stringify(entry.invoice.format)},"event":${JSON.stringify(change.name)},` +
+      `"timestamp":${change.at.getTime()},"invoice":${write(entry, role)}}`,
+  };
+}

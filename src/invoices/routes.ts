@@ -1,0 +1,229 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Executor } from "../platform/commands/executor.ts";
+import type { KeepAnswer } from "../platform/commands/keep-answers.ts";
+import type { CommandRequest } from "../platform/commands/model.ts";
+import { keyedHash } from "../platform/encryption/cipher.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import type { CarryDeps } from "./carry-changes.ts";
+import { changeAsParty } from "./change-as-party.ts";
+import { changeInvoices, notNow } from "./change-invoices.ts";
+import { checkChange } from "./check-change.ts";
+import { checkInvoice } from "./check-invoice.ts";
+import { checkList } from "./check-list.ts";
+import { createInvoices } from "./create-invoices.ts";
+import { findVisible, findVisibleView, openViews } from "./find-visible.ts";
+import { REQUEST_ID } from "./links.ts";
+import { loadPdf } from "./load-pdf.ts";
+import { writePdf } from "./pdf.ts";
+import {
+  ChangeInvoiceBody,
+  CreateInvoiceBody,
+  InvoiceListAnswer,
+  InvoiceListQuery,
+  InvoiceRecord,
+} from "./schemas.ts";
+import { listViews } from "./view-store.ts";
+
+export type InvoiceDeps = CarryDeps & {
+  executor: Executor;
+  clock: Clock;
+  keepAnswer: KeepAnswer;
+  poke: () => void;
+};
+
+const TAG = "Invoices";
+const EXAMPLE = {
+  invoiceNumber: "2026-0117",
+  invoiceItems: [
+    {
+      name: "Consulting, November",
+      currency: "USD",
+      quantity: 2,
+      unitPrice: "9999",
+      tax: { type: "percentage" as const, amount: "20" },
+    },
+  ],
+  buyerInfo: { email: "accounts@buyer.example", businessName: "Buyer Sample Ltd" },
+  paymentTerms: { dueDate: "2026-12-15" },
+  paymentOptions: [
+    {
+      type: "bank-account" as const,
+      value: {
+        currencies: ["USD"],
+        paymentInformation: {
+          accountName: "Seller Sample Inc",
+          accountNumber: "000123456789",
+          routingNumber: "021000021",
+        },
+      },
+    },
+  ],
+  convert: true,
+};
+
+export function addInvoiceRoutes(addRoute: AddRoute, deps: InvoiceDeps): void {
+  addCreate(addRoute, deps);
+  addList(addRoute, deps);
+  addShow(addRoute, deps);
+  addChanges(addRoute, deps);
+}
+
+function addCreate(addRoute: AddRoute, deps: InvoiceDeps): void {
+  const submit = deps.executor.register(createInvoices(deps));
+  addRoute({
+    method: "POST",
+    path: "/invoices",
+    operation: "createInvoice",
+    summary: "Create an invoice or a salary",
+    description:
+      "It is a draft until it is made payable, at once with `convert: true`. With " +
+      "`meta.format` `svc_salary` you are the buyer and the seller is the employee. With a " +
+      "`recurringRule` it is a template that makes payable invoices at its times.",
+    tag: TAG,
+    body: CreateInvoiceBody,
+    body_example: EXAMPLE,
+    answer: InvoiceRecord,
+    errors: ["value_too_long", "record_not_unique", "record_not_found"],
+    scope: "invoices:write",
+    handle: ({ caller, body, problems, command }) => {
+      const { checked, problems: found } = checkInvoice(body, problems, deps.clock.now());
+      const app_id = caller.app_id ?? null;
+      return submit(command({ checked, app_id, problems: [...problems, ...found] }));
+    },
+  });
+}
+
+function addList(addRoute: AddRoute, deps: InvoiceDeps): void {
+  const { database, renderer, index_key, clock } = deps;
+  addRoute({
+    method: "GET",
+    path: "/invoices",
+    operation: "listInvoices",
+    summary: "List invoices",
+    description: "Those of this account and those that others have sent to its billing address.",
+    tag: TAG,
+    query: InvoiceListQuery,
+    answer: InvoiceListAnswer,
+    errors: [],
+    scope: "invoices:read",
+    handle: async ({ caller, query, problems }) => {
+      const { account_id } = caller;
+      const read = checkList(query, index_key, account_id, clock.now());
+      const named = new Set(problems.map((problem) => problem.field));
+      const found = [...problems, ...read.problems.filter(({ field }) => !named.has(field))];
+      if (found.length > 0) throw Refusal.of(found);
+      const views = await listViews(database, account_id, read.filter, read.page);
+      const { limit } = read.page;
+      const visible = await openViews(deps, views.slice(0, limit));
+      return renderer.list(visible, views.length > limit);
+    },
+  });
+}
+
+function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
+  addRoute({
+    method: "GET",
+    path: "/invoices/:invoice_id",
+    operation: "showInvoice",
+    summary: "Show an invoice",
+    description: "By its id, or by any `requestId` that it ever had.",
+    tag: TAG,
+    answer: InvoiceRecord,
+    errors: [],
+    scope: "invoices:read",
+    id_form: REQUEST_ID,
+    handle: async ({ caller, params, problems }) => {
+      const found = await findVisible(deps, caller.account_id, params.invoice_id!);
+      if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      return deps.renderer.invoice(found.entry, found.role);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/invoices/:invoice_id/pdf",
+    operation: "downloadInvoice",
+    summary: "Download an invoice as PDF",
+    tag: TAG,
+    answer: InvoiceRecord,
+    is_file: true,
+    errors: [],
+    scope: "invoices:read",
+    id_form: REQUEST_ID,
+    handle: async ({ caller, params, problems }) => {
+      const found = await findVisible(deps, caller.account_id, params.invoice_id!);
+      if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      const { invoice } = found.entry;
+      const file = writePdf(await loadPdf(deps, invoice));
+      return { file, media_type: "application/pdf", file_name: `invoice-${invoice.id}.pdf` };
+    },
+  });
+}
+
+function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
+  const submit = deps.executor.register(changeInvoices(deps));
+  addRoute({
+    method: "POST",
+    path: "/invoices/:invoice_id",
+    operation: "convertInvoice",
+    summary: "Make a draft payable",
+    description: "Gives it its `requestId` and tells the other party.",
+    tag: TAG,
+    answer: InvoiceRecord,
+    errors: ["invalid_transition"],
+    scope: "invoices:write",
+    handle: async ({ caller, params, problems, command }) => {
+      const invoice_id = params.invoice_id!;
+      const view = await findVisibleView(deps, caller.account_id, invoice_id);
+      if (view && view.owner_account_id !== caller.account_id) {
+        throw Refusal.of([...problems, notNow("create", "Only who made it can do this.")]);
+      }
+      return submit(command({ invoice_id, name: "create", input: null, problems }));
+    },
+  });
+
+  addRoute({
+    method: "POST",
+    path: "/invoices/:invoice_id/changes",
+    operation: "changeInvoice",
+    summary: "Accept, reject, cancel, or declare the payment of an invoice",
+    description:
+      "Buyers accept, reject (with a note) and declare a payment sent; sellers declare it " +
+      "received and mark a paid invoice unpaid; whoever made the invoice cancels it.",
+    tag: TAG,
+    body: ChangeInvoiceBody,
+    body_example: { type: "cancel" as const, input: { note: "Sent by mistake." } },
+    answer: InvoiceRecord,
+    errors: ["invalid_transition", "value_too_long"],
+    scope: "invoices:write",
+    handle: async ({ caller, params, body, problems, command }) => {
+      const { name, input, problems: found } = checkChange(body, problems);
+      const all = [...problems, ...found];
+      const invoice_id = params.invoice_id!;
+      const view = await findVisibleView(deps, caller.account_id, invoice_id);
+      if (!view || view.owner_account_id === caller.account_id) {
+        return submit(command({ invoice_id, name, input, problems: all }));
+      }
+      if (all.length > 0 || name === null) throw Refusal.of(all);
+      const request = command(null);
+      return deps.keepAnswer(request, async () => {
+        const key = { account_id: view.owner_account_id, id: view.id };
+        const change_key = changeKey(deps.index_key, request);
+        const act = { name, input, role: view.role, caller: request, change_key };
+        const entry = await changeAsParty(deps, key, act, deps.clock.now());
+        deps.poke();
+        return deps.renderer.invoice(entry, view.role);
+      });
+    },
+  });
+}
+
+/** The same for a request and its repetitions; null where it has no Idempotency-Key. */
+function changeKey(index_key: Buffer, request: CommandRequest<null>): Buffer | null {
+  if (!request.idempotency) return null;
+  const { index, request_hash } = request.idempotency;
+  return keyedHash(index_key, "invoice change", request.account_id, index, request_hash);
+}

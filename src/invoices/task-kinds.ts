@@ -1,0 +1,4 @@
+/** The background work of this room, by the name under which it waits. */
+export const CARRY_CHANGES_TASK = "carry-invoice-changes";
+export const CREATE_OCCURRENCES_TASK = "create-invoice-occurrences";
+export const INVOICE_PAYMENT_TASK = "invoice-payment";

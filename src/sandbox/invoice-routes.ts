@@ -1,0 +1,42 @@
+import type { CarryDeps } from "../invoices/carry-changes.ts";
+import { findVisibleView } from "../invoices/find-visible.ts";
+import { INVOICE_STATUSES } from "../invoices/model.ts";
+import { InvoiceRecord } from "../invoices/schemas.ts";
+import type { Clock } from "../platform/clock.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { noPath, readStatus } from "./read-status.ts";
+import { InvoiceStatusBody } from "./schemas.ts";
+import { walkInvoice } from "./walk-invoice.ts";
+
+/** Plays the parties of an invoice. */
+export function addSandboxInvoiceRoute(
+  addRoute: AddRoute,
+  deps: CarryDeps & { clock: Clock; poke: () => void },
+): void {
+  addRoute({
+    method: "PATCH",
+    path: "/sandbox/invoices/:invoice_id",
+    operation: "setSandboxInvoice",
+    stores_nothing: true,
+    summary: "Take an invoice to a state",
+    description: "Every step on the way is recorded and told, as if its party had done it.",
+    tag: "Sandbox",
+    body: InvoiceStatusBody,
+    body_example: { invoice: { status: "paid" } },
+    answer: InvoiceRecord,
+    errors: ["invalid_transition"],
+    handle: async ({ caller, params, body, problems }) => {
+      const found = [...problems];
+      const status = readStatus("invoice", INVOICE_STATUSES, body?.invoice?.status, found);
+      const view = await findVisibleView(deps, caller.account_id, params.invoice_id!);
+      if (!view) throw Refusal.of([...found, notFound("invoice_id")]);
+      if (!status) throw Refusal.of(found);
+      const key = { account_id: view.owner_account_id, id: view.id };
+      const walked = await walkInvoice(deps, key, status, deps.clock.now());
+      if (!walked) throw Refusal.of([noPath("invoice.status")]);
+      deps.poke();
+      return deps.renderer.invoice(walked, view.role);
+    },
+  });
+}

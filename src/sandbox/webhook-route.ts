@@ -1,0 +1,72 @@
+import Type from "typebox";
+import { RAMP_EVENTS } from "../access/app-model.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { Refusal } from "../platform/errors.ts";
+import { compileRender } from "../platform/http/render.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { newId } from "../platform/ids.ts";
+import { INVOICE_EVENTS } from "../webhooks/record-events.ts";
+import { sendSample } from "../webhooks/send-sample.ts";
+import { sampleEvent, sampleStatuses } from "./sample-events.ts";
+
+export type SandboxWebhookDeps = {
+  database: Database;
+  keyring: Keyring;
+  clock: Clock;
+  poke: () => void;
+};
+
+const NAMES = [...RAMP_EVENTS, ...INVOICE_EVENTS];
+
+export const SandboxWebhookBody = Type.Object(
+  {
+    webhook_type: Type.Enum([...NAMES]),
+    status: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], { description: "The state that it shows." }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const SandboxWebhookAnswer = Type.Object({
+  webhook: Type.Object({
+    webhook_type: Type.String(),
+    deliveries: Type.Integer({ description: "To how many applications it goes." }),
+  }),
+});
+
+const writeAnswer = compileRender(SandboxWebhookAnswer);
+
+/** Sends a made-up event to the applications of the account that chose it. */
+export function addSandboxWebhookRoute(addRoute: AddRoute, deps: SandboxWebhookDeps): void {
+  addRoute({
+    method: "POST",
+    path: "/sandbox/webhook",
+    operation: "sendSandboxWebhook",
+    stores_nothing: true,
+    summary: "Send a sample event",
+    tag: "Sandbox",
+    body: SandboxWebhookBody,
+    body_example: { webhook_type: "offramp_update", status: "fiat_sent" },
+    answer: SandboxWebhookAnswer,
+    errors: [],
+    handle: async ({ caller, body, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
+      const { webhook_type: name } = body;
+      const status = body.status ?? null;
+      const known = sampleStatuses(name);
+      if (status !== null && !known.includes(status)) {
+        const message = `Send one of ${known.join(", ")}.`;
+        throw Refusal.of([{ field: "status", code: "record_invalid", message }]);
+      }
+      const now = deps.clock.now();
+      const ids = { id: newId(now), user_id: newId(now) };
+      const sample = { name, body: sampleEvent(name, status, ids, now) };
+      const deliveries = await sendSample(deps, caller.account_id, sample, now);
+      deps.poke();
+      return writeAnswer({ webhook: { webhook_type: name, deliveries } });
+    },
+  });
+}

@@ -1,0 +1,143 @@
+import { CHANGES, type ChangeName, digestFacts, type InvoiceStatus } from "../invoices/model.ts";
+import { eventName } from "../invoices/record-changes.ts";
+import type { InvoiceRow } from "../invoices/store.ts";
+import type { Session } from "../platform/db/database.ts";
+import { eachPage } from "./each-page.ts";
+import type { Check } from "./verify-ledger.ts";
+
+const PAGE_ROWS = 500;
+
+type ChangeRow = {
+  invoice_id: string;
+  sequence: number;
+  id: string;
+  name: ChangeName;
+  from_status: InvoiceStatus | null;
+  to_status: InvoiceStatus;
+  facts: Buffer;
+};
+
+type EventRow = {
+  record_id: string;
+  sequence: number;
+  name: string;
+  change_id: string;
+  to_status: string;
+  facts: Buffer;
+};
+
+/** Every invoice against its changes, and these against the events that tell of them. */
+export const verifyInvoices: Check = async (session, account_id) => {
+  const fault = await checkStrayEvents(session, account_id);
+  if (fault) return fault;
+  return eachPage<InvoiceRow>(
+    (above_id) => listInvoices(session, account_id, above_id),
+    async (invoices) => {
+      const ids = invoices.map((invoice) => invoice.id);
+      const [changes, events] = await Promise.all([
+        listChanges(session, account_id, ids),
+        listEvents(session, account_id, ids),
+      ]);
+      const changes_of = Map.groupBy(changes, (change) => change.invoice_id);
+      const events_of = Map.groupBy(events, (event) => event.record_id);
+      for (const invoice of invoices) {
+        const past = changes_of.get(invoice.id) ?? [];
+        const fault =
+          checkChanges(invoice, past) ?? checkEvents(past, events_of.get(invoice.id) ?? []);
+        if (fault) return `invoice ${invoice.id} of account ${account_id}: ${fault}`;
+      }
+      return null;
+    },
+  );
+};
+
+/** An event tells of an invoice that the account sees. */
+const checkStrayEvents: Check = async (session, account_id) => {
+  const [row] = await session.query<{ id: string; record_id: string }>(
+    `select e.id, e.record_id from events e
+     where e.account_id = $1 and e.change_id is not null and not exists (
+       select from invoice_views v where v.account_id = $1 and v.id = e.record_id)
+     order by e.id limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  return `event ${row.id} of account ${account_id}: there is no invoice ${row.record_id}`;
+};
+
+/** Each change goes on where the one before it ended, legally, and the last is today. */
+function checkChanges(invoice: InvoiceRow, changes: readonly ChangeRow[]): string | null {
+  let status: InvoiceStatus | null = null;
+  for (const [index, change] of changes.entries()) {
+    const name = `its change ${change.sequence}`;
+    if (change.sequence !== index + 1) return `${name} comes where change ${index + 1} should be`;
+    // Drafts and templates have no past: their first change may begin there.
+    const from = change.from_status;
+    if (index > 0 && from !== status) {
+      return `${name} begins at ${from}, but the one before ended at ${status}`;
+    }
+    if (!isLegal(change))
+      return `${name} (${change.name}) goes from ${from} to ${change.to_status}`;
+    status = change.to_status;
+  }
+  if (changes.length !== invoice.sequence) {
+    return `it counts ${invoice.sequence} changes, but has ${changes.length}`;
+  }
+  const is_unborn = invoice.status === "draft" || invoice.status === "scheduled";
+  if (changes.length === 0) return is_unborn ? null : `it is ${invoice.status} without a change`;
+  if (status !== invoice.status) {
+    return `it is ${invoice.status}, but its last change says ${status}`;
+  }
+  if (!changes.at(-1)?.facts.equals(digestFacts(invoice))) {
+    return "it is not what its last change vouches for";
+  }
+  return null;
+}
+
+function isLegal({ name, from_status, to_status }: ChangeRow): boolean {
+  const { moves } = CHANGES[name];
+  if (from_status === null) return name === "create" && to_status === "open";
+  if (name === "c2fPaymentFailed" && to_status === "accepted") return from_status in moves;
+  return moves[from_status] === to_status;
+}
+
+/** Exactly one event for each change that is told, and none besides. */
+function checkEvents(changes: readonly ChangeRow[], events: readonly EventRow[]): string | null {
+  const by_sequence = new Map(events.map((event) => [event.sequence, event]));
+  const told = changes.filter((change) => eventName(change) !== null);
+  for (const change of told) {
+    const event = by_sequence.get(change.sequence);
+    const is_same =
+      event?.name === change.name &&
+      event.change_id === change.id &&
+      event.to_status === change.to_status &&
+      event.facts.equals(change.facts);
+    if (!is_same) return `no event tells of its change ${change.sequence} as it was`;
+  }
+  if (events.length !== told.length) {
+    return `it has ${events.length} events for ${told.length} changes`;
+  }
+  return null;
+}
+
+function listInvoices(session: Session, account_id: string, above_id: string) {
+  return session.query<InvoiceRow>(
+    "select * from invoices where account_id = $1 and id > $2 order by id limit $3",
+    [account_id, above_id, PAGE_ROWS],
+  );
+}
+
+function listChanges(session: Session, account_id: string, ids: readonly string[]) {
+  return session.query<ChangeRow>(
+    `select invoice_id, sequence, id, name, from_status, to_status, facts from invoice_changes
+     where account_id = $1 and invoice_id = any($2::uuid[]) order by invoice_id, sequence`,
+    [account_id, ids],
+  );
+}
+
+function listEvents(session: Session, account_id: string, ids: readonly string[]) {
+  return session.query<EventRow>(
+    `select record_id, sequence, name, change_id, to_status, facts from events
+     where account_id = $1 and record_id = any($2::uuid[]) order by record_id, sequence`,
+    [account_id, ids],
+  );
+}

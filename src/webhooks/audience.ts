@@ -1,0 +1,59 @@
+import type { App } from "../access/app-model.ts";
+import type { EventRow } from "./store.ts";
+
+/** An application with what decides whether anything is sent to it. */
+export type Endpoint = App & { webhooks_enabled_at: Date | null };
+
+/** An account's consent to an application. */
+export type Consent = { account_id: string; app_id: string };
+
+/** Why nothing is sent to an application that could otherwise be told; null when all is set. */
+export function missingSetup(endpoint: Endpoint): string | null {
+  if (endpoint.webhooks_enabled_at === null) {
+    return "The account is not enabled for webhooks; ask the operator to enable it.";
+  }
+  if (endpoint.webhook_url === null && endpoint.webhook_secret === null) {
+    return "Set a webhook URL and a webhook secret.";
+  }
+  if (endpoint.webhook_url === null) return "Set a webhook URL.";
+  return endpoint.webhook_secret === null ? "Set a webhook secret." : null;
+}
+
+/**
+ * Who is told of an event. Invoice events, by the interface's rules:
+ *
+ * 1. an application not yet used is told of every invoice of its own account;
+ * 2. one that reads users' data (authorization code), of every invoice of the accounts whose
+ *    members authorised it;
+ * 3. one that sends invoices (client credentials), of those it created.
+ *
+ * Ramp events go to the applications of the account that chose them. Nobody is told of what
+ * happened before the application was made.
+ */
+export function isTold(
+  app: App,
+  event: Pick<
+    EventRow,
+    | "account_id"
+    | "name"
+    | "change_id"
+    | "role"
+    | "app_id"
+    | "counterpart_account_id"
+    | "created_at"
+  >,
+  consents: readonly Consent[],
+): boolean {
+  if (event.created_at < app.created_at) return false;
+  const is_own = app.account_id === event.account_id;
+  if (event.change_id === null) {
+    return is_own && (app.events as readonly string[]).includes(event.name);
+  }
+  if (app.used_at === null) return is_own;
+  if (app.flow === "client_credentials") return is_own && event.app_id === app.id;
+  const consented = (account_id: string | null) =>
+    consents.some((one) => one.account_id === account_id && one.app_id === app.id);
+  if (!consented(event.account_id)) return false;
+  // On both sides of the invoice: told once, as the seller.
+  return event.role === "seller" || !consented(event.counterpart_account_id);
+}

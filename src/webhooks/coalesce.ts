@@ -1,0 +1,36 @@
+/**
+ * Turns calls that come one by one into few calls for sets: the first goes at once, those that
+ * come while it runs form the next set. The values come back in the order of the keys.
+ */
+export function coalesce<Key, Value>(
+  run: (keys: readonly Key[]) => Promise<readonly Value[]>,
+): (key: Key) => Promise<Value> {
+  type Waiting = { key: Key; resolve: (value: Value) => void; reject: (error: unknown) => void };
+  let waiting: Waiting[] = [];
+  let is_running = false;
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) {
+      const set = waiting;
+      waiting = [];
+      try {
+        const values = await run(set.map((one) => one.key));
+        set.forEach((one, at) => {
+          one.resolve(values[at]!);
+        });
+      } catch (error) {
+        for (const one of set) one.reject(error);
+      }
+    }
+    is_running = false;
+  }
+
+  return (key) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ key, resolve, reject });
+      if (is_running) return;
+      is_running = true;
+      // After the calls of this very moment, which belong together.
+      queueMicrotask(() => void drain());
+    });
+}

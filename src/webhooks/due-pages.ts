@@ -1,0 +1,111 @@
+import { openForApp, type SealedColumn } from "../access/app-model.ts";
+import { listEndpoints } from "../access/apps-store.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { DecryptionError, open } from "../platform/encryption/cipher.ts";
+import type { AccountKeys, Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
+import type { Endpoint } from "./audience.ts";
+import { coalesce } from "./coalesce.ts";
+import { type DueDelivery, type DueQuery, listDueDeliveries } from "./delivery-store.ts";
+import { bodyPlace } from "./record-events.ts";
+import { samplePlace } from "./send-sample.ts";
+
+/** A delivery ready to be sent, or the reason why it cannot be. */
+export type Sendable = { delivery: DueDelivery; body: Buffer | null; missing: string | null };
+
+export type Page = {
+  /** Undefined when the application is gone. */
+  endpoint: OpenEndpoint | undefined;
+  deliveries: Sendable[];
+  is_last: boolean;
+};
+
+/** An application with its secrets opened. */
+export type OpenEndpoint = Endpoint & {
+  account_key: Buffer;
+  secret: string | null;
+  next_secret: string | null;
+  headers: Readonly<Record<string, string>>;
+};
+
+export type LoadPage = (query: DueQuery) => Promise<Page>;
+
+const PAGE = 500;
+
+/** Loads what is due for several applications at once, bodies and secrets opened. */
+export function createPageLoader(deps: {
+  database: Database;
+  clock: Clock;
+  keyring: Keyring;
+}): LoadPage {
+  const { database, clock, keyring } = deps;
+  return coalesce(async (queries) => {
+    const keys = queries.map(({ account_id, app_id }) => ({ account_id, id: app_id }));
+    const [endpoints, due] = await Promise.all([
+      listEndpoints(database, keys),
+      listDueDeliveries(database, queries, clock.now(), PAGE),
+    ]);
+    const [account_keys, subject_keys] = await Promise.all([
+      keyring.openAccounts(database, [
+        ...endpoints.map((endpoint) => endpoint.account_id),
+        ...due.map((delivery) => delivery.event_account_id),
+      ]),
+      keyring.openSubjects(
+        database,
+        due.flatMap(({ event_account_id, subject_id }) =>
+          subject_id ? [{ account_id: event_account_id, subject_id }] : [],
+        ),
+      ),
+    ]);
+    const by_app = Map.groupBy(due, (delivery) => delivery.app_id);
+    return queries.map(({ app_id }) => {
+      const endpoint = endpoints.find((one) => one.id === app_id);
+      const own = by_app.get(app_id) ?? [];
+      return {
+        endpoint: endpoint && openEndpoint(endpoint, account_keys.get(endpoint.account_id)!),
+        deliveries: own.map((delivery) => openDelivery(delivery, account_keys, subject_keys)),
+        is_last: own.length < PAGE,
+      };
+    });
+  });
+}
+
+export function openEndpoint(endpoint: Endpoint, account_key: Buffer): OpenEndpoint {
+  const opened = (column: SealedColumn) => {
+    const sealed = endpoint[column];
+    return sealed && openForApp(account_key, endpoint, column, sealed);
+  };
+  return {
+    ...endpoint,
+    account_key,
+    secret: opened("webhook_secret"),
+    next_secret: opened("webhook_secret_next"),
+    headers: JSON.parse(opened("webhook_headers") ?? "{}"),
+  };
+}
+
+function openDelivery(
+  delivery: DueDelivery,
+  account_keys: AccountKeys,
+  subject_keys: SubjectKeys,
+): Sendable {
+  const { event_account_id, event_id, subject_id } = delivery;
+  const missing = (reason: string) => ({ delivery, body: null, missing: reason });
+  if (delivery.sample) {
+    const key = account_keys.get(delivery.account_id)!;
+    return { delivery, body: open(key, samplePlace(delivery), delivery.sample), missing: null };
+  }
+  if (!delivery.body) return missing("The event's body is no longer kept.");
+  const key = subject_id
+    ? subject_keys.get(event_account_id, subject_id)
+    : account_keys.get(event_account_id);
+  if (!key) return missing("The person that the event speaks of was erased.");
+  try {
+    const body = open(key, bodyPlace(event_account_id, event_id), delivery.body);
+    return { delivery, body, missing: null };
+  } catch (error) {
+    // One altered row must not stop an endpoint's other deliveries.
+    if (error instanceof DecryptionError) return missing("The event's body cannot be opened.");
+    throw error;
+  }
+}

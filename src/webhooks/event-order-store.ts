@@ -1,0 +1,176 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import type { EventRow } from "./store.ts";
+
+export type EventCursor = { block_number: bigint; position: bigint };
+
+const EVENT_COLUMNS = `e.account_id, e.id, e.name, e.record_id, e.sequence, e.from_status,
+  e.to_status, e.facts, e.subject_id, e.change_id, e.role, e.app_id, e.counterpart_account_id,
+  e.created_at`;
+
+/** How far the events of an account have been ordered. */
+export async function findEventCursor(session: Session, account_id: string): Promise<EventCursor> {
+  const [row] = await session.query<EventCursor>(
+    "select block_number, position from event_cursors where account_id = $1",
+    [account_id],
+  );
+  return row ?? { block_number: 0n, position: 0n };
+}
+
+/** The events of the next block of the sealed log, without their bodies; null when none came. */
+export async function findNextBlock(
+  session: Session,
+  account_id: string,
+  after: bigint,
+): Promise<{ number: bigint; events: EventRow[] } | null> {
+  const [block] = await session.query<{ number: bigint; entry_ids: string[] }>(
+    `select number, entry_ids from seal_blocks
+     where account_id = $1 and log = 'events' and number = $2`,
+    [account_id, after + 1n],
+  );
+  if (!block) return null;
+  const events = await session.query<EventRow>(
+    `select ${EVENT_COLUMNS} from events e where e.account_id = $1 and e.id = any($2::uuid[])
+     order by e.id`,
+    [account_id, block.entry_ids],
+  );
+  return { number: block.number, events };
+}
+
+/** False when another writer has moved it meanwhile; locks it for the rest of the transaction. */
+export async function updateEventCursor(
+  tx: Session,
+  account_id: string,
+  from: EventCursor,
+  to: EventCursor,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into event_cursors (account_id, block_number, position) values ($1, $3, $4)
+     on conflict (account_id) do update
+       set block_number = excluded.block_number, position = excluded.position
+       where event_cursors.block_number = $2
+     returning account_id`,
+    [account_id, from.block_number, to.block_number, to.position],
+  );
+  return rows.length > 0;
+}
+
+export function insertEventPositions(
+  tx: Transaction,
+  account_id: string,
+  after: bigint,
+  event_ids: readonly string[],
+): void {
+  tx.write(
+    `insert into event_positions (account_id, position, event_id)
+     select $1, $2::bigint + number, event_id
+     from unnest($3::uuid[]) with ordinality as t (event_id, number)`,
+    [account_id, after, event_ids],
+  );
+}
+
+/** An event as its account reads it; the body is sealed, and null once its retention ended. */
+export type StoredEvent = EventRow & { body: Buffer | null };
+
+/** Oldest first, by place: what is committed late comes later. */
+export function listEvents(
+  session: Session,
+  account_id: string,
+  page: { after_position: bigint; limit: number; from_id: string; name?: string | undefined },
+): Promise<StoredEvent[]> {
+  const values = [account_id, page.after_position, page.limit, page.from_id];
+  return session.query<StoredEvent>(
+    `select ${EVENT_COLUMNS}, e.body from event_positions p
+     join events e on e.account_id = p.account_id and e.id = p.event_id
+     where p.account_id = $1 and p.position > $2 and e.id >= $4
+       ${page.name ? "and e.name = $5" : ""}
+     order by p.position limit $3`,
+    page.name ? [...values, page.name] : values,
+  );
+}
+
+/** Where an event stands; undefined while it has no place yet, or is not this account's. */
+export async function findEventPosition(
+  session: Session,
+  account_id: string,
+  event_id: string,
+): Promise<bigint | undefined> {
+  const [row] = await session.query<{ position: bigint }>(
+    "select position from event_positions where account_id = $1 and event_id = $2",
+    [account_id, event_id],
+  );
+  return row?.position;
+}
+
+/**
+ * A place before all events with this id or a later one: ids follow the time, and places follow
+ * the commits, so the first by id need not be the first by place.
+ */
+export async function findPositionBefore(
+  session: Session,
+  account_id: string,
+  from_id: string,
+): Promise<bigint> {
+  const [row] = await session.query<{ position: bigint | null }>(
+    `select coalesce(min(first.position) - 1,
+       (select max(position) from event_positions where account_id = $1), 0) as position
+     from (
+       select p.position from events e
+       join event_positions p on p.account_id = e.account_id and p.event_id = e.id
+       where e.account_id = $1 and e.id >= $2 order by e.id limit 1000
+     ) as first`,
+    [account_id, from_id],
+  );
+  return row!.position ?? 0n;
+}
+
+export async function findEvent(
+  session: Session,
+  account_id: string,
+  id: string,
+): Promise<StoredEvent | undefined> {
+  const [row] = await session.query<StoredEvent>(
+    `select ${EVENT_COLUMNS}, e.body from events e where e.account_id = $1 and e.id = $2`,
+    [account_id, id],
+  );
+  return row;
+}
+
+/** Events of an account in a range of time, by id: for a replay. */
+export function listEventsBetween(
+  session: Session,
+  account_id: string,
+  range: { after_id: string; below_id: string; limit: number },
+): Promise<EventRow[]> {
+  return session.query<EventRow>(
+    `select ${EVENT_COLUMNS} from events e
+     where e.account_id = $1 and e.id > $2 and e.id < $3 order by e.id limit $4`,
+    [account_id, range.after_id, range.below_id, range.limit],
+  );
+}
+
+/**
+ * Empties the bodies of the next events made before this id; true when there are more. Their
+ * digests stay. A mark remembers how far it came, so that old events are not looked at again.
+ */
+export async function updateBodiesTrimmed(
+  session: Session,
+  account_id: string,
+  below_id: string,
+  limit: number,
+): Promise<boolean> {
+  const [row] = await session.query<{ count: number }>(
+    `with next as (
+       select e.id from events e join event_cursors c on c.account_id = e.account_id
+       where e.account_id = $1 and e.id < $2 and (c.trimmed_id is null or e.id > c.trimmed_id)
+       order by e.id limit $3
+     ), trimmed as (
+       update events set body = null where account_id = $1 and id in (select id from next)
+     ), marked as (
+       update event_cursors set trimmed_id = (select id from next order by id desc limit 1)
+       where account_id = $1 and exists (select from next)
+     )
+     select count(*)::integer as count from next`,
+    [account_id, below_id, limit],
+  );
+  return row!.count === limit;
+}

@@ -1,0 +1,253 @@
+import { listConsents, listEndpointsFor } from "../access/apps-store.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { open } from "../platform/encryption/cipher.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { type ListQuery, readPage } from "../platform/http/list.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { isId } from "../platform/ids.ts";
+import type { Delivery } from "./delivery-store.ts";
+import {
+  findEvent,
+  findEventPosition,
+  findPositionBefore,
+  listEvents,
+  type StoredEvent,
+} from "./event-order-store.ts";
+import { bodyPlace } from "./record-events.ts";
+import { redeliverEvent } from "./redeliver-event.ts";
+import { listAttempts, listDeliveriesOfEvent } from "./redelivery-store.ts";
+import { type ReadableEvent, renderDeliveries, renderEvent, renderEvents } from "./render.ts";
+import {
+  DeliveryListAnswer,
+  RedeliverBody,
+  WebhookEventAnswer,
+  WebhookEventListAnswer,
+  WebhookEventListQuery,
+} from "./schemas.ts";
+import { openAnswer } from "./sealed-answer.ts";
+
+export type EventRouteDeps = {
+  database: Database;
+  keyring: Keyring;
+  clock: Clock;
+  poke: () => void;
+};
+
+const TAG = "Webhook events";
+const LIMIT_DEFAULT = 25;
+const ATTEMPTS_SHOWN = 20;
+
+export function addEventRoutes(addRoute: AddRoute, deps: EventRouteDeps): void {
+  addList(addRoute, deps);
+  addShow(addRoute, deps);
+  addDeliveries(addRoute, deps);
+  addRedeliver(addRoute, deps);
+}
+
+function addList(addRoute: AddRoute, deps: EventRouteDeps): void {
+  const { database } = deps;
+  addRoute({
+    method: "GET",
+    path: "/webhook_events",
+    operation: "listWebhookEvents",
+    summary: "Read the account's events, oldest first",
+    description:
+      "For those who would rather ask than be told: the order is fixed, and nothing enters it " +
+      "behind an event that was read. Go on with starting_after until there is more.",
+    tag: TAG,
+    query: WebhookEventListQuery,
+    answer: WebhookEventListAnswer,
+    errors: ["record_not_found"],
+    handle: async ({ caller, query, problems }) => {
+      const { account_id } = caller;
+      const found = [...problems];
+      const { page: times, problems: time_problems } = readPage({
+        created_after: query.created_after,
+      } as ListQuery);
+      found.push(...time_problems);
+      const { from_id } = times;
+      const cursor = await readCursor(deps, account_id, query.starting_after, found);
+      if (found.length > 0) throw Refusal.of(found);
+      const is_timed = cursor === 0n && query.created_after !== undefined;
+      const after_position = is_timed
+        ? await findPositionBefore(database, account_id, from_id)
+        : cursor;
+      const limit = query.limit ?? LIMIT_DEFAULT;
+      const page = { after_position, limit: limit + 1, from_id, name: query.event };
+      const events = await listEvents(database, account_id, page);
+      const readable = await openEvents(deps, events.slice(0, limit));
+      return renderEvents(readable, events.length > limit);
+    },
+  });
+}
+
+async function readCursor(
+  { database }: EventRouteDeps,
+  account_id: string,
+  cursor: unknown,
+  problems: Problem[],
+): Promise<bigint> {
+  if (cursor === undefined) return 0n;
+  const field = "starting_after";
+  if (typeof cursor !== "string" || !isId(cursor)) {
+    const message = "Send the id of the last event that was read.";
+    if (problems.every((problem) => problem.field !== field)) {
+      problems.push({ field, code: "record_invalid", message });
+    }
+    return 0n;
+  }
+  const position = await findEventPosition(database, account_id, cursor);
+  if (position === undefined) problems.push(notFound(field));
+  return position ?? 0n;
+}
+
+function addShow(addRoute: AddRoute, deps: EventRouteDeps): void {
+  addRoute({
+    method: "GET",
+    path: "/webhook_events/:webhook_event_id",
+    operation: "showWebhookEvent",
+    summary: "Show an event",
+    tag: TAG,
+    answer: WebhookEventAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const { event } = await find(deps, caller.account_id, params.webhook_event_id!, problems);
+      if (!event) throw Refusal.of([...problems, notFound("webhook_event_id")]);
+      const [readable] = await openEvents(deps, [event]);
+      return renderEvent(readable!);
+    },
+  });
+}
+
+function addDeliveries(addRoute: AddRoute, deps: EventRouteDeps): void {
+  addRoute({
+    method: "GET",
+    path: "/webhook_events/:webhook_event_id/deliveries",
+    operation: "listWebhookDeliveries",
+    summary: "Show to which applications an event was sent, and every attempt",
+    tag: TAG,
+    answer: DeliveryListAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const event_id = params.webhook_event_id!;
+      const { deliveries } = await find(deps, caller.account_id, event_id, problems);
+      return renderAll(deps, caller.account_id, deliveries);
+    },
+  });
+}
+
+function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
+  const { database, clock, poke } = deps;
+  addRoute({
+    method: "POST",
+    path: "/webhook_events/:webhook_event_id/redeliver",
+    operation: "redeliverWebhookEvent",
+    stores_nothing: true,
+    summary: "Send an event again",
+    description: "To the account's own applications that are told of it, or to one of them.",
+    tag: TAG,
+    body: RedeliverBody,
+    body_example: {},
+    answer: DeliveryListAnswer,
+    errors: ["record_not_found"],
+    handle: async ({ caller, params, body, problems }) => {
+      const { account_id } = caller;
+      const event_id = params.webhook_event_id!;
+      const app_id = body?.app_id ?? null;
+      const found = [...problems];
+      if (app_id !== null && found.length === 0 && !isId(app_id)) {
+        found.push({
+          field: "app_id",
+          code: "record_invalid",
+          message: "Send an application's id.",
+        });
+      }
+      const { event, deliveries } = await find(deps, account_id, event_id, found);
+      const [endpoints, consents] = await Promise.all([
+        listEndpointsFor(database, account_id),
+        listConsents(database, [account_id, event?.counterpart_account_id ?? account_id]),
+      ]);
+      const own = endpoints.filter((endpoint) => endpoint.account_id === account_id);
+      if (app_id !== null && own.every((endpoint) => endpoint.id !== app_id)) {
+        throw Refusal.of([notFound("app_id")]);
+      }
+      const wanted = own.filter((endpoint) => app_id === null || endpoint.id === app_id);
+      await database.transaction((tx) =>
+        redeliverEvent(
+          tx,
+          { event_id, event, deliveries, endpoints: wanted, consents },
+          clock.now(),
+        ),
+      );
+      poke();
+      const again = await listDeliveriesOfEvent(database, account_id, event_id);
+      return renderAll(deps, account_id, again);
+    },
+  });
+}
+
+/** An event of this account, or one that an application of this account was told of. */
+async function find(
+  { database }: EventRouteDeps,
+  account_id: string,
+  id: string,
+  problems: readonly Problem[],
+): Promise<{ event: StoredEvent | undefined; deliveries: Delivery[] }> {
+  const [own, deliveries] = await Promise.all([
+    findEvent(database, account_id, id),
+    listDeliveriesOfEvent(database, account_id, id),
+  ]);
+  if (!own && deliveries.length === 0) {
+    throw Refusal.of([...problems, notFound("webhook_event_id")]);
+  }
+  if (problems.length > 0) throw Refusal.of(problems);
+  const event = own ?? (await findEvent(database, deliveries[0]!.event_account_id, id));
+  return { event, deliveries };
+}
+
+async function openEvents(
+  { database, keyring }: EventRouteDeps,
+  events: readonly StoredEvent[],
+): Promise<ReadableEvent[]> {
+  const [account_keys, subject_keys] = await Promise.all([
+    keyring.openAccounts(
+      database,
+      events.map((event) => event.account_id),
+    ),
+    keyring.openSubjects(
+      database,
+      events.flatMap(({ account_id, subject_id }) =>
+        subject_id ? [{ account_id, subject_id }] : [],
+      ),
+    ),
+  ]);
+  return events.map((event) => {
+    const { account_id, id, subject_id, body } = event;
+    const key = subject_id
+      ? subject_keys.get(account_id, subject_id)
+      : account_keys.get(account_id);
+    const text = key && body ? open(key, bodyPlace(account_id, id), body).toString() : null;
+    return { ...event, text };
+  });
+}
+
+async function renderAll(
+  { database, keyring }: EventRouteDeps,
+  account_id: string,
+  deliveries: readonly Delivery[],
+): Promise<string> {
+  const ids = deliveries.map((delivery) => delivery.id);
+  const [attempts, keys] = await Promise.all([
+    listAttempts(database, account_id, ids, ATTEMPTS_SHOWN),
+    keyring.openAccounts(database, [account_id]),
+  ]);
+  const readable = attempts.map((attempt) => {
+    const { answer, ...rest } = attempt;
+    const key = keys.get(account_id)!;
+    const text = answer && openAnswer(key, { ...rest, account_id }, answer).toString();
+    return { ...rest, answer: text };
+  });
+  return renderDeliveries(deliveries, readable);
+}

@@ -1,0 +1,139 @@
+import type { KeyObject } from "node:crypto";
+import { listConsents, listEndpointsFor } from "../access/apps-store.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
+import { newId } from "../platform/ids.ts";
+import { sealChain } from "../platform/sealing/seal.ts";
+import { logHeads } from "../platform/sealing/tasks.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import type { TaskLog } from "../platform/tasks/task-log.ts";
+import { wakeTasks } from "../platform/tasks/tasks.ts";
+import { type Endpoint, isTold, missingSetup } from "./audience.ts";
+import { insertDeliveries, type NewDelivery } from "./delivery-store.ts";
+import {
+  findEventCursor,
+  findNextBlock,
+  insertEventPositions,
+  updateEventCursor,
+} from "./event-order-store.ts";
+import { DELIVER_TASK, FAN_OUT_TASK } from "./model.ts";
+import { EVENT_LOG } from "./record-events.ts";
+import type { EventRow } from "./store.ts";
+
+export type FanOutDeps = {
+  database: Database;
+  signing_key: KeyObject;
+  log: TaskLog;
+  /** Wakes the worker that delivers. */
+  pokeDeliveries: () => void;
+};
+
+/** Gives new events their place, and hands each to the applications that are told of it. */
+export function fanOutTask(deps: FanOutDeps): TaskHandler {
+  const { database } = deps;
+  return {
+    kind: FAN_OUT_TASK,
+    set_max: 200,
+    sets_at_once: 1,
+    handle: async (set) => {
+      for (const account_id of new Set(set.tasks.map((task) => task.account_id))) {
+        await fanOut(deps, account_id, set.now);
+      }
+      await database.transaction(async (tx) => set.finish(tx, await set.lock(tx)));
+    },
+  };
+}
+
+/**
+ * The place of an event is its place in the sealed log: one sealer at a time takes what is
+ * committed, so a transaction that commits late gets a later place. Blocks are handed over one
+ * after the other; if this stops half-way, the next one goes on at the cursor.
+ */
+export async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<void> {
+  const { database, signing_key, log } = deps;
+  logHeads(log, await sealChain(database, signing_key, account_id, EVENT_LOG.log, now));
+  for (;;) {
+    const cursor = await findEventCursor(database, account_id);
+    const block = await findNextBlock(database, account_id, cursor.block_number);
+    if (!block) return;
+    const events = inRecordOrder(block.events);
+    const deliveries = await chooseDeliveries(database, account_id, events, now);
+    // Another account's rows in a transaction of their own; should the one below not come to its
+    // commit, they are found there and not written twice.
+    const foreign = deliveries.filter((delivery) => delivery.account_id !== account_id);
+    for (const [, theirs] of Map.groupBy(foreign, (delivery) => delivery.account_id)) {
+      await database.transaction(async (tx) => handOver(tx, theirs, now));
+    }
+    await database.transaction(async (tx) => {
+      const next = {
+        block_number: block.number,
+        position: cursor.position + BigInt(events.length),
+      };
+      if (!(await updateEventCursor(tx, account_id, cursor, next))) return;
+      insertEventPositions(
+        tx,
+        account_id,
+        cursor.position,
+        events.map((event) => event.id),
+      );
+      handOver(
+        tx,
+        deliveries.filter((delivery) => delivery.account_id === account_id),
+        now,
+      );
+    });
+    if (deliveries.length > 0) deps.pokeDeliveries();
+  }
+}
+
+async function chooseDeliveries(
+  database: Database,
+  account_id: string,
+  events: readonly EventRow[],
+  now: Date,
+): Promise<NewDelivery[]> {
+  const sides = events.flatMap((event) => event.counterpart_account_id ?? []);
+  const [endpoints, consents] = await Promise.all([
+    listEndpointsFor(database, account_id),
+    listConsents(database, [...new Set([account_id, ...sides])]),
+  ]);
+  const ready = endpoints.filter((endpoint) => missingSetup(endpoint) === null);
+  return events.flatMap((event) =>
+    ready
+      .filter((endpoint) => isTold(endpoint, event, consents))
+      .map((endpoint) => newDelivery(endpoint, event, now)),
+  );
+}
+
+export function newDelivery(endpoint: Endpoint, event: EventRow, now: Date): NewDelivery {
+  const is_disabled = endpoint.webhook_state === "disabled";
+  return {
+    account_id: endpoint.account_id,
+    id: newId(now),
+    app_id: endpoint.id,
+    event_account_id: event.account_id,
+    event_id: event.id,
+    name: event.name,
+    record_id: event.record_id,
+    sequence: event.sequence,
+    status: is_disabled ? "skipped" : "pending",
+    reason: is_disabled ? "The endpoint was disabled." : null,
+    body: null,
+  };
+}
+
+/** Writes the deliveries and wakes whoever sends them, all for one account. */
+export function handOver(tx: Transaction, deliveries: readonly NewDelivery[], now: Date): void {
+  const pending = deliveries.filter((delivery) => delivery.status === "pending");
+  const apps = new Map(
+    pending.map(({ account_id, app_id }) => [app_id, { account_id, id: app_id }]),
+  );
+  wakeTasks(tx, DELIVER_TASK, [...apps.values()], now);
+  insertDeliveries(tx, deliveries, now);
+}
+
+/** By id, that is by time, but never a record's later event before its earlier one. */
+function inRecordOrder(events: readonly EventRow[]): EventRow[] {
+  const of_record = Map.groupBy(events, (event) => event.record_id);
+  for (const own of of_record.values()) own.sort((a, b) => a.sequence - b.sequence);
+  return events.map((event) => of_record.get(event.record_id)!.shift()!);
+}

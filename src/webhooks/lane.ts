@@ -1,0 +1,200 @@
+import type { Task } from "../platform/tasks/tasks.ts";
+import { missingSetup } from "./audience.ts";
+import type { DueQuery, Outcome } from "./delivery-store.ts";
+import type { LoadPage, OpenEndpoint, Sendable } from "./due-pages.ts";
+import { healthAfter } from "./endpoint-health.ts";
+import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
+import { nextAttemptAt } from "./model.ts";
+import { sealAnswer } from "./sealed-answer.ts";
+import { type SendResult, sendDelivery } from "./send-delivery.ts";
+
+const UNDER_WAY_FIRST = 8;
+const UNDER_WAY_MAX = 64;
+/** The next page is asked for while this many are left: a slow answer must not stop the sending. */
+const QUEUE_MIN = 400;
+/** Outcomes that wait to be written; beyond, sending waits too. */
+const UNWRITTEN_MAX = 2_000;
+/** Then others get their turn, and changes of the endpoint are seen. */
+const TURN_MAX_MS = 20_000;
+
+/** One endpoint's turn: the deliveries that are due, a bounded number of them under way. */
+export class Lane {
+  readonly #deps: DeliverDeps;
+  readonly #loadPage: LoadPage;
+  readonly #recorder: Recorder;
+  readonly #state: LaneState;
+  readonly #turn_ends_ms = performance.now() + TURN_MAX_MS;
+  #queue: Sendable[] = [];
+  #after: DueQuery["after"] = null;
+  #is_last = false;
+  #is_loading = false;
+  #under_way = 0;
+  #under_way_max = UNDER_WAY_FIRST;
+  #unwritten = 0;
+  #failures = 0;
+  #failed: { error: unknown } | null = null;
+  #settle: { resolve: () => void; reject: (error: unknown) => void } | null = null;
+
+  constructor(deps: DeliverDeps, task: Task, loadPage: LoadPage, recorder: Recorder) {
+    this.#deps = deps;
+    this.#loadPage = loadPage;
+    this.#recorder = recorder;
+    const endpoint = undefined;
+    this.#state = { task, endpoint, health: null, disable_reason: null, is_over: false };
+  }
+
+  /** Sends until nothing that is due is left and all of it is written, or the turn is over. */
+  sendDue(): Promise<void> {
+    this.#queue = [];
+    this.#after = null;
+    this.#is_last = false;
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      this.#proceed();
+    });
+  }
+
+  /** Gives the task back, for later or for good; false when there is more to send now. */
+  end(): Promise<boolean> {
+    return this.#recorder.end(this.#state);
+  }
+
+  #proceed(): void {
+    if (performance.now() > this.#turn_ends_ms || this.#deps.isStopping()) {
+      this.#state.is_over = true;
+    }
+    while (this.#maySendMore()) void this.#guard(this.#send(this.#queue.shift()!));
+    const wants_more = !this.#is_last && this.#queue.length < QUEUE_MIN;
+    if (wants_more && !this.#is_loading && !this.#isStopped()) void this.#guard(this.#load());
+    const is_idle = this.#under_way === 0 && this.#unwritten === 0 && !this.#is_loading;
+    if (!is_idle || (this.#queue.length > 0 && !this.#isStopped())) return;
+    const waiting = this.#settle;
+    this.#settle = null;
+    if (this.#failed) waiting?.reject(this.#failed.error);
+    else waiting?.resolve();
+  }
+
+  #maySendMore(): boolean {
+    return (
+      this.#queue.length > 0 &&
+      this.#under_way < this.#under_way_max &&
+      this.#unwritten < UNWRITTEN_MAX &&
+      !this.#isStopped()
+    );
+  }
+
+  #isStopped(): boolean {
+    const { is_over, disable_reason, task } = this.#state;
+    return (
+      is_over || disable_reason !== null || this.#failed !== null || this.#recorder.isLost(task)
+    );
+  }
+
+  #guard(work: Promise<void>): Promise<void> {
+    const failed = (error: unknown) => {
+      this.#failed ??= { error };
+    };
+    return work.catch(failed).then(() => this.#proceed());
+  }
+
+  async #load(): Promise<void> {
+    this.#is_loading = true;
+    const { account_id, record_id: app_id } = this.#state.task;
+    try {
+      const page = await this.#loadPage({ account_id, app_id, after: this.#after });
+      this.#takeEndpoint(page.endpoint);
+      const is_open = page.endpoint !== undefined && maySend(page.endpoint);
+      this.#queue = is_open ? [...this.#queue, ...page.deliveries] : [];
+      this.#is_last = page.is_last || !is_open;
+      const last = page.deliveries.at(-1)?.delivery;
+      if (last) this.#after = { next_attempt_at: last.next_attempt_at, id: last.id };
+    } finally {
+      this.#is_loading = false;
+    }
+  }
+
+  #takeEndpoint(loaded: OpenEndpoint | undefined): void {
+    const known = this.#state.endpoint;
+    if (!loaded || !known || this.#after === null) {
+      this.#state.endpoint = loaded;
+      // One that was left alone for a while is tried with one request first.
+      if (loaded && loaded.circuit_failures > 0) this.#under_way_max = 1;
+      const until = loaded?.circuit_until;
+      if (until && until > this.#deps.clock.now()) this.#state.is_over = true;
+      return;
+    }
+    // Its health is ours to know during the turn: what was read may be older than what we wrote.
+    const { failing_since, circuit_failures, circuit_until } = known;
+    this.#state.endpoint = { ...loaded, failing_since, circuit_failures, circuit_until };
+  }
+
+  async #send(sendable: Sendable): Promise<void> {
+    this.#under_way += 1;
+    let outcome: Outcome;
+    try {
+      outcome = await this.#attempt(this.#state.endpoint!, sendable);
+    } finally {
+      this.#under_way -= 1;
+    }
+    this.#unwritten += 1;
+    // The next one starts before this one is written.
+    this.#proceed();
+    try {
+      await this.#recorder.write(this.#state, outcome);
+    } finally {
+      this.#unwritten -= 1;
+    }
+  }
+
+  async #attempt(endpoint: OpenEndpoint, sendable: Sendable): Promise<Outcome> {
+    const { delivery, body } = sendable;
+    const { clock, random } = this.#deps;
+    const about = { account_id: delivery.account_id, delivery_id: delivery.id };
+    if (body === null) {
+      const settled = { status: "skipped", reason: sendable.missing, at: clock.now() } as const;
+      return { ...about, ...settled, attempt: null, next_attempt_at: null };
+    }
+    const begun_ms = performance.now();
+    const result = await sendDelivery(this.#deps, endpoint, delivery, body);
+    const latency_ms = Math.round(performance.now() - begun_ms);
+    const at = clock.now();
+    this.#note(result, at);
+    const number = delivery.attempts + 1;
+    const next_attempt_at =
+      result.is_success || result.is_gone
+        ? null
+        : nextAttemptAt(number - delivery.attempts_before, at, random(), result.retry_after_ms);
+    const { status, error } = result;
+    const answer = sealAnswer(endpoint, { ...about, number }, result.answer);
+    return {
+      ...about,
+      attempt: { number, at, status, error, latency_ms, answer },
+      status: result.is_success ? "delivered" : next_attempt_at ? "pending" : "failed",
+      reason: error,
+      next_attempt_at,
+      at,
+    };
+  }
+
+  #note(result: SendResult, now: Date): void {
+    const state = this.#state;
+    if (!state.endpoint) return;
+    this.#failures = result.is_success ? 0 : this.#failures + 1;
+    if (result.is_success && this.#under_way_max < UNDER_WAY_MAX) this.#under_way_max += 1;
+    const before = state.health ?? state.endpoint;
+    const after = healthAfter(
+      before,
+      result,
+      { failures: this.#failures, is_over: state.is_over },
+      now,
+    );
+    if (after.health)
+      state.health = { ...after.health, account_id: before.account_id, id: before.id };
+    state.disable_reason ??= after.disable_reason;
+    state.is_over ||= after.is_opened;
+  }
+}
+
+function maySend(endpoint: OpenEndpoint): boolean {
+  return missingSetup(endpoint) === null && endpoint.webhook_state === "active";
+}

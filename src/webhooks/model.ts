@@ -1,0 +1,69 @@
+export const FAN_OUT_TASK = "fan-out-events";
+export const DELIVER_TASK = "deliver-webhooks";
+export const REPLAY_TASK = "replay-webhooks";
+export const TRIM_EVENTS_TASK = "trim-events";
+
+export const DELIVERY_STATUSES = ["pending", "delivered", "failed", "skipped"] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** What is waited after the first failure, the second, and so on; then it has failed. */
+export const RETRY_DELAYS_MS = [
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  24 * HOUR_MS,
+] as const;
+/** Only added, so that no attempt comes earlier than promised. */
+export const JITTER_MAX = 0.1;
+/** However long a receiver asks to be left alone. */
+export const RETRY_AFTER_MAX_MS = 24 * HOUR_MS;
+/** An endpoint that did nothing but fail for so long is disabled. */
+export const DISABLE_AFTER_MS = 5 * 24 * HOUR_MS;
+
+/** So many failures in a row, and an endpoint is left alone for a while. */
+export const CIRCUIT_FAILURES = 5;
+const CIRCUIT_FIRST_MS = 30 * SECOND_MS;
+const CIRCUIT_MAX_MS = 30 * MINUTE_MS;
+
+/** How much of an answer is kept. */
+export const ANSWER_BYTES_MAX = 16 * 1024;
+
+/**
+ * When to try again after `failures` in a row; null when the schedule has ended. `random` is from
+ * 0 to 1. What the receiver asks for can only lengthen the wait.
+ */
+export function nextAttemptAt(
+  failures: number,
+  now: Date,
+  random: number,
+  retry_after_ms = 0,
+): Date | null {
+  const delay_ms = RETRY_DELAYS_MS[failures - 1];
+  if (delay_ms === undefined) return null;
+  const planned_ms = Math.round(delay_ms * (1 + JITTER_MAX * random));
+  const asked_ms = Math.min(retry_after_ms, RETRY_AFTER_MAX_MS);
+  return new Date(now.getTime() + Math.max(planned_ms, asked_ms));
+}
+
+/** How long an endpoint is left alone: longer each time a single try fails again. */
+export function circuitOpenMs(openings: number): number {
+  return Math.min(CIRCUIT_FIRST_MS * 2 ** (openings - 1), CIRCUIT_MAX_MS);
+}
+
+/** `Retry-After` of a 429 or 503, in seconds or as a date; 0 when there is none to heed. */
+export function readRetryAfter(status: number, header: string | undefined, real_now: Date): number {
+  if ((status !== 429 && status !== 503) || header === undefined) return 0;
+  const text = header.trim();
+  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS;
+  const at_ms = Date.parse(text);
+  return Number.isNaN(at_ms) ? 0 : Math.max(0, at_ms - real_now.getTime());
+}

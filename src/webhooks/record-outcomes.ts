@@ -1,0 +1,144 @@
+import { listEndpoints, updateDisabled, updateHealth } from "../access/apps-store.ts";
+import { recordAudit } from "../access/audit.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import type { TaskSet } from "../platform/tasks/task-set.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
+import { type Endpoint, missingSetup } from "./audience.ts";
+import { coalesce } from "./coalesce.ts";
+import {
+  listNextDue,
+  type Outcome,
+  updateOutcomes,
+  updatePendingSkipped,
+  updatePlanner,
+} from "./delivery-store.ts";
+import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
+
+type Entry = { state: LaneState; outcome: Outcome };
+
+export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
+  const lost = new Set<Task>();
+  const write = coalesce<Entry, void>(async (entries) => {
+    await recordOutcomes(deps, set, entries, lost);
+    return entries.map(() => undefined);
+  });
+  const end = coalesce<LaneState, boolean>((states) => endTurns(deps, set, states));
+  return {
+    write: (state, outcome) => write({ state, outcome }),
+    end,
+    isLost: (task) => lost.has(task),
+  };
+}
+
+/** One transaction for the set, and only for endpoints that are still ours. */
+export async function recordOutcomes(
+  deps: DeliverDeps,
+  set: TaskSet,
+  entries: readonly Entry[],
+  lost: Set<Task>,
+): Promise<void> {
+  const states = [...new Set(entries.map((entry) => entry.state))];
+  const changed = new Map(states.map((state) => [state, state.health]));
+  await deps.database.transaction(async (tx) => {
+    const [locked] = await Promise.all([
+      set.lock(
+        tx,
+        states.map((state) => state.task),
+      ),
+      updatePlanner(tx),
+    ]);
+    const ours = new Set(locked);
+    for (const { task } of states) if (!ours.has(task)) lost.add(task);
+    const own = states.filter((state) => ours.has(state.task));
+    updateOutcomes(
+      tx,
+      entries.filter(({ state }) => ours.has(state.task)).map(({ outcome }) => outcome),
+    );
+    updateHealth(
+      tx,
+      own.flatMap((state) => changed.get(state) ?? []),
+    );
+    for (const state of own) if (state.disable_reason !== null) disable(deps, tx, state);
+  });
+  for (const [state, health] of changed) {
+    if (!health || state.health !== health || !state.endpoint) continue;
+    state.endpoint = { ...state.endpoint, ...health };
+    state.health = null;
+  }
+}
+
+/** What waits is kept as skipped; the owner reads why, in the audit log and in the application. */
+function disable({ clock, log }: DeliverDeps, tx: Transaction, state: LaneState): void {
+  const { endpoint, disable_reason } = state;
+  if (!endpoint || disable_reason === null) return;
+  const { account_id, id } = endpoint;
+  const now = clock.now();
+  updateDisabled(tx, endpoint, disable_reason, now);
+  skipPending(tx, endpoint, now);
+  // Several requests may be under way when it is decided: told once.
+  if (endpoint.webhook_state === "disabled") return;
+  state.endpoint = { ...endpoint, webhook_state: "disabled" };
+  recordAudit(
+    tx,
+    {
+      account_id,
+      actor: "worker",
+      action: "app.disable_webhooks",
+      record: `app:${id}`,
+      reason: disable_reason,
+    },
+    now,
+  );
+  log.warn({ account_id, app_id: id, reason: disable_reason }, "a webhook endpoint was disabled");
+}
+
+function endTurns(
+  { database, clock }: DeliverDeps,
+  set: TaskSet,
+  states: readonly LaneState[],
+): Promise<boolean[]> {
+  return database.transaction(async (tx) => {
+    // Under the lock: whoever adds deliveries wakes the task first, and so waits for this commit
+    // or has committed what is read here.
+    const ours = new Set(
+      await set.lock(
+        tx,
+        states.map((state) => state.task),
+      ),
+    );
+    const apps = states.map(({ task }) => ({ account_id: task.account_id, id: task.record_id }));
+    const [due, found] = await Promise.all([listNextDue(tx, apps), listEndpoints(tx, apps)]);
+    const endpoints = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
+    const now = clock.now();
+    const finished: Task[] = [];
+    const postponed = new Map<Task, Date>();
+    const ended = states.map((state) => {
+      const { task } = state;
+      if (!ours.has(task)) return true;
+      const due_at = due.get(task.record_id);
+      const endpoint = endpoints.get(task.record_id);
+      if (due_at === undefined || !endpoint || isIdle(endpoint)) {
+        // Handed over just before it was disabled.
+        if (endpoint?.webhook_state === "disabled") skipPending(tx, endpoint, now);
+        finished.push(task);
+        return true;
+      }
+      if (due_at <= now && !state.is_over) return false;
+      const { circuit_until } = endpoint;
+      postponed.set(task, circuit_until && circuit_until > due_at ? circuit_until : due_at);
+      return true;
+    });
+    set.finish(tx, finished);
+    set.repeat(tx, [...postponed.keys()], (task) => postponed.get(task)!);
+    return ended;
+  });
+}
+
+/** Paused, disabled or not set up: whoever changes that wakes the task. */
+function isIdle(endpoint: Endpoint): boolean {
+  return endpoint.webhook_state !== "active" || missingSetup(endpoint) !== null;
+}
+
+function skipPending(tx: Transaction, app: { account_id: string; id: string }, now: Date): void {
+  updatePendingSkipped(tx, app, "The endpoint was disabled.", now);
+}

@@ -1,0 +1,133 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { DELIVERY_COLUMNS, type Delivery } from "./delivery-store.ts";
+
+// Sent again from the beginning of the schedule; the attempts so far stay in the log.
+const AGAIN = `status = 'pending', reason = null, next_attempt_at = $3, updated_at = $3,
+  attempts_before = attempts`;
+
+/** Puts the deliveries of one event back, of all applications of the account or of one. */
+export function updateEventAgain(
+  tx: Transaction,
+  key: { account_id: string; event_id: string; app_id: string | null },
+  now: Date,
+): void {
+  tx.write(
+    `update webhook_deliveries set ${AGAIN}
+     where account_id = $1 and event_id = $2 and ($4::uuid is null or app_id = $4)`,
+    [key.account_id, key.event_id, now, key.app_id],
+  );
+}
+
+/** Puts back what was missed in a range of ids; returns the last id and how many. */
+export async function updateMissedAgain(
+  tx: Session,
+  app: { account_id: string; id: string },
+  range: { after_id: string; below_id: string; limit: number },
+  now: Date,
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `update webhook_deliveries set ${AGAIN}
+     where account_id = $1 and id in (
+       select id from webhook_deliveries
+       where account_id = $1 and app_id = $2 and status in ('failed', 'skipped')
+         and id > $4 and id < $5
+       order by id limit $6 for no key update)
+     returning id`,
+    [app.account_id, app.id, now, range.after_id, range.below_id, range.limit],
+  );
+  return rows.map((row) => row.id).sort();
+}
+
+/** Puts the deliveries of these events back that the replay has not sent again already. */
+export async function updateEventsAgain(
+  tx: Session,
+  app: { account_id: string; id: string },
+  event_ids: readonly string[],
+  replayed_at: Date,
+  now: Date,
+): Promise<number> {
+  const rows = await tx.query(
+    `update webhook_deliveries set ${AGAIN}
+     where account_id = $1 and app_id = $2 and event_id = any($4::uuid[]) and status <> 'pending'
+       and updated_at < $5
+     returning id`,
+    [app.account_id, app.id, now, event_ids, replayed_at],
+  );
+  return rows.length;
+}
+
+export async function listDeliveriesOfEvent(
+  session: Session,
+  account_id: string,
+  event_id: string,
+): Promise<Delivery[]> {
+  return session.query<Delivery>(
+    `select ${DELIVERY_COLUMNS} from webhook_deliveries d
+     where d.account_id = $1 and d.event_id = $2 order by d.app_id`,
+    [account_id, event_id],
+  );
+}
+
+/** Which of these events this application has a delivery of. */
+export async function listDeliveredEvents(
+  session: Session,
+  app: { account_id: string; id: string },
+  event_ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ event_id: string }>(
+    `select event_id from webhook_deliveries
+     where account_id = $1 and app_id = $2 and event_id = any($3::uuid[])`,
+    [app.account_id, app.id, event_ids],
+  );
+  return new Set(rows.map((row) => row.event_id));
+}
+
+export type AttemptRow = {
+  delivery_id: string;
+  number: number;
+  at: Date;
+  status: number | null;
+  error: string | null;
+  latency_ms: number;
+  answer: Buffer | null;
+};
+
+/** The latest attempts of each delivery, oldest first. */
+export function listAttempts(
+  session: Session,
+  account_id: string,
+  delivery_ids: readonly string[],
+  limit: number,
+): Promise<AttemptRow[]> {
+  return session.query<AttemptRow>(
+    `select latest.* from unnest($2::uuid[]) as q (delivery_id)
+     cross join lateral (
+       select delivery_id, number, at, status, error, latency_ms, answer from webhook_attempts
+       where account_id = $1 and delivery_id = q.delivery_id order by number desc limit $3
+     ) as latest
+     order by latest.delivery_id, latest.number`,
+    [account_id, delivery_ids, limit],
+  );
+}
+
+/** Deletes settled deliveries made before this id with their attempts; true when more are left. */
+export async function deleteOldDeliveries(
+  session: Session,
+  account_id: string,
+  below_id: string,
+  limit: number,
+): Promise<boolean> {
+  const [row] = await session.query<{ count: number }>(
+    `with old as (
+       select id from webhook_deliveries
+       where account_id = $1 and id < $2 and status <> 'pending' order by id limit $3
+     ), attempts as (
+       delete from webhook_attempts where account_id = $1 and delivery_id in (select id from old)
+     ), deliveries as (
+       delete from webhook_deliveries where account_id = $1 and id in (select id from old)
+     )
+     select count(*)::integer as count from old`,
+    [account_id, below_id, limit],
+  );
+  return row!.count === limit;
+}

@@ -1,0 +1,106 @@
+import { listConsentingAccounts, listConsents, listEndpoints } from "../access/apps-store.ts";
+import type { Database } from "../platform/db/database.ts";
+import { firstIdAt } from "../platform/ids.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
+import { type Endpoint, isTold } from "./audience.ts";
+import { insertDeliveries } from "./delivery-store.ts";
+import { listEventsBetween } from "./event-order-store.ts";
+import { newDelivery } from "./fan-out.ts";
+import { DELIVER_TASK, REPLAY_TASK } from "./model.ts";
+import { listDeliveredEvents, updateEventsAgain, updateMissedAgain } from "./redelivery-store.ts";
+import { findReplay, type Replay, updateReplayDone } from "./webhook-store.ts";
+
+export type ReplayDeps = { database: Database; pokeDeliveries: () => void };
+
+const CHUNK = 500;
+
+/** Sends a range of events again, in chunks: it may be long. */
+export function replayTask({ database, pokeDeliveries }: ReplayDeps): TaskHandler {
+  return {
+    kind: REPLAY_TASK,
+    set_max: 1,
+    handle: async (set) => {
+      const [task] = set.tasks;
+      const replay = await findReplay(database, task!.account_id, task!.record_id);
+      const deliveries = replay ? await replayApp(database, replay, set.now) : 0;
+      await database.transaction(async (tx) => {
+        const tasks = await set.lock(tx);
+        if (replay && tasks.length > 0) updateReplayDone(tx, replay, deliveries);
+        set.finish(tx, tasks);
+      });
+      pokeDeliveries();
+    },
+  };
+}
+
+/**
+ * Puts deliveries back, and makes those that are missing, such as of the time before the account
+ * was enabled. If it stops half-way it starts over: what it already put back is left alone.
+ */
+export async function replayApp(database: Database, replay: Replay, now: Date): Promise<number> {
+  const key = { account_id: replay.account_id, id: replay.app_id };
+  const [endpoint] = await listEndpoints(database, [key]);
+  if (!endpoint) return 0;
+  if (replay.only_failed) return replayMissed(database, endpoint, replay, now);
+  const granting =
+    endpoint.flow === "authorization_code"
+      ? await listConsentingAccounts(database, endpoint.id)
+      : [];
+  let count = 0;
+  for (const account_id of new Set([endpoint.account_id, ...granting])) {
+    count += await replayEventsOf(database, endpoint, account_id, replay, now);
+  }
+  return count;
+}
+
+async function replayMissed(
+  database: Database,
+  endpoint: Endpoint,
+  replay: Replay,
+  now: Date,
+): Promise<number> {
+  const below_id = firstIdAt(replay.until);
+  let after_id = firstIdAt(replay.since);
+  for (let count = 0; ; ) {
+    const ids = await database.transaction(async (tx) => {
+      await lockWakened(tx, DELIVER_TASK, [endpoint]);
+      wakeTasks(tx, DELIVER_TASK, [endpoint], now);
+      return updateMissedAgain(tx, endpoint, { after_id, below_id, limit: CHUNK }, now);
+    });
+    count += ids.length;
+    if (ids.length < CHUNK) return count;
+    after_id = ids.at(-1)!;
+  }
+}
+
+async function replayEventsOf(
+  database: Database,
+  endpoint: Endpoint,
+  account_id: string,
+  replay: Replay,
+  now: Date,
+): Promise<number> {
+  const below_id = firstIdAt(replay.until);
+  let after_id = firstIdAt(replay.since);
+  for (let count = 0; ; ) {
+    const range = { after_id, below_id, limit: CHUNK };
+    const events = await listEventsBetween(database, account_id, range);
+    const sides = events.flatMap((event) => event.counterpart_account_id ?? []);
+    const consents = await listConsents(database, [...new Set([account_id, ...sides])]);
+    const event_ids = events.map((event) => event.id);
+    count += await database.transaction(async (tx) => {
+      await lockWakened(tx, DELIVER_TASK, [endpoint]);
+      const known = await listDeliveredEvents(tx, endpoint, event_ids);
+      const missing = events
+        .filter((event) => !known.has(event.id) && isTold(endpoint, event, consents))
+        .map((event) => newDelivery(endpoint, event, now));
+      wakeTasks(tx, DELIVER_TASK, [endpoint], now);
+      insertDeliveries(tx, missing, now);
+      const again = await updateEventsAgain(tx, endpoint, event_ids, replay.created_at, now);
+      return again + missing.length;
+    });
+    if (events.length < CHUNK) return count;
+    after_id = event_ids.at(-1)!;
+  }
+}

@@ -1,0 +1,228 @@
+import Type from "typebox";
+import { APP_FLOWS, RAMP_EVENTS } from "../access/app-model.ts";
+import { listAnswer, listQuery } from "../platform/http/list.ts";
+import { DELIVERY_STATUSES } from "./model.ts";
+import { INVOICE_EVENTS } from "./record-events.ts";
+
+const closed = { additionalProperties: false };
+const nullable = Type.Union([Type.String(), Type.Null()]);
+const time = Type.String({ format: "date-time" });
+const optional_time = Type.Union([time, Type.Null()]);
+const uuid = Type.String({ format: "uuid" });
+const EVENT_NAMES = [...INVOICE_EVENTS, ...RAMP_EVENTS];
+
+export const WEBHOOK_STATES = [
+  "active",
+  "paused",
+  "disabled",
+  "not_enabled",
+  "incomplete",
+] as const;
+
+export const AppRecord = Type.Object(
+  {
+    id: uuid,
+    client_id: uuid,
+    client_secret_last_four: Type.String(),
+    name: Type.String(),
+    flow: Type.Enum([...APP_FLOWS]),
+    redirect_uris: Type.Array(Type.String()),
+    used_at: Type.Union([time, Type.Null()], {
+      description: "The first API call answered 2xx with one of its tokens.",
+    }),
+    webhook: Type.Object({
+      url: nullable,
+      state: Type.Enum([...WEBHOOK_STATES], {
+        description: "Only an `active` endpoint is sent anything.",
+      }),
+      reason: Type.Union([Type.String(), Type.Null()], {
+        description: "Why nothing is sent; null when it is.",
+      }),
+      has_secret: Type.Boolean(),
+      secret_switch_at: Type.Union([time, Type.Null()], {
+        description: "During a rotation: when the new secret begins to sign alone.",
+      }),
+      headers: Type.Array(Type.String(), { description: "Names of the custom headers." }),
+      events: Type.Array(Type.Enum([...RAMP_EVENTS]), {
+        description: "The ramp events it chose; events of invoices need not be chosen.",
+      }),
+      is_ordered: Type.Boolean({
+        description: "Whether a record's next event waits until the one before has arrived.",
+      }),
+      failing_since: optional_time,
+      circuit_until: Type.Union([time, Type.Null()], {
+        description: "After several failures in a row nothing is sent before this time.",
+      }),
+    }),
+    created_at: time,
+    updated_at: time,
+  },
+  { title: "App" },
+);
+
+const secrets = {
+  client_secret: Type.Optional(Type.String({ description: "Shown once." })),
+  webhook_secret: Type.Optional(Type.String({ description: "Shown once." })),
+  webhook_secret_standard: Type.Optional(
+    Type.String({ description: "The same for libraries of Standard Webhooks." }),
+  ),
+};
+export const AppAnswer = Type.Object({ app: AppRecord });
+export const AppSecretAnswer = Type.Object({ app: AppRecord, ...secrets });
+export const AppListAnswer = listAnswer("apps", AppRecord);
+export const AppListQuery = listQuery({});
+
+const settings = {
+  redirect_uris: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
+  webhook_url: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: "Where events are sent; https, in sandbox also http.",
+    }),
+  ),
+  webhook_headers: Type.Optional(
+    Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+      description: "Sent with every event, for gateways in front of the receiver.",
+    }),
+  ),
+  events: Type.Optional(
+    Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: `Ramp events to be told of: ${RAMP_EVENTS.join(", ")}.`,
+    }),
+  ),
+  is_ordered: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+};
+
+export const CreateAppBody = Type.Object(
+  {
+    app: Type.Object(
+      {
+        name: Type.String(),
+        flow: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+        ...settings,
+        webhook_secret: Type.Optional(
+          Type.Union([Type.String(), Type.Null()], {
+            description: "Made up when left out, if there is a webhook_url.",
+          }),
+        ),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
+export const UpdateAppBody = Type.Object(
+  {
+    app: Type.Object(
+      { name: Type.Optional(Type.Union([Type.String(), Type.Null()])), ...settings },
+      closed,
+    ),
+  },
+  closed,
+);
+
+export const RotateBody = Type.Object(
+  {
+    webhook_secret: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], { description: "Made up when left out." }),
+    ),
+    grace_hours: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0, maximum: 168 }), Type.Null()], {
+        description: "How long the old secret still signs, 24 when left out; 0 switches at once.",
+      }),
+    ),
+  },
+  closed,
+);
+
+export const ReplayBody = Type.Object(
+  {
+    from: Type.String({ description: "ISO 8601: events from this time on." }),
+    to: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: "Until then." })),
+    only_failed: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Null()], {
+        description: "Only those that failed or were skipped.",
+      }),
+    ),
+  },
+  closed,
+);
+
+export const ReplayAnswer = Type.Object({
+  replay: Type.Object({
+    id: uuid,
+    app_id: uuid,
+    from: time,
+    to: time,
+    only_failed: Type.Boolean(),
+    created_at: time,
+  }),
+});
+
+export const WebhookEventRecord = Type.Object(
+  {
+    id: Type.String({ format: "uuid", description: "Also the `webhook-id` of its deliveries." }),
+    event: Type.Enum([...EVENT_NAMES]),
+    record_id: uuid,
+    sequence: Type.Integer({ description: "The number of this change of the record." }),
+    body: Type.Union([Type.String(), Type.Null()], {
+      description: "The exact text that is sent and signed; null when it is no longer kept.",
+    }),
+    created_at: time,
+  },
+  { title: "WebhookEvent" },
+);
+export const WebhookEventAnswer = Type.Object({ webhook_event: WebhookEventRecord });
+export const WebhookEventListAnswer = listAnswer("webhook_events", WebhookEventRecord);
+export const WebhookEventListQuery = Type.Object(
+  {
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "Events on a page." }),
+    ),
+    starting_after: Type.Optional(
+      Type.String({ description: "Id of the last event that was read." }),
+    ),
+    created_after: Type.Optional(
+      Type.String({ description: "ISO 8601: only events made after this time." }),
+    ),
+    event: Type.Optional(Type.Enum([...EVENT_NAMES])),
+  },
+  closed,
+);
+
+export const DeliveryRecord = Type.Object(
+  {
+    id: uuid,
+    app_id: uuid,
+    webhook_event_id: uuid,
+    event: Type.String(),
+    status: Type.Enum([...DELIVERY_STATUSES]),
+    reason: nullable,
+    next_attempt_at: optional_time,
+    delivered_at: optional_time,
+    attempts: Type.Array(
+      Type.Object({
+        number: Type.Integer(),
+        at: time,
+        status: Type.Union([Type.Integer(), Type.Null()]),
+        error: nullable,
+        latency_ms: Type.Integer(),
+        answer: Type.Union([Type.String(), Type.Null()], {
+          description: "The first 16 kB of what was answered.",
+        }),
+      }),
+      { description: "The latest 20." },
+    ),
+    created_at: time,
+  },
+  { title: "WebhookDelivery" },
+);
+export const DeliveryListAnswer = Type.Object({ deliveries: Type.Array(DeliveryRecord) });
+export const RedeliverBody = Type.Object(
+  {
+    app_id: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], { description: "Only to this application." }),
+    ),
+  },
+  closed,
+);

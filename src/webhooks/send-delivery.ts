@@ -1,0 +1,70 @@
+import manifest from "../../package.json" with { type: "json" };
+import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
+import type { Clock } from "../platform/clock.ts";
+import { realTime } from "../platform/tasks/real-time.ts";
+import type { DueDelivery } from "./delivery-store.ts";
+import type { OpenEndpoint } from "./due-pages.ts";
+import { ANSWER_BYTES_MAX, readRetryAfter } from "./model.ts";
+import { secretsAt, signatureHeaders } from "./sign.ts";
+
+export type SendResult = {
+  is_success: boolean;
+  /** 410: the endpoint wants to hear no more. */
+  is_gone: boolean;
+  status: number | null;
+  /** What went wrong, for the owner to read. */
+  error: string | null;
+  answer: Buffer | null;
+  retry_after_ms: number;
+};
+
+const USER_AGENT = `Sliproad-Webhooks/${manifest.version}`;
+
+/** One signed request. Each attempt is stamped and signed anew; the body's bytes never change. */
+export async function sendDelivery(
+  { clock, sender }: { clock: Clock; sender: Pick<GuardedSender, "send"> },
+  endpoint: OpenEndpoint,
+  delivery: DueDelivery,
+  body: Buffer,
+): Promise<SendResult> {
+  const secrets = secretsAt(
+    {
+      current: endpoint.secret!,
+      next: endpoint.next_secret,
+      switch_at: endpoint.webhook_secret_switch_at,
+    },
+    clock.now(),
+  );
+  const timestamp_s = Math.floor(realTime(clock).getTime() / 1000);
+  const result = await sender.send({
+    method: "POST",
+    url: endpoint.webhook_url!,
+    headers: {
+      ...endpoint.headers,
+      "content-type": "application/json",
+      "user-agent": USER_AGENT,
+      "x-webhook-sequence": String(delivery.sequence),
+      ...signatureHeaders(secrets, { id: delivery.event_id, timestamp_s, body }),
+    },
+    body,
+    max_answer_bytes: ANSWER_BYTES_MAX,
+  });
+  if ("failure" in result) {
+    const { status, message } = result;
+    return { ...FAILED, is_gone: status === 410, status, error: message, answer: null };
+  }
+  const { status, headers } = result;
+  if (status >= 200 && status <= 299) {
+    return { ...FAILED, is_success: true, status, error: null, answer: result.body };
+  }
+  return {
+    is_success: false,
+    is_gone: status === 410,
+    status,
+    error: `The endpoint answered ${status}.`,
+    answer: result.body,
+    retry_after_ms: readRetryAfter(status, headers["retry-after"], realTime(clock)),
+  };
+}
+
+const FAILED = { is_success: false, is_gone: false, retry_after_ms: 0 };

@@ -1,0 +1,63 @@
+import type { App } from "../access/app-model.ts";
+import { listEndpointsFor } from "../access/apps-store.ts";
+import type { Database } from "../platform/db/database.ts";
+import { type Place, seal } from "../platform/encryption/cipher.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { newId } from "../platform/ids.ts";
+import { missingSetup } from "./audience.ts";
+import { handOver } from "./fan-out.ts";
+import { type EventName, INVOICE_EVENTS } from "./record-events.ts";
+
+/**
+ * Sends a made-up event to every application of the account that chose it (events of invoices
+ * need not be chosen). It is no event of a record, so it stands in no log but that of deliveries.
+ */
+export async function sendSample(
+  { database, keyring }: { database: Database; keyring: Keyring },
+  account_id: string,
+  sample: { name: EventName; body: string },
+  now: Date,
+): Promise<number> {
+  const endpoints = await listEndpointsFor(database, account_id);
+  const told = endpoints.filter(
+    (endpoint) =>
+      endpoint.account_id === account_id &&
+      missingSetup(endpoint) === null &&
+      endpoint.webhook_state !== "disabled" &&
+      chose(endpoint, sample.name),
+  );
+  const keys = await keyring.openAccounts(database, [account_id]);
+  await database.transaction(async (tx) => {
+    const event_id = newId(now);
+    const deliveries = told.map((endpoint) => {
+      const id = newId(now);
+      const place = samplePlace({ account_id, id });
+      return {
+        account_id,
+        id,
+        app_id: endpoint.id,
+        event_account_id: account_id,
+        event_id,
+        name: sample.name,
+        record_id: event_id,
+        sequence: 1,
+        status: "pending" as const,
+        reason: null,
+        body: seal(keys.get(account_id)!, 1, place, Buffer.from(sample.body)),
+      };
+    });
+    handOver(tx, deliveries, now);
+  });
+  return told.length;
+}
+
+function chose(app: App, name: EventName): boolean {
+  return (
+    (INVOICE_EVENTS as readonly string[]).includes(name) ||
+    (app.events as readonly string[]).includes(name)
+  );
+}
+
+export function samplePlace({ account_id, id }: { account_id: string; id: string }): Place {
+  return { account_id, table: "webhook_deliveries", column: "body", record_id: id };
+}

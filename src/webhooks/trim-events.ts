@@ -1,0 +1,49 @@
+import { listAccounts } from "../access/store.ts";
+import type { Database } from "../platform/db/database.ts";
+import { firstIdAt } from "../platform/ids.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { updateBodiesTrimmed } from "./event-order-store.ts";
+import { TRIM_EVENTS_TASK } from "./model.ts";
+import { deleteOldDeliveries } from "./redelivery-store.ts";
+
+export type Retention = {
+  database: Database;
+  /** 0 keeps for ever. */
+  event_retention_days: number;
+  delivery_retention_days: number;
+};
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const EVERY_MS = 60 * 60 * 1000;
+const CHUNK = 1_000;
+const DAYS_MIN = 7;
+
+/** Deletes what has been kept long enough: bodies of events, deliveries with their attempts. */
+export function trimEventsTask(retention: Retention): TaskHandler {
+  return {
+    kind: TRIM_EVENTS_TASK,
+    set_max: 1,
+    handle: async (set) => {
+      await trimEvents(retention, set.now);
+      await retention.database.transaction(async (tx) => {
+        set.repeat(tx, await set.lock(tx), new Date(set.now.getTime() + EVERY_MS));
+      });
+    },
+  };
+}
+
+/** Small statements, so that nobody waits for one. The events themselves stay: they are sealed. */
+export async function trimEvents(retention: Retention, now: Date): Promise<void> {
+  const { database, event_retention_days, delivery_retention_days } = retention;
+  // What is still being retried must be there to be sent.
+  const before = (days: number) =>
+    firstIdAt(new Date(now.getTime() - Math.max(days, DAYS_MIN) * DAY_MS));
+  for (const { id } of await listAccounts(database)) {
+    if (event_retention_days > 0) {
+      while (await updateBodiesTrimmed(database, id, before(event_retention_days), CHUNK));
+    }
+    if (delivery_retention_days > 0) {
+      while (await deleteOldDeliveries(database, id, before(delivery_retention_days), CHUNK));
+    }
+  }
+}

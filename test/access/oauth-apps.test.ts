@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkApp } from "../../src/access/check-app.ts";
+import { addApp, addMember, letIn, Person, post, refresh } from "../harness/oauth.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+
+const PATH = "/dashboard/apps";
+const SCOPE = "offline_access user:read";
+
+let server: TestServer;
+let admin: Person;
+let admin_id: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  admin_id = await addMember(server, server.account_id, "ada@example.test");
+  admin = await Person.signedIn(server, server.account_id, admin_id);
+});
+afterAll(() => server?.close());
+
+const NEW_APP = {
+  name: "Paper <Kite>",
+  flow: "client_credentials",
+  webhook_url: "https://hooks.example.test/in",
+  webhook_secret: "",
+  redirect_uris: "",
+};
+
+describe("applications of the account", () => {
+  test("an admin makes one, sees its secrets once, and it works", async () => {
+    await admin.get(PATH);
+    const page = await admin.post(PATH, { ...NEW_APP, events: "offramp_update" });
+    expect(page.status).toBe(200);
+    expect(page.text).toContain("Paper &lt;Kite&gt;");
+    const [id, secret, webhook_secret] = ["Client ID", "Client secret", "Webhook secret"].map(
+      (name) => new RegExp(`${name}</dt><dd><code>([^<]+)`).exec(page.text)![1]!,
+    );
+    expect(webhook_secret).toMatch(/^whsec_/);
+    const app = { id: id!, secret: secret! };
+    const fields = { grant_type: "client_credentials" };
+    expect((await post(server, "/oauth/token", app, fields)).status).toBe(200);
+    const later = await admin.get(PATH);
+    expect(later.text).toContain(app.id);
+    expect(later.text).not.toContain(app.secret);
+    expect(later.text).not.toContain(webhook_secret);
+    const [row] = await server.db.database.query("select flow, events from apps where id = $1", [
+      app.id,
+    ]);
+    expect(row).toEqual({ flow: "client_credentials", events: ["offramp_update"] });
+    const [entry] = await server.db.database.query(
+      "select actor from audit_entries where action = 'app.create' and record = $1",
+      [`app:${app.id}`],
+    );
+    expect(entry).toEqual({ actor: `member:${admin_id}` });
+  });
+
+  test.each([
+    ["no name", { name: " " }, "Name:"],
+    ["no redirect address", { flow: "authorization_code" }, "Redirect addresses:"],
+    ["data", redirect("data:text/html,x"), "Redirect addresses"],
+    ["a fragment", redirect("https://shop.example.test/#x"), "Redirect addresses"],
+    ["a script", redirect("javascript:alert(1)"), "Redirect addresses"],
+    ["an unknown flow", { flow: "implicit" }, "Flow:"],
+    ["an address that is none", { webhook_url: "ftp://x.test" }, "Webhook URL:"],
+    ["a short secret", { webhook_secret: "short" }, "Webhook secret:"],
+  ])("%s is refused with a sentence, and what was typed stays", async (_what, fields, words) => {
+    await admin.get(PATH);
+    const page = await admin.post(PATH, { ...NEW_APP, ...fields });
+    expect(page.status).toBe(422);
+    expect(page.text).toMatch(new RegExp(`role="alert".*${words}`));
+    const { webhook_url } = { ...NEW_APP, ...fields };
+    expect(page.text).toContain(`value="${webhook_url}"`);
+  });
+
+  test("in live mode, a code travels by https, on this machine, or to a program", () => {
+    const rules = { allow_http: false, refuseUrl: () => null };
+    const isGood = (uri: string) =>
+      checkApp({ redirect_uris: [uri] }, rules, "").problems.length === 0;
+    expect(isGood("https://shop.example.test/callback")).toBe(true);
+    expect(isGood("http://localhost:3000/callback")).toBe(true);
+    expect(isGood("http://[::1]:3000/callback")).toBe(true);
+    expect(isGood("com.example.shop:/callback")).toBe(true);
+    expect(isGood("http://shop.example.test/callback")).toBe(false);
+    expect(isGood("http://localhost.example.test/callback")).toBe(false);
+    expect(isGood("https://user@shop.example.test/callback")).toBe(false);
+    expect(isGood("/callback")).toBe(false);
+  });
+
+  test("http on localhost is good for whoever develops", async () => {
+    await admin.get(PATH);
+    const fields = redirect("http://localhost:3000/callback\nhttps://shop.example.test/callback");
+    const page = await admin.post(PATH, { ...NEW_APP, ...fields, name: "Local" });
+    expect(page.status).toBe(200);
+  });
+
+  test("other roles neither see nor make nor change them", async () => {
+    const app = await addApp(server, server.account_id, { name: "Hidden Heron" });
+    const approver_id = await addMember(
+      server,
+      server.account_id,
+      "approver@example.test",
+      "approver",
+    );
+    const approver = await Person.signedIn(server, server.account_id, approver_id);
+    const page = await approver.get(PATH);
+    expect(page.status).toBe(200);
+    expect(page.text).not.toContain("Hidden Heron");
+    expect((await approver.post(PATH, NEW_APP)).status).toBe(403);
+    expect((await approver.post(`${PATH}/rotate`, { app_id: app.id })).status).toBe(403);
+  });
+
+  test("nobody gives a new secret to an application of another account", async () => {
+    const other = await server.addAccount("Other owners");
+    const app = await addApp(server, other.account_id, { flow: "client_credentials" });
+    await admin.get(PATH);
+    expect((await admin.post(`${PATH}/rotate`, { app_id: app.id })).status).toBe(404);
+    const fields = { grant_type: "client_credentials" };
+    expect((await post(server, "/oauth/token", app, fields)).status).toBe(200);
+  });
+});
+
+describe("connected applications", () => {
+  test("a person sees what they let in, and taking it back ends the tokens at once", async () => {
+    const app = await addApp(server, server.account_id, { name: "Quiet Quill" });
+    const tokens = await letIn(server, admin, app, SCOPE, server.account_id);
+    const page = await admin.get(PATH);
+    expect(page.text).toContain("Quiet Quill");
+    const consent = { app_id: app.id, account_id: server.account_id, person_id: admin_id };
+    const answer = await admin.post(`${PATH}/revoke`, consent);
+    expect(answer.status).toBe(303);
+    expect((await refresh(server, app, tokens.refresh_token!)).body.error).toBe("invalid_grant");
+    const key = tokens.access_token;
+    expect((await server.call("GET", "/me", undefined, { key })).status).toBe(401);
+    const [grant] = await server.db.database.query<{ revoked_at: Date | null }>(
+      "select revoked_at from app_grants where app_id = $1",
+      [app.id],
+    );
+    expect(grant!.revoked_at).not.toBeNull();
+    // It must ask again, and what is granted then is new.
+    const again = await letIn(server, admin, app, SCOPE, server.account_id);
+    const new_key = { key: again.access_token };
+    expect((await server.call("GET", "/me", undefined, new_key)).status).toBe(200);
+    expect((await server.call("GET", "/me", undefined, { key })).status).toBe(401);
+  });
+
+  test("an admin ends what a colleague let in; a colleague not what the admin did", async () => {
+    const clerk_id = await addMember(server, server.account_id, "clerk@example.test", "accountant");
+    const clerk = await Person.signedIn(server, server.account_id, clerk_id);
+    const app = await addApp(server, server.account_id, { name: "Busy Badger" });
+    const account_id = server.account_id;
+    const tokens = await letIn(server, clerk, app, SCOPE, account_id);
+    await letIn(server, admin, app, SCOPE, account_id);
+    await clerk.get(PATH);
+    const of_admin = { app_id: app.id, account_id, person_id: admin_id };
+    expect((await clerk.post(`${PATH}/revoke`, of_admin)).status).toBe(404);
+    const page = await admin.get(PATH);
+    expect(page.text).toContain("clerk@example.test");
+    const of_clerk = { app_id: app.id, account_id, person_id: clerk_id };
+    expect((await admin.post(`${PATH}/revoke`, of_clerk)).status).toBe(303);
+    expect((await refresh(server, app, tokens.refresh_token!)).body.error).toBe("invalid_grant");
+  });
+
+  test("nonsense as an id is a page that says there is no such thing", async () => {
+    await admin.get(PATH);
+    const nonsense = { app_id: "x", account_id: "y", person_id: admin_id };
+    expect((await admin.post(`${PATH}/revoke`, nonsense)).status).toBe(404);
+  });
+});
+
+function redirect(redirect_uris: string) {
+  return { flow: "authorization_code", redirect_uris };
+}

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Ended, runCommand, startCommand } from "../harness/command-line.ts";
+import { type Receiver, startReceiver } from "../harness/receiver.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let server: TestServer;
+let receiver: Receiver;
+beforeAll(async () => {
+  server = await startTestServer();
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await receiver.close();
+  await server.close();
+});
+
+const environment = () => ({
+  DATABASE_URL: server.db.url,
+  SLIPROAD_DATA_DIR: server.data_dir,
+  SLIPROAD_API_KEY: server.key,
+});
+const run = (...args: string[]) => runCommand(args, environment());
+const api = () => ["--url", server.url];
+
+function documentOf({ code, stdout, stderr }: Ended) {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return JSON.parse(stdout);
+}
+
+describe("apps", () => {
+  it("are created with their secrets, listed, rotated, paused and resumed", async () => {
+    const hook = ["--webhook-url", receiver.url, "--events", "kyc_update,offramp_update"];
+    const made = documentOf(await run("apps", "create", "--name", "Sync", ...hook, "--json"));
+    const { id } = made.app;
+    expect(made).toMatchObject({
+      app: {
+        client_id: id,
+        webhook: { state: "active", events: ["kyc_update", "offramp_update"] },
+      },
+      client_secret: expect.any(String),
+      webhook_secret: expect.stringMatching(/^whsec_/),
+    });
+    const [rotated, listed] = await Promise.all([
+      run("apps", "rotate-secret", id, "--json"),
+      run("apps", "list", "--json"),
+    ]);
+    expect(documentOf(rotated).app.webhook.secret_switch_at).not.toBeNull();
+    expect(documentOf(listed).apps.map((app: { id: string }) => app.id)).toContain(id);
+    const paused = await run("apps", "pause", id, "--json");
+    expect(documentOf(paused).app.webhook.state).toBe("paused");
+    expect((await run("apps", "resume", id)).stdout).toBe("Resumed Sync.\n");
+  });
+
+  it("say in a sentence what is wrong", async () => {
+    const [wrong, missing] = await Promise.all([
+      run("apps", "create", "--name", "A", "--webhook-url", "http://10.0.0.1/"),
+      run("apps", "pause", "01900000-0000-7000-8000-000000000000"),
+    ]);
+    expect(wrong.stderr).toBe("sliproad: --webhook-url: 10.0.0.1 is not a public address.\n");
+    expect(missing.stderr).toMatch(/^sliproad: There is no application .*\n$/);
+    expect([wrong.code, missing.code]).toEqual([1, 1]);
+  });
+});
+
+describe("accounts enable-webhooks", () => {
+  it("lets events be sent, with an audit entry", async () => {
+    const { account_id } = await server.addAccount("Late");
+    const enabled = documentOf(await run("accounts", "enable-webhooks", "Late", "--json"));
+    expect(enabled.account.webhooks_enabled_at).not.toBeNull();
+    const entries = await server.db.database.query(
+      "select actor from audit_entries where account_id = $1 and action = $2",
+      [account_id, "account.enable_webhooks"],
+    );
+    expect(entries).toEqual([{ actor: "command line" }]);
+  });
+});
+
+describe("listen and trigger", () => {
+  it("what is triggered happens, is printed and forwarded signed; Ctrl-C ends cleanly", async () => {
+    const forward = ["--forward-to", `${receiver.url}/local`, "--secret", "a-secret-of-my-own"];
+    const listening = startCommand(["listen", ...forward, ...api(), "--json"], environment());
+    await waitFor(() => listening.printed().stdout.includes("listening"));
+    const triggered = await run("trigger", "offramp_update", "--status", "bounced", ...api());
+    expect(triggered.stdout).toMatch(/^offramp [\w-]{36} was made and taken to bounced\.\n$/);
+    const isBounced = () =>
+      receiver.received.some(
+        ({ path, body }) => path === "/hook/local" && body.payload?.offramp?.status === "bounced",
+      );
+    await waitFor(isBounced);
+    const printed = await waitFor(() => {
+      const lines = listening.printed().stdout.trim().split("\n").slice(1);
+      const events = lines.map((line) => JSON.parse(line));
+      return events.length >= 5 && events;
+    });
+    expect(printed[0]).toMatchObject({ webhook_event: { event: "kyc_update" }, forwarded: 200 });
+    const local = receiver.received.find((got) => got.path === "/hook/local")!;
+    expect(local.headers["x-webhook-signature"]).toMatch(/^[0-9a-f]{64}$/);
+    listening.child.kill("SIGINT");
+    expect((await listening.ended).code).toBe(0);
+  });
+
+  it("events replay sends one event again", async () => {
+    const { body } = await server.call("GET", "/webhook_events?event=offramp_update&limit=1");
+    const [event] = body.webhook_events;
+    const answer = documentOf(await run("events", "replay", event.id, ...api(), "--json"));
+    expect(answer.deliveries).toHaveLength(1);
+  });
+});

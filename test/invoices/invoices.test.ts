@@ -1,0 +1,239 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newInvoice } from "../harness/records.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { expectRefusal, findFault, good } from "../offramps/story.ts";
+import { change, create, expectProblem, namesOf, show } from "./invoice-room.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(async () => {
+  expect(await findFault(server)).toBeNull();
+  await server.close();
+});
+
+const item = (more = {}) => ({ currency: "USD", quantity: 1, unitPrice: "100", ...more });
+
+describe("creating an invoice", () => {
+  it("makes a draft without a requestId, which nobody is told of", async () => {
+    const invoice = good(await create(server));
+    expect(invoice).toMatchObject({
+      status: "draft",
+      requestId: null,
+      role: "seller",
+      type: "test",
+      meta: { format: "svc_invoice", version: "0.0.3" },
+      events: [],
+      paymentMetadata: {},
+      trackedTransactions: [],
+      invoiceLinks: null,
+      total: "100000",
+      createdBy: server.account_id,
+    });
+    expect(await namesOf(server, server.account_id, invoice.id)).toEqual([]);
+  });
+
+  it("makes it payable with POST /invoices/:id: a requestId, links and the event create", async () => {
+    const draft = good(await create(server));
+    const invoice = good(await server.call("POST", `/invoices/${draft.id}`));
+    expect(invoice.status).toBe("open");
+    expect(invoice.requestId).toMatch(/^01[0-9a-f]{64}$/);
+    expect(invoice.invoiceLinks.view).toMatch(
+      /^http:\/\/127\.0\.0\.1:\d+\/invoices\/view\/[\w-]{43}$/,
+    );
+    expect(invoice.events).toMatchObject([{ name: "create", userId: server.account_id }]);
+    expect(await namesOf(server, server.account_id, draft.id)).toEqual(["create"]);
+    expectRefusal(await server.call("POST", `/invoices/${draft.id}`), "invalid_transition");
+  });
+
+  it("makes it payable at once with convert, and shows it by id and by requestId", async () => {
+    const invoice = good(await create(server, { convert: true }));
+    expect(invoice.status).toBe("open");
+    expect(await show(server, invoice.id)).toEqual(invoice);
+    expect(await show(server, invoice.requestId)).toEqual(invoice);
+    expect(await show(server, invoice.requestId.toUpperCase())).toEqual(invoice);
+    const unknown = await server.call("GET", `/invoices/01${"0".repeat(64)}`);
+    expect(unknown.status).toBe(404);
+  });
+
+  it("gives the same answer again for the same Idempotency-Key", async () => {
+    const body = newInvoice({ convert: true });
+    const options = { headers: { "idempotency-key": randomUUID() } };
+    const first = await server.call("POST", "/invoices", body, options);
+    const second = await server.call("POST", "/invoices", body, options);
+    expect(second.text).toBe(first.text);
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+    const other = await server.call("POST", "/invoices", { ...body, note: "x" }, options);
+    expect(other.status).toBe(409);
+  });
+
+  it("takes each number once per account", async () => {
+    const invoiceNumber = randomUUID();
+    good(await create(server, { invoiceNumber }));
+    const again = await create(server, { invoiceNumber });
+    expectProblem(again, "invoiceNumber", "record_not_unique");
+    const { key } = await server.addAccount("Same numbers");
+    good(await create(server, { invoiceNumber }, key));
+  });
+
+  it("of many parallel ones with one number makes one", async () => {
+    const invoiceNumber = randomUUID();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => create(server, { invoiceNumber })),
+    );
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
+  });
+
+  it("keeps everything that was sent, in the interface's words", async () => {
+    const full = {
+      invoiceNumber: randomUUID(),
+      creationDate: "2026-01-02T03:04:05.000Z",
+      invoiceItems: [
+        {
+          name: "Räder & Öl",
+          currency: "EUR",
+          quantity: 2.5,
+          unitPrice: "1999",
+          discount: "100",
+          tax: { type: "percentage", amount: "7.7" },
+          reference: "R-1",
+          deliveryDate: "2026-01-01",
+          deliveryPeriod: "January",
+        },
+      ],
+      buyerInfo: {
+        email: "ana@example.com",
+        firstName: "Ana Maria",
+        lastName: "Sample",
+        businessName: "Sample Lda",
+        phone: "+351 21 000",
+        taxRegistration: "PT1",
+        companyRegistration: "C1",
+        address: {
+          streetAddress: "Street 1",
+          extendedAddress: "Floor 2",
+          city: "Lisbon",
+          postalCode: "1100",
+          region: "Lisboa",
+          country: "PT",
+        },
+      },
+      sellerInfo: { email: "seller@example.com", businessName: "Seller" },
+      paymentTerms: {
+        dueDate: "2026-02-01",
+        lateFeesPercent: 5,
+        lateFeesFix: "100",
+        miscellaneous: "Net",
+      },
+      paymentOptions: [
+        {
+          type: "bank-account",
+          value: {
+            currencies: ["EUR"],
+            paymentInformation: { iban: "DE89370400440532013000", accountName: "Seller" },
+          },
+        },
+      ],
+      note: "Thank\nyou",
+      terms: "Terms",
+      purchaseOrderId: "PO-1",
+      tags: ["a", "b"],
+      miscellaneous: { builderId: "x" },
+    };
+    expect(good(await server.call("POST", "/invoices", full))).toMatchObject(full);
+  });
+
+  it("fills the seller of an invoice from the account", async () => {
+    const invoice = good(await create(server));
+    expect(invoice.sellerInfo).toEqual({ businessName: "demo" });
+  });
+});
+
+describe("a salary", () => {
+  const salary = {
+    meta: { format: "svc_salary" },
+    sellerInfo: { email: "employee@example.com", firstName: "Eva" },
+  };
+
+  it("has the caller as its buyer and the employee as its seller", async () => {
+    const invoice = good(await create(server, { ...salary, convert: true }));
+    expect(invoice).toMatchObject({ role: "buyer", meta: { format: "svc_salary" } });
+    const accepted = good(await change(server, invoice.id, "accept"));
+    expect(accepted.status).toBe("accepted");
+    expect(good(await change(server, invoice.id, "cancel")).status).toBe("canceled");
+  });
+
+  it("needs the employee's e-mail", async () => {
+    const answer = await create(server, { ...salary, sellerInfo: {} });
+    expect(answer.status).toBe(400);
+    expectProblem(answer, "sellerInfo.email", "parameter_missing");
+  });
+});
+
+describe("what is refused", () => {
+  it("reports everything that is wrong at once, each with its field", async () => {
+    const answer = await create(server, {
+      invoiceNumber: " ",
+      invoiceItems: [
+        item({ unitPrice: "-5", quantity: -1, refrence: "x" }),
+        item({ currency: "EUR", unitPrice: "1.5", tax: { type: "percentage" } }),
+      ],
+      buyerInfo: { email: "nobody", address: { country: "XX" } },
+      paymentOptions: [{ type: "wallet", value: { paymentInformation: { chain: "matic" } } }],
+      creationDate: "2026-02-30",
+      recurringRule: "RRULE:FREQ=HOURLY",
+    });
+    expect(answer.body.error_code).toBe("parameter_unknown");
+    const problems = Object.fromEntries(
+      answer.body.errors.map((problem: { field: string; code: string }) => [
+        problem.field,
+        problem.code,
+      ]),
+    );
+    expect(problems).toEqual({
+      "invoiceItems[0].refrence": "parameter_unknown",
+      invoiceNumber: "parameter_missing",
+      "invoiceItems[0].unitPrice": "record_invalid",
+      "invoiceItems[0].quantity": "record_invalid",
+      "invoiceItems[1].unitPrice": "record_invalid",
+      "invoiceItems[1].currency": "record_invalid",
+      "invoiceItems[1].tax.amount": "parameter_missing",
+      "buyerInfo.email": "record_invalid",
+      "buyerInfo.address.country": "record_invalid",
+      "paymentOptions[0].value.currencies": "parameter_missing",
+      "paymentOptions[0].value.paymentInformation.paymentAddress": "parameter_missing",
+      creationDate: "record_invalid",
+      recurringRule: "record_invalid",
+    });
+  });
+
+  it.each([
+    ["invoiceItems", { invoiceItems: [] }, "parameter_missing"],
+    ["paymentOptions", { paymentOptions: undefined }, "parameter_missing"],
+    ["invoiceItems[0].currency", { invoiceItems: [item({ currency: "XXX" })] }, "record_invalid"],
+    ["invoiceItems[0].discount", { invoiceItems: [item({ discount: "101" })] }, "record_invalid"],
+    [
+      "invoiceItems",
+      { invoiceItems: [item({ unitPrice: "9".repeat(15), quantity: 2 })] },
+      "record_invalid",
+    ],
+    ["meta.format", { meta: { format: "rnf_invoice" } }, "record_invalid"],
+    ["tags[0]", { tags: ["x".repeat(51)] }, "value_too_long"],
+    ["convert", { convert: true, recurringRule: "FREQ=DAILY" }, "record_invalid"],
+  ])("names %s", async (field, more, code) => {
+    expectProblem(await create(server, more), field, code);
+  });
+
+  it("names a payment detail that is not the account's with 404", async () => {
+    const value = { paymentInformation: { paymentDetailId: randomUUID() } };
+    const answer = await create(server, { paymentOptions: [{ type: "bank-account", value }] });
+    expect(answer.status).toBe(404);
+    expectProblem(
+      answer,
+      "paymentOptions[0].value.paymentInformation.paymentDetailId",
+      "record_not_found",
+    );
+  });
+});

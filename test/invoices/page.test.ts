@@ -1,0 +1,178 @@
+import axe from "axe-core";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { HttpVisitor } from "../access/http-visitor.ts";
+import { openBrowser, scrollsSideways, takeShot, watchErrors } from "../harness/browser.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { findFault, good } from "../offramps/story.ts";
+import {
+  addBilledAccount,
+  change,
+  create,
+  eventsOf,
+  namesOf,
+  sendInvoice,
+  show,
+} from "./invoice-room.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(async () => {
+  expect(await findFault(server)).toBeNull();
+  await server.close();
+});
+
+type Visit = { id: string; path: string; visitor: HttpVisitor };
+
+/** Somebody without an account who was sent the link of an invoice. */
+async function visit(more = {}): Promise<Visit> {
+  const invoice = good(await create(server, { convert: true, note: "<b>Thanks</b>", ...more }));
+  const path = invoice.invoiceLinks.view.slice(server.url.length);
+  return { id: invoice.id, path, visitor: new HttpVisitor(server.app.server) };
+}
+
+const statusOf = async ({ id }: Visit) => (await show(server, id)).status;
+
+describe("the page behind invoiceLinks.view", () => {
+  it("shows the invoice, keeps its address to itself, and changes nothing", async () => {
+    const here = await visit();
+    const page = await here.visitor.get(here.path);
+    expect(page.statusCode).toBe(200);
+    expect(page.body).toContain("1,000.00 EUR");
+    expect(page.body).toContain("&lt;b&gt;Thanks");
+    expect(page.headers).toMatchObject({
+      "referrer-policy": "no-referrer",
+      "cache-control": "no-store",
+      "x-robots-tag": "noindex",
+    });
+    expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(await statusOf(here)).toBe("open");
+    const paying = await here.visitor.get(`${here.path}?enablePayment=true`);
+    expect(paying.statusCode).toBe(200);
+  });
+
+  it("keeps only a hash of the token", async () => {
+    const { path } = await visit();
+    const token = path.split("/").at(-1)!;
+    const rows = await server.db.database.query<{ found: boolean }>(
+      `select exists (select from invoice_links where
+         position($1::bytea in token_hash) > 0 or encode(token_hash, 'base64') like $2) as found`,
+      [Buffer.from(token, "base64url"), `%${token.slice(0, 20)}%`],
+    );
+    expect(rows[0]!.found).toBe(false);
+  });
+
+  it("lets the party accept, then say that it has paid", async () => {
+    const here = await visit();
+    await here.visitor.get(here.path);
+    const accepted = await here.visitor.post(here.path, { type: "accept" });
+    expect(accepted).toMatchObject({ statusCode: 303, headers: { location: here.path } });
+    expect(await statusOf(here)).toBe("accepted");
+    const page = await here.visitor.get(here.path);
+    expect(page.body).not.toContain('value="accept"');
+    await here.visitor.post(here.path, { type: "declareSentPayment" });
+    expect(await statusOf(here)).toBe("declaredPaid");
+    const events = await eventsOf(server, server.account_id, here.id);
+    expect(events.map((event) => event.name)).toEqual(["create", "accept", "declareSentPayment"]);
+    expect(events[1]!.body.invoice.events[1].userId).toBeNull();
+  });
+
+  it("lets it reject with a note, and only with one", async () => {
+    const here = await visit();
+    await here.visitor.get(here.path);
+    const without = await here.visitor.post(here.path, { type: "reject" });
+    expect(without.statusCode).toBe(400);
+    expect(without.body).toContain('role="alert"');
+    expect(await statusOf(here)).toBe("open");
+    await here.visitor.post(here.path, { type: "reject", note: "Not ours" });
+    const rejected = await show(server, here.id);
+    expect(rejected).toMatchObject({ status: "rejected" });
+    expect(rejected.events.at(-1)).toMatchObject({ name: "reject", note: "Not ours" });
+  });
+
+  it("refuses what the party may not do, a forged form, and another token", async () => {
+    const here = await visit();
+    await here.visitor.get(here.path);
+    for (const type of ["cancel", "declareReceivedPayment", "markUnpaid", "paid", ""]) {
+      const answer = await here.visitor.post(here.path, { type });
+      expect(answer.statusCode, type).toBe(422);
+    }
+    const forged = await here.visitor.post(here.path, { type: "accept", csrf: "x" });
+    expect(forged.statusCode).toBe(403);
+    expect(await statusOf(here)).toBe("open");
+    for (const token of ["x", "A".repeat(43)]) {
+      const answer = await here.visitor.get(`/invoices/view/${token}`);
+      expect(answer.statusCode).toBe(404);
+    }
+    const draft = good(await create(server));
+    expect(draft.invoiceLinks).toBeNull();
+  });
+
+  it("only shows the invoice of a party that has an account", async () => {
+    const buyer = await addBilledAccount(server, "Buyer");
+    const invoice = await sendInvoice(server, { key: server.key }, buyer);
+    const path = invoice.invoiceLinks.view.slice(server.url.length);
+    const visitor = new HttpVisitor(server.app.server);
+    const page = await visitor.get(path);
+    expect(page.body).not.toContain("<form");
+    await visitor.get((await visit()).path);
+    expect((await visitor.post(path, { type: "accept" })).statusCode).toBe(422);
+    expect(await namesOf(server, server.account_id, invoice.id)).toEqual(["create"]);
+  });
+
+  it("lets one of 20 parallel forms win", async () => {
+    const here = await visit();
+    await here.visitor.get(here.path);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => here.visitor.post(here.path, { type: "accept" })),
+    );
+    expect(answers.filter((answer) => answer.statusCode === 303)).toHaveLength(1);
+  });
+
+  it("gives the PDF, and shows an invoice that was canceled as such", async () => {
+    const here = await visit();
+    const pdf = await here.visitor.get(`${here.path}/pdf`);
+    expect(pdf.rawPayload.subarray(0, 5).toString()).toBe("%PDF-");
+    expect(pdf.headers["referrer-policy"]).toBe("no-referrer");
+    good(await change(server, here.id, "cancel"));
+    const page = await here.visitor.get(here.path);
+    expect(page.body).toContain("Canceled");
+    expect(page.body).not.toContain("<form");
+  });
+});
+
+describe("in a browser", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  it.each([360, 1200])("fits %s points, is readable for everybody, and works", async (width) => {
+    const here = await visit({
+      buyerInfo: { email: "a@example.com", businessName: "Zoë Widgets ".repeat(6) },
+      paymentTerms: { dueDate: "2026-12-31" },
+    });
+    const context = await browser.newContext({ viewport: { width, height: 740 } });
+    try {
+      const page = await context.newPage();
+      const errors = watchErrors(page);
+      await page.goto(`${server.url}${here.path}`);
+      await takeShot(page, `invoice-${width}`);
+      expect(await scrollsSideways(page)).toBe(false);
+      await page.evaluate(axe.source);
+      const found = await page.evaluate("axe.run()");
+      expect((found as { violations: { id: string }[] }).violations.map(({ id }) => id)).toEqual(
+        [],
+      );
+      await page.getByRole("button", { name: "Accept" }).click();
+      await page.getByText("Accepted").waitFor();
+      expect(errors).toEqual([]);
+      expect(await statusOf(here)).toBe("accepted");
+    } finally {
+      await context.close();
+    }
+  });
+});

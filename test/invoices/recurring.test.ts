@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseRecurrence } from "../../src/invoices/recurrence.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { advance, expectRefusal, findFault, good, settle } from "../offramps/story.ts";
+import { addBilledAccount, change, create, expectProblem, namesOf, show } from "./invoice-room.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(async () => {
+  expect(await findFault(server)).toBeNull();
+  await server.close();
+});
+
+/** 20261116T060000Z, an hour and some days from now. */
+function start(days: number): Date {
+  const time = server.core.clock.now().getTime() + HOUR_MS + days * DAY_MS;
+  return new Date(Math.floor(time / 1000) * 1000);
+}
+const compact = (time: Date) => `${time.toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
+
+type Made = {
+  id: string;
+  invoiceNumber: string;
+  creationDate: string;
+  status: string;
+  paymentTerms: { dueDate: string };
+};
+
+/** What a template has made, oldest first. */
+async function madeBy(number: string, key = server.key): Promise<Made[]> {
+  const path = `/invoices?take=100&search=${number}`;
+  const { invoices } = good(await server.call("GET", path, undefined, { key }));
+  const made: Made[] = invoices.filter((invoice: Made) => invoice.invoiceNumber !== number);
+  return made.toReversed();
+}
+
+describe("a recurring invoice", () => {
+  it("is a template that makes payable invoices, each once and in order, over a long jump", async () => {
+    const buyer = await addBilledAccount(server, "Subscriber");
+    const first = start(0);
+    const invoiceNumber = randomUUID();
+    const template = good(
+      await create(server, {
+        invoiceNumber,
+        buyerInfo: { email: buyer.email },
+        creationDate: first.toISOString(),
+        paymentTerms: { dueDate: start(14).toISOString().slice(0, 10) },
+        recurringRule: `DTSTART:${compact(first)}\nRRULE:FREQ=DAILY;COUNT=3`,
+      }),
+    );
+    expect(template).toMatchObject({
+      status: "scheduled",
+      requestId: null,
+      nextOccurrence: first.toISOString(),
+    });
+    expect(await madeBy(invoiceNumber)).toEqual([]);
+    await advance(server, 3 * DAY_MS);
+    const made = await madeBy(invoiceNumber);
+    const days = [0, 1, 2].map((day) => new Date(first.getTime() + day * DAY_MS));
+    expect(made.map((invoice) => invoice.invoiceNumber)).toEqual(
+      [1, 2, 3].map((n) => `${invoiceNumber}-${n}`),
+    );
+    expect(made.map((invoice) => invoice.creationDate)).toEqual(
+      days.map((day) => day.toISOString()),
+    );
+    expect(made.map((invoice) => invoice.paymentTerms.dueDate)).toEqual(
+      days.map((day) => new Date(day.getTime() + 14 * DAY_MS).toISOString().slice(0, 10)),
+    );
+    await settle(server);
+    for (const invoice of made) {
+      expect((await show(server, invoice.id, buyer.key)).status).toBe("open");
+      expect(await namesOf(server, buyer.account_id, invoice.id)).toEqual(["create"]);
+    }
+    const after = await show(server, template.id);
+    expect(after).toMatchObject({ status: "scheduled", nextOccurrence: null });
+    const hidden = await server.call("GET", `/invoices/${template.id}`, undefined, buyer);
+    expect(hidden.status).toBe(404);
+  });
+
+  it("stops when it is canceled, and tells nobody", async () => {
+    const invoiceNumber = randomUUID();
+    const recurringRule = `DTSTART:${compact(start(0))} RRULE:FREQ=DAILY`;
+    const template = good(await create(server, { invoiceNumber, recurringRule }));
+    await advance(server, DAY_MS);
+    const made = await madeBy(invoiceNumber);
+    expect(made).toHaveLength(1);
+    expect(good(await change(server, template.id, "cancel")).status).toBe("canceled");
+    await advance(server, 3 * DAY_MS);
+    expect(await madeBy(invoiceNumber)).toHaveLength(1);
+    expect(await namesOf(server, server.account_id, template.id)).toEqual([]);
+    expectRefusal(await change(server, template.id, "accept"), "invalid_transition");
+  });
+
+  it("begins at once without DTSTART, and passes over a number that is taken", async () => {
+    const invoiceNumber = randomUUID();
+    good(await create(server, { invoiceNumber: `${invoiceNumber}-1` }));
+    const recurringRule = "RRULE:FREQ=WEEKLY;COUNT=2";
+    const template = good(await create(server, { invoiceNumber, recurringRule }));
+    expect(template.recurringRule).toMatch(/^DTSTART:\d{8}T\d{6}Z\nRRULE:FREQ=WEEKLY;COUNT=2$/);
+    await settle(server);
+    await advance(server, 8 * DAY_MS);
+    const numbers = (await madeBy(invoiceNumber)).map((invoice) => invoice.invoiceNumber);
+    expect(numbers.slice(1)).toEqual([`${invoiceNumber}-1-2`, `${invoiceNumber}-2`]);
+  });
+
+  it("makes nothing up for the past", async () => {
+    const invoiceNumber = randomUUID();
+    const recurringRule = `DTSTART:${compact(start(-40))}\nRRULE:FREQ=WEEKLY`;
+    const template = good(await create(server, { invoiceNumber, recurringRule }));
+    const next = new Date(template.nextOccurrence).getTime();
+    const now = server.core.clock.now().getTime();
+    expect(next).toBeGreaterThan(now - DAY_MS);
+    expect(next).toBeLessThan(now + 7 * DAY_MS);
+    const over = `DTSTART:${compact(start(-40))}\nRRULE:FREQ=DAILY;COUNT=2`;
+    expectProblem(await create(server, { recurringRule: over }), "recurringRule", "record_invalid");
+  });
+});
+
+describe("a rule", () => {
+  const NOW = new Date("2026-11-15T00:00:00Z");
+  const reasonOf = (text: string) => {
+    const parsed = parseRecurrence(text, NOW);
+    return "reason" in parsed ? parsed.reason : null;
+  };
+
+  it.each([
+    "DTSTART:20261201T000000Z\nRRULE:FREQ=MONTHLY;INTERVAL=1;COUNT=3",
+    "DTSTART:20261201T000000Z RRULE:FREQ=MONTHLY;BYMONTHDAY=-1",
+    "dtstart:20261201\nrrule:freq=yearly;bymonth=3;byday=1MO",
+    "FREQ=WEEKLY;BYDAY=MO,FR;UNTIL=20271231T000000Z",
+  ])("is read: %j", (text) => {
+    expect(reasonOf(text)).toBeNull();
+  });
+
+  it.each([
+    "",
+    "hello",
+    "RRULE:FREQ=HOURLY",
+    "RRULE:FREQ=DAILY;BYHOUR=1,2,3",
+    "RRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
+    "RRULE:FREQ=DAILY;INTERVAL=0",
+    "RRULE:FREQ=DAILY;INTERVAL=7;BYDAY=TU",
+    "RRULE:FREQ=DAILY;COUNT=1001",
+    "RRULE:FREQ=DAILY;UNTIL=99990101T000000Z",
+    "DTSTART:20260230T000000Z\nRRULE:FREQ=DAILY",
+    "DTSTART;TZID=Europe/Lisbon:20261201T000000\nRRULE:FREQ=DAILY",
+    "DTSTART:19000101T000000Z\nRRULE:FREQ=DAILY",
+    "RRULE:FREQ=DAILY\nRRULE:FREQ=WEEKLY",
+    "RRULE:FREQ=DAILY\nEXDATE:20261201T000000Z",
+  ])("is refused with a reason: %j", (text) => {
+    expect(reasonOf(text)).toMatch(/^(Send|Leave) .+\.$/);
+  });
+});

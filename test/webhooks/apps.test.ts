@@ -1,0 +1,213 @@
+import { createHmac } from "node:crypto";
+import { Webhook } from "standardwebhooks";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Receiver, startReceiver } from "../harness/receiver.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { addApp, advance, emit, HOUR_MS, idle } from "./webhook-room.ts";
+
+let server: TestServer;
+let receiver: Receiver;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await server.db.database.query("update apps set deleted_at = created_at");
+  await receiver.close();
+});
+
+describe("an application", () => {
+  it("shows its secrets once, and stores none of them readably", async () => {
+    const made = await server.call("POST", "/apps", {
+      app: { name: "Sync", webhook_url: receiver.url, events: ["kyc_update"] },
+    });
+    const { app, client_secret, webhook_secret } = made.body;
+    expect(client_secret).toMatch(/^[\w-]{43}$/);
+    expect(webhook_secret).toMatch(/^whsec_[\w+/]{43}=$/);
+    expect(app).toMatchObject({ client_id: app.id, flow: "authorization_code", used_at: null });
+    const shown = await server.call("GET", `/apps/${app.id}`);
+    expect(shown.body.app).toEqual(app);
+    const [row] = await server.db.database.query<{ text: string }>(
+      "select row_to_json(apps)::text as text from apps where id = $1",
+      [app.id],
+    );
+    const forms = (secret: string) => [secret, Buffer.from(secret).toString("hex")];
+    for (const form of [...forms(client_secret), ...forms(webhook_secret)]) {
+      expect(row!.text).not.toContain(form);
+    }
+    expect(row!.text).toContain(client_secret.slice(-4));
+  });
+
+  it("names every field that is wrong", async () => {
+    const refused = await server.call("POST", "/apps", {
+      app: {
+        name: " ",
+        flow: "implicit",
+        redirect_uris: ["https://ok.example", "/relative"],
+        webhook_url: "ftp://example.com",
+        webhook_secret: "short",
+        webhook_headers: { "Webhook-Id": "x", "X-Fine": "y", "bad name": "z", "X-Break": "a\nb" },
+        events: ["offramp_update", "everything"],
+      },
+    });
+    expect(refused.status).toBe(400);
+    const fields = refused.body.errors.map((error: { field: string }) => error.field);
+    expect(fields).toEqual([
+      "app.name",
+      "app.flow",
+      "app.redirect_uris[1]",
+      "app.webhook_url",
+      "app.webhook_secret",
+      "app.webhook_headers",
+      "app.webhook_headers",
+      "app.webhook_headers",
+      "app.events",
+    ]);
+  });
+
+  it("refuses an address that the sender would refuse", async () => {
+    for (const webhook_url of ["http://169.254.169.254/x", "https://[::ffff:10.0.0.1]/x"]) {
+      const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_url } });
+      expect(refused.body.errors).toMatchObject([
+        { field: "app.webhook_url", message: expect.stringContaining("is not a public address") },
+      ]);
+    }
+  });
+
+  it("changes, and forgets the failures of an address it no longer has", async () => {
+    const app = await addApp(server, { webhook_url: receiver.url });
+    receiver.answer(() => 500);
+    await emit(server, {});
+    await idle(server);
+    const failing = await server.call("GET", `/apps/${app.id}`);
+    expect(failing.body.app.webhook.failing_since).not.toBeNull();
+    receiver.answer(() => 200);
+    const changed = await server.call("PATCH", `/apps/${app.id}`, {
+      app: { name: "New", webhook_url: `${receiver.url}/new`, is_ordered: true },
+    });
+    expect(changed.body.app).toMatchObject({
+      name: "New",
+      webhook: { is_ordered: true, failing_since: null, url: `${receiver.url}/new` },
+    });
+    expect(changed.body).not.toHaveProperty("webhook_secret");
+    await advance(server, 6_000);
+    expect(receiver.received.at(-1)).toMatchObject({ path: "/hook/new", status: 200 });
+  });
+
+  it("is made once for an Idempotency-Key", async () => {
+    const body = { app: { name: "Once" } };
+    const headers = { "idempotency-key": "app-once" };
+    const first = await server.call("POST", "/apps", body, { headers });
+    const second = await server.call("POST", "/apps", body, { headers });
+    expect(second.text).toBe(first.text);
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+  });
+});
+
+describe("rotating the webhook secret", () => {
+  const hexOf = (secret: string, raw: Buffer) =>
+    createHmac("sha256", secret).update(raw).digest("hex");
+  const send = async () => {
+    await emit(server, {});
+    await idle(server);
+    const { raw, headers } = receiver.received.at(-1)!;
+    const hex = headers["x-webhook-signature"] as string;
+    const verifiedBy = (secret: string) => {
+      try {
+        return Boolean(new Webhook(secret).verify(raw, headers as Record<string, string>));
+      } catch {
+        return false;
+      }
+    };
+    return { raw, hex, verifiedBy };
+  };
+  const rotate = async (id: string, body: Record<string, unknown>) =>
+    (await server.call("POST", `/apps/${id}/rotate_webhook_secret`, body)).body.webhook_secret;
+
+  it("lets both secrets verify until the switch, then the new one alone; twice in a row", async () => {
+    const { id, webhook_secret } = await addApp(server, { webhook_url: receiver.url });
+    let old = webhook_secret;
+    for (let round = 1; round <= 2; round += 1) {
+      const next = await rotate(id, {});
+      const during = await send();
+      expect(during.hex).toBe(hexOf(old, during.raw));
+      expect([during.verifiedBy(old), during.verifiedBy(next)]).toEqual([true, true]);
+      await advance(server, 23 * HOUR_MS);
+      const late = await send();
+      expect(late.hex).toBe(hexOf(old, late.raw));
+      await advance(server, HOUR_MS);
+      const after = await send();
+      expect(after.hex).toBe(hexOf(next, after.raw));
+      expect([after.verifiedBy(old), after.verifiedBy(next)]).toEqual([false, true]);
+      old = next;
+    }
+  });
+
+  it("switches when the owner says so, and at once in an emergency", async () => {
+    const { id } = await addApp(server, { webhook_url: receiver.url });
+    const next = await rotate(id, { grace_hours: 168 });
+    await server.call("POST", `/apps/${id}/switch_webhook_secret`);
+    const switched = await send();
+    expect(switched.hex).toBe(hexOf(next, switched.raw));
+    const chosen = "a-secret-of-my-own";
+    await rotate(id, { grace_hours: 0, webhook_secret: chosen });
+    const at_once = await send();
+    expect(at_once.hex).toBe(hexOf(chosen, at_once.raw));
+    expect(at_once.verifiedBy(next)).toBe(false);
+  });
+});
+
+describe("POST /sandbox/webhook", () => {
+  it("sends a sample to the applications that chose the event", async () => {
+    await addApp(server, { webhook_url: `${receiver.url}/chose`, events: ["offramp_update"] });
+    const { webhook_secret } = await addApp(server, { webhook_url: `${receiver.url}/not` });
+    const sample = { webhook_type: "offramp_update", status: "bounced" };
+    const sent = await server.call("POST", "/sandbox/webhook", sample);
+    expect(sent.body).toEqual({ webhook: { webhook_type: "offramp_update", deliveries: 1 } });
+    const [got] = await receiver.waitFor(1);
+    expect(got).toMatchObject({
+      path: "/hook/chose",
+      body: { event: "offramp_update", payload: { offramp: { status: "bounced" } } },
+    });
+    const invoice = await server.call("POST", "/sandbox/webhook", { webhook_type: "paid" });
+    expect(invoice.body.webhook.deliveries).toBe(2);
+    await receiver.waitFor(3);
+    const other = receiver.received.find((one) => one.path === "/hook/not")!;
+    expect(other.body).toMatchObject({ event: "paid", invoice: { status: "paid" } });
+    const verified = new Webhook(webhook_secret).verify(
+      other.raw,
+      other.headers as Record<string, string>,
+    );
+    expect(verified).toEqual(other.body);
+  });
+
+  it("refuses a state that the record does not have", async () => {
+    const wrong = { webhook_type: "kyc_update", status: "fiat_sent" };
+    const refused = await server.call("POST", "/sandbox/webhook", wrong);
+    expect(refused.body).toMatchObject({ status: 422, error_code: "record_invalid" });
+  });
+});
+
+describe("a real change", () => {
+  it("is told to an application that chose its event", async () => {
+    await addApp(server, { webhook_url: receiver.url, events: ["kyc_update"] });
+    const { body } = await server.call("POST", "/users", {
+      user: {
+        beneficiary_type: "business",
+        email: "told@example.com",
+        company_name: "Invented Ltd",
+      },
+    });
+    await server.call("PATCH", `/sandbox/users/${body.user.id}/kycs`, {
+      kyc: { status: "approved" },
+    });
+    await idle(server);
+    const statuses = receiver.received.map((got) => got.body.payload.user.kyc.general.status);
+    expect(statuses.toSorted()).toContain("approved");
+    const sequences = receiver.received.map((got) => Number(got.headers["x-webhook-sequence"]));
+    expect(sequences.toSorted((a, b) => a - b)).toEqual(sequences.map((_, index) => index + 1));
+  });
+});

@@ -1,0 +1,198 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  insertAppGrant,
+  updateAppGrantRevoked,
+  updateAppUsed,
+} from "../../src/access/apps-store.ts";
+import { updateAccountEnabled } from "../../src/webhooks/webhook-store.ts";
+import { type Receiver, startReceiver } from "../harness/receiver.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { addApp, type EventInput, emit, idle } from "./webhook-room.ts";
+
+let server: TestServer;
+let receiver: Receiver;
+let seller: { account_id: string; key: string };
+let buyer: { account_id: string; key: string };
+beforeAll(async () => {
+  server = await startTestServer();
+  seller = { account_id: server.account_id, key: server.key };
+  buyer = await server.addAccount("Buyer");
+  await enable(buyer.account_id);
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await server.db.database.query("update apps set deleted_at = created_at");
+  await server.db.database.query("delete from app_grants");
+  await receiver.close();
+});
+
+describe("rule 1: an application not yet used", () => {
+  it("is told of every invoice that its account sends or receives, and of no other's", async () => {
+    const { account_id } = seller;
+    await addApp(server, { webhook_url: `${receiver.url}/unused` });
+    await addApp(server, { webhook_url: `${receiver.url}/cc`, flow: "client_credentials" });
+    const sent = await change({ account_id, note: "sent" });
+    const got = await change({ account_id, note: "received", invoice: { role: "buyer" } });
+    await change({ account_id: buyer.account_id, note: "another's" });
+    expect(await told("/unused")).toEqual([`${sent} seller`, `${got} buyer`]);
+    expect(await told("/cc")).toEqual([`${sent} seller`, `${got} buyer`]);
+  });
+});
+
+describe("rule 2: an application that reads users' data", () => {
+  it("is told of the invoices of accounts that authorised it, with their role", async () => {
+    const app = await addApp(server, { webhook_url: `${receiver.url}/reader` });
+    await use(app.id);
+    const person = await authorise(app.id, buyer.account_id);
+    await change({ account_id: seller.account_id, note: "its own account never authorised it" });
+    const invoice = { role: "buyer", counterpart_account_id: seller.account_id } as const;
+    const first = await change({ account_id: buyer.account_id, invoice });
+    expect(await told("/reader")).toEqual([`${first} buyer`]);
+    await revoke(app.id, buyer.account_id, person);
+    await change({ account_id: buyer.account_id, invoice });
+    expect(await told("/reader")).toEqual([`${first} buyer`]);
+  });
+
+  it("is told once, as the seller, when both sides authorised it", async () => {
+    const app = await addApp(server, { webhook_url: `${receiver.url}/both` });
+    await use(app.id);
+    await authorise(app.id, buyer.account_id);
+    await authorise(app.id, seller.account_id);
+    const [change_id, record_id] = [randomUUID(), randomUUID()];
+    // The buyer's side first: what counts is the side, not who came first.
+    await change({
+      account_id: buyer.account_id,
+      record_id,
+      invoice: { change_id, role: "buyer", counterpart_account_id: seller.account_id },
+    });
+    await change({
+      account_id: seller.account_id,
+      record_id,
+      invoice: { change_id, role: "seller", counterpart_account_id: buyer.account_id },
+    });
+    expect(await told("/both")).toEqual([`${record_id} seller`]);
+  });
+});
+
+describe("rule 3: an application that sends invoices", () => {
+  it("is told of the invoices it created and of no others", async () => {
+    const { account_id } = seller;
+    const hook = { webhook_url: `${receiver.url}/sender`, flow: "client_credentials" };
+    const app = await addApp(server, hook);
+    await use(app.id);
+    await change({ account_id, invoice: { app_id: null } });
+    await change({ account_id, invoice: { app_id: randomUUID() } });
+    const own = await change({ account_id, invoice: { app_id: app.id } });
+    expect(await told("/sender")).toEqual([`${own} seller`]);
+  });
+});
+
+describe("ramp events", () => {
+  it("go to the applications of the account that chose them", async () => {
+    const { account_id } = seller;
+    await addApp(server, { webhook_url: `${receiver.url}/ramp`, events: ["offramp_update"] });
+    await addApp(server, { webhook_url: `${receiver.url}/invoices` });
+    const event = { account_id, name: "offramp_update", invoice: null } as const;
+    const record_id = await change(event);
+    await change({ ...event, name: "kyc_update" });
+    await change({ ...event, account_id: buyer.account_id });
+    expect(await told("/ramp")).toEqual([record_id]);
+    expect(await told("/invoices")).toEqual([]);
+  });
+});
+
+describe("nothing is sent, and the application says why", () => {
+  it("while the account is not enabled", async () => {
+    const closed = await server.addAccount(`Closed ${randomUUID()}`);
+    const app = await addApp(server, { webhook_url: receiver.url }, closed.key);
+    await change({ account_id: closed.account_id });
+    expect(await webhookOf(app.id, closed.key)).toMatchObject({
+      state: "not_enabled",
+      reason: expect.stringContaining("ask the operator"),
+    });
+    await enable(closed.account_id);
+    const record_id = await change({ account_id: closed.account_id });
+    expect(await told("")).toEqual([`${record_id} seller`]);
+    expect(await webhookOf(app.id, closed.key)).toMatchObject({ state: "active", reason: null });
+  });
+
+  it("while the URL or the secret is missing", async () => {
+    const app = await addApp(server, { webhook_secret: "a-secret-of-my-own" });
+    const incomplete = { state: "incomplete", reason: "Set a webhook URL." };
+    expect(await webhookOf(app.id)).toMatchObject(incomplete);
+    const bare = await addApp(server, {});
+    expect(await webhookOf(bare.id)).toMatchObject({
+      state: "incomplete",
+      reason: "Set a webhook URL and a webhook secret.",
+    });
+    await server.call("PATCH", `/apps/${bare.id}`, { app: { webhook_url: receiver.url } });
+    expect(await webhookOf(bare.id)).toMatchObject({ reason: "Set a webhook secret." });
+    await change({ account_id: seller.account_id });
+    expect(receiver.received).toEqual([]);
+    const listed = await server.call("GET", "/apps");
+    expect(listed.body.apps[0].webhook.reason).toBe("Set a webhook secret.");
+    await server.call("POST", `/apps/${bare.id}/rotate_webhook_secret`, {});
+    const record_id = await change({ account_id: seller.account_id });
+    expect(await told("")).toEqual([`${record_id} seller`]);
+  });
+});
+
+async function change(input: EventInput): Promise<string> {
+  const [event] = await emit(server, input);
+  await idle(server);
+  return event!.record_id;
+}
+
+/** Records with the role that the receiver was shown, in the order of their arrival. */
+async function told(path: string): Promise<string[]> {
+  await idle(server);
+  return receiver.received
+    .filter((got) => got.path === `/hook${path}`)
+    .map(({ body }) =>
+      body.invoice ? `${body.invoice.id} ${body.invoice.role}` : body.payload.offramp.id,
+    );
+}
+
+async function webhookOf(app_id: string, key = server.key) {
+  return (await server.call("GET", `/apps/${app_id}`, undefined, { key })).body.app.webhook;
+}
+
+async function enable(account_id: string): Promise<void> {
+  const { database, clock } = server.core;
+  await database.transaction(async (tx) => updateAccountEnabled(tx, account_id, clock.now()));
+}
+
+async function use(app_id: string): Promise<void> {
+  const { database, clock } = server.core;
+  const app = { account_id: server.account_id, id: app_id };
+  await database.transaction(async (tx) => updateAppUsed(tx, app, clock.now()));
+}
+
+/** A new member of the account consents. */
+async function authorise(app_id: string, account_id: string): Promise<string> {
+  const { database, clock } = server.core;
+  const person_id = randomUUID();
+  const now = clock.now();
+  await database.query(
+    `insert into people (id, email_index, email, password_hash, created_at)
+     values ($1, $2, $2, '', $3)`,
+    [person_id, Buffer.from(person_id), now],
+  );
+  await database.query(
+    "insert into members (account_id, person_id, role, created_at) values ($1, $2, 'admin', $3)",
+    [account_id, person_id, now],
+  );
+  const grant = { account_id, app_id, app_account_id: server.account_id, person_id };
+  await database.transaction(async (tx) => insertAppGrant(tx, { ...grant, created_at: now }));
+  return person_id;
+}
+
+async function revoke(app_id: string, account_id: string, person_id: string): Promise<void> {
+  const { database, clock } = server.core;
+  const grant = { account_id, app_id, person_id };
+  await database.transaction(async (tx) => updateAppGrantRevoked(tx, grant, clock.now()));
+}

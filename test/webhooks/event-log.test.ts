@@ -1,0 +1,190 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signingKey } from "../../src/platform/sealing/seal.ts";
+import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
+import { realTime } from "../../src/platform/tasks/real-time.ts";
+import { verify } from "../../src/verify/verify.ts";
+import { recordEvents } from "../../src/webhooks/record-events.ts";
+import { trimEvents } from "../../src/webhooks/trim-events.ts";
+import { type Receiver, startReceiver } from "../harness/receiver.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import {
+  addApp,
+  advance,
+  DAY_MS,
+  deliveriesOf,
+  emit,
+  idle,
+  newEvent,
+  readEvents,
+} from "./webhook-room.ts";
+
+let server: TestServer;
+let receiver: Receiver;
+beforeAll(async () => {
+  server = await startTestServer();
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await server.close();
+  await receiver.close();
+});
+
+describe("GET /webhook_events", () => {
+  it("a poller sees each event once and without gaps, however late others commit", async () => {
+    const { account_id, key } = await server.addAccount("Polled");
+    const [WRITERS, CHANGES] = [6, 8];
+    const written = new Set<string>();
+    const writer = async (number: number) => {
+      const record_id = randomUUID();
+      for (let sequence = 1; sequence <= CHANGES; sequence += 1) {
+        await writeLate({ account_id, record_id, sequence }, ((number * sequence) % 5) * 0.02);
+        written.add(`${record_id} ${sequence}`);
+      }
+    };
+    const writing = Promise.all(Array.from({ length: WRITERS }, (_, number) => writer(number)));
+    const seen: { id: string; record_id: string; sequence: number }[] = [];
+    while (seen.length < WRITERS * CHANGES) {
+      const after = seen.length > 0 ? `&starting_after=${seen.at(-1)!.id}` : "";
+      const path = `/webhook_events?limit=7${after}`;
+      const { body } = await server.call("GET", path, undefined, { key });
+      seen.push(...body.webhook_events);
+    }
+    await writing;
+    const names = seen.map(({ record_id, sequence }) => `${record_id} ${sequence}`);
+    expect(new Set(names).size).toBe(names.length);
+    expect(new Set(names)).toEqual(written);
+    for (const own of Map.groupBy(seen, (event) => event.record_id).values()) {
+      expect(own.map((event) => event.sequence)).toEqual(own.map((_, index) => index + 1));
+    }
+    // Late commits were really there: an order by id would have been another one.
+    const by_id = seen.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    expect(by_id).not.toEqual(seen);
+  });
+
+  it("reads on after an event, from a time on, and of one name", async () => {
+    const { account_id, key } = await server.addAccount("Reader");
+    await emit(server, { account_id, name: "create" }, { account_id, name: "accept" });
+    await advance(server, 60_000);
+    const { now } = (await server.call("GET", "/sandbox/clock")).body.clock;
+    await advance(server, 1_000);
+    await emit(server, { account_id, name: "paid" });
+    await idle(server);
+    const names = async (query: string) => {
+      const { body } = await server.call("GET", `/webhook_events?${query}`, undefined, { key });
+      return body.webhook_events.map((event: { event: string }) => event.event);
+    };
+    const [first] = await readEvents(server, key);
+    expect(await names("")).toEqual(["create", "accept", "paid"]);
+    expect(await names(`starting_after=${first.id}`)).toEqual(["accept", "paid"]);
+    expect(await names(`created_after=${now}`)).toEqual(["paid"]);
+    expect(await names("event=accept")).toEqual(["accept"]);
+    const missing = await server.call("GET", `/webhook_events?starting_after=${randomUUID()}`);
+    expect(missing.body).toMatchObject({ status: 404, error_code: "record_not_found" });
+    const foreign = await server.call("GET", `/webhook_events?starting_after=${first.id}`);
+    expect(foreign.body).toMatchObject({ status: 404, error_code: "record_not_found" });
+  });
+});
+
+describe("sending again", () => {
+  it("redelivers one event, with the same id and bytes, to one's own applications", async () => {
+    const app = await addApp(server, { webhook_url: `${receiver.url}/one` });
+    await emit(server, {});
+    await idle(server);
+    const [first] = got("/one");
+    const id = first!.headers["webhook-id"] as string;
+    const again = await server.call("POST", `/webhook_events/${id}/redeliver`, { app_id: app.id });
+    expect(again.status).toBe(200);
+    await idle(server);
+    const [, second] = got("/one");
+    expect(second!.raw.equals(first!.raw)).toBe(true);
+    expect(second!.headers["webhook-id"]).toBe(id);
+    const [delivery] = await deliveriesOf(server, id);
+    expect(delivery.attempts.map((attempt: { number: number }) => attempt.number)).toEqual([1, 2]);
+
+    const stranger = await server.addAccount("Stranger");
+    const path = `/webhook_events/${id}/redeliver`;
+    const refused = await server.call("POST", path, {}, { key: stranger.key });
+    expect(refused.body).toMatchObject({ status: 404, error_code: "record_not_found" });
+    const other = { app_id: randomUUID() };
+    expect((await server.call("POST", path, other)).body.error_code).toBe("record_not_found");
+    await server.db.database.query("update apps set deleted_at = created_at");
+  });
+
+  it("replays a range of time, also what was never handed over", async () => {
+    const app = await addApp(server, { webhook_url: `${receiver.url}/range` });
+    await server.call("PATCH", `/apps/${app.id}`, { app: { webhook_url: null } });
+    const [missed] = await emit(server, {});
+    await idle(server);
+    await server.call("PATCH", `/apps/${app.id}`, {
+      app: { webhook_url: `${receiver.url}/range` },
+    });
+    await advance(server, 1_000);
+    const from = (await server.call("GET", "/sandbox/clock")).body.clock.now;
+    await advance(server, 1_000);
+    await emit(server, {}, {});
+    await idle(server);
+    expect(got("/range")).toHaveLength(2);
+    await advance(server, 1_000);
+    await replay(app.id, { from });
+    expect(got("/range")).toHaveLength(4);
+    await replay(app.id, { from: "2026-01-01T00:00:00Z" });
+    expect(got("/range")).toHaveLength(7);
+    expect(got("/range").map(({ body }) => body.invoice.id)).toContain(missed!.record_id);
+    await replay(app.id, { from: "2026-01-01T00:00:00Z", only_failed: true });
+    expect(got("/range")).toHaveLength(7);
+    await server.db.database.query("update apps set deleted_at = created_at");
+  });
+});
+
+describe("retention", () => {
+  it("deletes bodies and attempts for good, and the log still verifies", async () => {
+    await addApp(server, { webhook_url: `${receiver.url}/old` });
+    const [old] = await emit(server, {});
+    await idle(server);
+    const id = got("/old")[0]!.headers["webhook-id"] as string;
+    await advance(server, 40 * DAY_MS);
+    const [fresh] = await emit(server, {});
+    await idle(server);
+    const { database, clock, keyring, config } = server.core;
+    const days = { event_retention_days: 30, delivery_retention_days: 30 };
+    await trimEvents({ database, ...days }, clock.now());
+    const shown = await server.call("GET", `/webhook_events/${id}`);
+    expect(shown.body.webhook_event).toMatchObject({ record_id: old!.record_id, body: null });
+    expect(await deliveriesOf(server, id)).toEqual([]);
+    const last = (await readEvents(server)).at(-1);
+    expect(last.body).toBe(fresh!.body);
+    const [rows] = await database.query<{ attempts: number }>(
+      "select count(*)::int as attempts from webhook_attempts where at < $1",
+      [new Date(clock.now().getTime() - 30 * DAY_MS)],
+    );
+    expect(rows!.attempts).toBe(0);
+    const times = { now: clock.now(), real_now: realTime(clock), keyring };
+    const verified = await verify(database, signingKey(signingSeed(config)), times);
+    expect(verified.fault).toBeNull();
+  });
+});
+
+const got = (path: string) => receiver.received.filter((one) => one.path === `/hook${path}`);
+
+async function replay(app_id: string, range: Record<string, unknown>): Promise<void> {
+  const answer = await server.call("POST", `/apps/${app_id}/replay`, range);
+  expect(answer.status).toBe(200);
+  await idle(server);
+}
+
+/** The id is made first, the rows are written after half of the wait, committed after the rest. */
+async function writeLate(
+  about: { account_id: string; record_id: string; sequence: number },
+  wait_s: number,
+): Promise<void> {
+  const { database, keyring, clock } = server.core;
+  const keys = await keyring.openAccounts(database, [about.account_id]);
+  const now = clock.now();
+  await database.transaction(async (tx) => {
+    recordEvents(tx, [newEvent(about, about.account_id, keys, now)], now);
+    await tx.query("select pg_sleep($1)", [wait_s / 2]);
+    tx.write("select pg_sleep($1)", [wait_s / 2]);
+  });
+  server.app.worker.poke();
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { healthAfter } from "../../src/webhooks/endpoint-health.ts";
+import { nextAttemptAt, readRetryAfter } from "../../src/webhooks/model.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "./webhook-room.ts";
+
+const NOW = new Date("2026-11-15T12:00:00Z");
+const delayOf = (failures: number, random: number, retry_after_ms = 0) => {
+  const at = nextAttemptAt(failures, NOW, random, retry_after_ms);
+  return at && at.getTime() - NOW.getTime();
+};
+
+describe("the schedule of retries", () => {
+  it("is 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, and then ends", () => {
+    const delays = Array.from({ length: 10 }, (_, index) => delayOf(index + 1, 0));
+    const hours = [2, 5, 10, 14, 20, 24].map((count) => count * HOUR_MS);
+    expect(delays).toEqual([5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, ...hours, null]);
+  });
+
+  it("is lengthened by at most a tenth, and never shortened", () => {
+    expect(delayOf(1, 0)).toBe(5_000);
+    expect(delayOf(1, 1)).toBe(5_500);
+    expect(delayOf(9, 1)).toBe(26.4 * HOUR_MS);
+  });
+
+  it("can be lengthened by Retry-After, to a day at most, but not shortened", () => {
+    expect(delayOf(1, 0, MINUTE_MS)).toBe(MINUTE_MS);
+    expect(delayOf(2, 0, 1_000)).toBe(5 * MINUTE_MS);
+    expect(delayOf(1, 0, 400 * DAY_MS)).toBe(DAY_MS);
+  });
+
+  it("Retry-After counts on 429 and 503, in seconds or as a date", () => {
+    expect(readRetryAfter(429, "120", NOW)).toBe(120_000);
+    expect(readRetryAfter(503, "Sun, 15 Nov 2026 12:02:00 GMT", NOW)).toBe(120_000);
+    expect(readRetryAfter(500, "120", NOW)).toBe(0);
+    expect(readRetryAfter(503, "soon", NOW)).toBe(0);
+    expect(readRetryAfter(503, "Sun, 15 Nov 2026 11:00:00 GMT", NOW)).toBe(0);
+    expect(readRetryAfter(503, undefined, NOW)).toBe(0);
+  });
+});
+
+describe("an endpoint's health", () => {
+  const WELL = { failing_since: null, circuit_failures: 0, circuit_until: null };
+  const FAILURE = { is_success: false, is_gone: false };
+  const SUCCESS = { is_success: true, is_gone: false };
+  const turn = (failures: number) => ({ failures, is_over: false });
+
+  it("is not disabled before five days of failures, and is then", () => {
+    const failing = (ms: number) => ({ ...WELL, failing_since: new Date(NOW.getTime() - ms) });
+    expect(healthAfter(failing(5 * DAY_MS - 1), FAILURE, turn(1), NOW).disable_reason).toBeNull();
+    expect(healthAfter(failing(5 * DAY_MS), FAILURE, turn(1), NOW).disable_reason).toMatch("five");
+  });
+
+  it("one success forgets all failures", () => {
+    const failing_since = new Date(0);
+    const before = { failing_since, circuit_failures: 3, circuit_until: NOW };
+    expect(healthAfter(before, SUCCESS, turn(0), NOW)).toEqual({
+      health: WELL,
+      disable_reason: null,
+      is_opened: false,
+    });
+  });
+
+  it("five failures in a row open the circuit, a failed trial opens it for longer", () => {
+    expect(healthAfter(WELL, FAILURE, turn(4), NOW).is_opened).toBe(false);
+    const first = healthAfter(WELL, FAILURE, turn(5), NOW);
+    expect(first.health?.circuit_until).toEqual(new Date(NOW.getTime() + 30_000));
+    const second = healthAfter(first.health!, FAILURE, turn(1), NOW);
+    expect(second.health?.circuit_until).toEqual(new Date(NOW.getTime() + 60_000));
+    const late = healthAfter({ ...first.health!, circuit_failures: 40 }, FAILURE, turn(1), NOW);
+    expect(late.health?.circuit_until).toEqual(new Date(NOW.getTime() + 30 * MINUTE_MS));
+  });
+});

@@ -1,0 +1,114 @@
+import { randomUUID } from "node:crypto";
+import { digestOf } from "../../src/platform/sealing/seal.ts";
+import {
+  type EventName,
+  type InvoiceAudience,
+  type NewEvent,
+  recordEvents,
+} from "../../src/webhooks/record-events.ts";
+import type { Answer, TestServer } from "../harness/server.ts";
+
+export type EventInput = {
+  account_id?: string;
+  name?: EventName;
+  record_id?: string;
+  sequence?: number;
+  invoice?: Partial<InvoiceAudience> | null;
+  note?: string;
+};
+
+/** An event of an invoice as the room of invoices would write it, sealed with the account's key. */
+export async function emit(server: TestServer, ...inputs: EventInput[]): Promise<NewEvent[]> {
+  const { database, keyring, clock } = server.core;
+  const now = clock.now();
+  const account_ids = inputs.map((input) => input.account_id ?? server.account_id);
+  const keys = await keyring.openAccounts(database, account_ids);
+  const events = inputs.map((input) => newEvent(input, server.account_id, keys, now));
+  await database.transaction(async (tx) => recordEvents(tx, events, now));
+  server.app.worker.poke();
+  return events;
+}
+
+export function newEvent(
+  input: EventInput,
+  own_account_id: string,
+  keys: ReadonlyMap<string, Buffer>,
+  now: Date,
+): NewEvent {
+  const { account_id = own_account_id, name = "create", record_id = randomUUID() } = input;
+  const { sequence = 1, invoice = {} } = input;
+  const about = { id: record_id, note: input.note ?? "Señor €" };
+  const timestamp = now.getTime() + sequence;
+  const body = invoice
+    ? {
+        variant: "svc_invoice",
+        event: name,
+        timestamp,
+        invoice: { ...about, role: invoice.role ?? "seller" },
+      }
+    : { event: name, timestamp, payload: { offramp: about } };
+  return {
+    account_id,
+    name,
+    record_id,
+    sequence,
+    from_status: null,
+    to_status: name,
+    facts: digestOf(record_id, sequence),
+    subject_id: null,
+    key: keys.get(account_id)!,
+    body: JSON.stringify(body),
+    ...(invoice ? { invoice: { ...NOBODY, change_id: randomUUID(), ...invoice } } : {}),
+  };
+}
+
+const NOBODY = { role: "seller", app_id: null, counterpart_account_id: null } as const;
+
+export type AppSettings = Record<string, unknown>;
+
+export type MadeApp = { id: string; client_secret: string; webhook_secret: string };
+
+/** An application made through the API. */
+export async function addApp(
+  server: TestServer,
+  settings: AppSettings,
+  key = server.key,
+): Promise<MadeApp> {
+  const made = await server.call("POST", "/apps", { app: { name: "Test", ...settings } }, { key });
+  if (made.status !== 200) throw new Error(made.text);
+  const { app, client_secret, webhook_secret } = made.body;
+  return { id: app.id, client_secret, webhook_secret };
+}
+
+/** Moves the sandbox clock; returns when what fell due is done. */
+export async function advance(server: TestServer, advance_ms: number): Promise<Answer> {
+  const moved = await server.call("POST", "/sandbox/clock", { advance_ms });
+  if (!moved.body.clock.idle) throw new Error("work was left over");
+  return moved;
+}
+
+export async function idle(server: TestServer): Promise<void> {
+  await advance(server, 0);
+}
+
+export async function deliveriesOf(server: TestServer, event_id: string, key = server.key) {
+  const path = `/webhook_events/${event_id}/deliveries`;
+  return (await server.call("GET", path, undefined, { key })).body.deliveries;
+}
+
+/** All events of the account, read as a poller would. */
+export async function readEvents(server: TestServer, key = server.key, limit = 100) {
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the server sent.
+  const events: any[] = [];
+  for (;;) {
+    const after = events.length > 0 ? `&starting_after=${events.at(-1).id}` : "";
+    const path = `/webhook_events?limit=${limit}${after}`;
+    const { body } = await server.call("GET", path, undefined, { key });
+    events.push(...body.webhook_events);
+    if (!body.has_more) return events;
+  }
+}
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
