@@ -1,8 +1,12 @@
 import { Api, type CallOptions } from "./api.ts";
 import type { Fetch } from "./attempt.ts";
+import { Apps } from "./resources/apps.ts";
 import { Balances, RefundAddresses, Refunds } from "./resources/balances.ts";
 import { Conversions } from "./resources/conversions.ts";
 import { Deposits } from "./resources/deposits.ts";
+import { Invoices } from "./resources/invoices.ts";
+import { Kycs } from "./resources/kycs.ts";
+import { Me } from "./resources/me.ts";
 import { Offramps } from "./resources/offramps.ts";
 import { Onramps } from "./resources/onramps.ts";
 import { PaymentDetails } from "./resources/payment-details.ts";
@@ -10,6 +14,7 @@ import { Proposals } from "./resources/proposals.ts";
 import { Quotes } from "./resources/quotes.ts";
 import { Sandbox } from "./resources/sandbox.ts";
 import { Users } from "./resources/users.ts";
+import { WebhookEvents } from "./resources/webhook-events.ts";
 import type { Answer, Input, Method, PathOf } from "./types.ts";
 import { API_VERSION } from "./version.ts";
 
@@ -43,6 +48,7 @@ export type SliproadOptions = {
 /** The client. One instance serves a whole program. */
 export class Sliproad {
   readonly users: Users;
+  readonly kycs: Kycs;
   readonly paymentDetails: PaymentDetails;
   readonly quotes: Quotes;
   readonly conversions: Conversions;
@@ -52,6 +58,10 @@ export class Sliproad {
   readonly balances: Balances;
   readonly refunds: Refunds;
   readonly refundAddresses: RefundAddresses;
+  readonly invoices: Invoices;
+  readonly apps: Apps;
+  readonly webhookEvents: WebhookEvents;
+  readonly me: Me;
   readonly proposals: Proposals;
   readonly sandbox: Sandbox;
   readonly #api: Api;
@@ -68,6 +78,7 @@ export class Sliproad {
     });
     this.#api = api;
     this.users = new Users(api);
+    this.kycs = new Kycs(api);
     this.paymentDetails = new PaymentDetails(api);
     this.quotes = new Quotes(api);
     this.conversions = new Conversions(api);
@@ -77,6 +88,10 @@ export class Sliproad {
     this.balances = new Balances(api);
     this.refunds = new Refunds(api);
     this.refundAddresses = new RefundAddresses(api);
+    this.invoices = new Invoices(api);
+    this.apps = new Apps(api);
+    this.webhookEvents = new WebhookEvents(api);
+    this.me = new Me(api);
     this.proposals = new Proposals(api);
     this.sandbox = new Sandbox(api);
   }

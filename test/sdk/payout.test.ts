@@ -113,6 +113,14 @@ describe("a payout", () => {
 
   it("has methods for what stands around it", async () => {
     const { user_id, quote_id, detail_id, item } = await addPayer();
+    const stranger = await sliproad.users.create({
+      beneficiary_type: "individual",
+      email: `stranger-${crypto.randomUUID()}@example.com`,
+      first_name: "Ana",
+      last_name: "Invented",
+    });
+    const session = await sliproad.kycs.create(stranger.id);
+    expect(session.url).toMatch(/^http.*\/kyc\//);
     const verdict = await sliproad.paymentDetails.validate(user_id, { ...DETAIL, iban: "DE00" });
     expect(verdict.valid).toBe(false);
     const requirements = await sliproad.paymentDetails.requirements({ currency: "eur" });

@@ -1,6 +1,6 @@
 import type { CallOptions } from "../api.ts";
 import type { List } from "../list.ts";
-import type { Body, Query, Schema } from "../types.ts";
+import type { Answer, Body, Query, Schema } from "../types.ts";
 import { Resource } from "./resource.ts";
 
 const ONE = "/deposits/{deposit_id}";
@@ -8,6 +8,8 @@ const ONE = "/deposits/{deposit_id}";
 export type Deposit = Schema<"Deposit">;
 /** Which onramp a deposit pays; may be left out where its text names one. */
 export type DepositMatch = NonNullable<Body<"post", `${typeof ONE}/match`>["deposit"]>;
+/** What was done, or what waits for two members. */
+export type DepositOrProposal = Answer<"post", `${typeof ONE}/match`>;
 
 /** Fiat that came in, for the operator's keys: what fits no onramp by itself waits here. */
 export class Deposits extends Resource {
@@ -19,22 +21,29 @@ export class Deposits extends Resource {
     return (await this.api.send("get", ONE, { path: { deposit_id } }, options)).deposit;
   }
 
-  /** `{ deposit }`, or `{ proposal }` where the amount asks for four eyes; as below. */
-  match(deposit_id: string, deposit: DepositMatch = {}, options?: CallOptions) {
+  /** `{ deposit }`, or `{ proposal }` where the amount asks for four eyes; so do the next two. */
+  match(
+    deposit_id: string,
+    deposit: DepositMatch = {},
+    options?: CallOptions,
+  ): Promise<DepositOrProposal> {
     const input = { path: { deposit_id }, body: { deposit } };
     return this.api.send("post", `${ONE}/match`, input, options);
   }
 
   /** Lets a deposit of another amount pay. */
-  acceptDifference(deposit_id: string, deposit: DepositMatch = {}, options?: CallOptions) {
+  acceptDifference(
+    deposit_id: string,
+    deposit: DepositMatch = {},
+    options?: CallOptions,
+  ): Promise<DepositOrProposal> {
     const input = { path: { deposit_id }, body: { deposit } };
     return this.api.send("post", `${ONE}/accept_difference`, input, options);
   }
 
   /** Sends it back to its payer. */
-  return(deposit_id: string, options?: CallOptions) {
-    const input = { path: { deposit_id } };
-    return this.api.send("post", `${ONE}/return`, input, options);
+  return(deposit_id: string, options?: CallOptions): Promise<DepositOrProposal> {
+    return this.api.send("post", `${ONE}/return`, { path: { deposit_id } }, options);
   }
 
   /** Takes a conflict off the list. */

@@ -12,7 +12,7 @@ export type UploadOptions = CallOptions & { file_name?: string | undefined };
 /** The document that explains a payout; one is kept per offramp, the last. */
 export class Documents extends Resource {
   /** PDF, JPG or PNG, at most 5 MB. */
-  upload(
+  async upload(
     offramp_id: string,
     source: FileSource,
     { file_name, ...options }: UploadOptions = {},

@@ -10,6 +10,8 @@ export type SandboxClock = Answer<"get", "/sandbox/clock">["clock"];
 export type SandboxCryptoDeposit = Answer<"post", typeof CRYPTO_DEPOSITS>["crypto_deposit"];
 export type NewSandboxCryptoDeposit = Body<"post", typeof CRYPTO_DEPOSITS>["crypto_deposit"];
 
+export type NewSandboxWebhook = Body<"post", "/sandbox/webhook">;
+export type SandboxWebhook = Answer<"post", "/sandbox/webhook">["webhook"];
 export type NewSandboxDeposit = Body<"post", "/sandbox/deposits">["deposit"];
 
 /** Plays the partners. In live mode none of these routes exist. */
@@ -69,6 +71,21 @@ export class Sandbox extends Resource {
   ): Promise<SandboxCryptoDeposit> {
     const input = { body: { crypto_deposit } };
     return (await this.api.send("post", CRYPTO_DEPOSITS, input, options)).crypto_deposit;
+  }
+
+  async setInvoiceStatus(
+    invoice_id: string,
+    status: string,
+    options?: CallOptions,
+  ): Promise<Schema<"Invoice">> {
+    const input = { path: { invoice_id }, body: { invoice: { status } } };
+    return this.api.send("patch", "/sandbox/invoices/{invoice_id}", input, options);
+  }
+
+  /** Sends a made-up event to every application that chose it. */
+  async sendWebhook(sample: NewSandboxWebhook, options?: CallOptions): Promise<SandboxWebhook> {
+    const input = { body: sample };
+    return (await this.api.send("post", "/sandbox/webhook", input, options)).webhook;
   }
 
   async showClock(options?: CallOptions): Promise<SandboxClock> {

@@ -1,0 +1,71 @@
+import type { CallOptions } from "../api.ts";
+import type { List } from "../list.ts";
+import type { Answer, Body, Query, Schema } from "../types.ts";
+import { Resource } from "./resource.ts";
+
+const ONE = "/apps/{app_id}";
+
+export type App = Schema<"App">;
+export type NewApp = Body<"post", "/apps">["app"];
+export type AppChanges = Body<"patch", typeof ONE>["app"];
+/** An application with the secrets that this call has made; they are shown only now. */
+export type AppWithSecrets = Answer<"post", "/apps">;
+export type WebhookSecretRotation = Body<"post", `${typeof ONE}/rotate_webhook_secret`>;
+export type ReplayRange = Body<"post", `${typeof ONE}/replay`>;
+export type Replay = Answer<"post", `${typeof ONE}/replay`>["replay"];
+
+/** Applications: who is sent events, and who may ask for access tokens. */
+export class Apps extends Resource {
+  create(app: NewApp, options?: CallOptions): Promise<AppWithSecrets> {
+    return this.api.send("post", "/apps", { body: { app } }, options);
+  }
+
+  /** With the reason, where it is sent no events. */
+  async show(app_id: string, options?: CallOptions): Promise<App> {
+    return (await this.api.send("get", ONE, { path: { app_id } }, options)).app;
+  }
+
+  list(query: Query<"/apps"> = {}, options?: CallOptions): List<App> {
+    return this.api.list("/apps", "apps", { query }, options);
+  }
+
+  update(app_id: string, app: AppChanges, options?: CallOptions): Promise<AppWithSecrets> {
+    return this.api.send("patch", ONE, { path: { app_id }, body: { app } }, options);
+  }
+
+  /** Events are kept until it is resumed. */
+  async pause(app_id: string, options?: CallOptions): Promise<App> {
+    return (await this.api.send("post", `${ONE}/pause`, { path: { app_id } }, options)).app;
+  }
+
+  async resume(app_id: string, options?: CallOptions): Promise<App> {
+    return (await this.api.send("post", `${ONE}/resume`, { path: { app_id } }, options)).app;
+  }
+
+  /** For a while both secrets sign Standard Webhooks' header; see `webhooks.verify`. */
+  rotateWebhookSecret(
+    app_id: string,
+    rotation: WebhookSecretRotation = {},
+    options?: CallOptions,
+  ): Promise<AppWithSecrets> {
+    const input = { path: { app_id }, body: rotation };
+    return this.api.send("post", `${ONE}/rotate_webhook_secret`, input, options);
+  }
+
+  /** Ends a rotation: the new secret signs alone. */
+  switchWebhookSecret(app_id: string, options?: CallOptions): Promise<AppWithSecrets> {
+    const input = { path: { app_id } };
+    return this.api.send("post", `${ONE}/switch_webhook_secret`, input, options);
+  }
+
+  rotateClientSecret(app_id: string, options?: CallOptions): Promise<AppWithSecrets> {
+    const input = { path: { app_id } };
+    return this.api.send("post", `${ONE}/rotate_client_secret`, input, options);
+  }
+
+  /** Sends the events of a range of time again, all or those that failed. */
+  async replay(app_id: string, range: ReplayRange, options?: CallOptions): Promise<Replay> {
+    const input = { path: { app_id }, body: range };
+    return (await this.api.send("post", `${ONE}/replay`, input, options)).replay;
+  }
+}

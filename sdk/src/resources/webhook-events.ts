@@ -1,0 +1,39 @@
+import type { CallOptions } from "../api.ts";
+import type { List } from "../list.ts";
+import type { Query, Schema } from "../types.ts";
+import { Resource } from "./resource.ts";
+
+const ONE = "/webhook_events/{webhook_event_id}";
+
+/** An event as it is kept; its `body` is the text that `webhooks.verify` reads. */
+export type RecordedWebhookEvent = Schema<"WebhookEvent">;
+export type WebhookDelivery = Schema<"WebhookDelivery">;
+
+/** The account's events and to whom they were sent. */
+export class WebhookEvents extends Resource {
+  /** Oldest first: begin after the last one you know. */
+  list(query: Query<"/webhook_events"> = {}, options?: CallOptions): List<RecordedWebhookEvent> {
+    return this.api.list("/webhook_events", "webhook_events", { query }, options);
+  }
+
+  async show(webhook_event_id: string, options?: CallOptions): Promise<RecordedWebhookEvent> {
+    const input = { path: { webhook_event_id } };
+    return (await this.api.send("get", ONE, input, options)).webhook_event;
+  }
+
+  /** Every attempt to every application. */
+  async deliveries(webhook_event_id: string, options?: CallOptions): Promise<WebhookDelivery[]> {
+    const input = { path: { webhook_event_id } };
+    return (await this.api.send("get", `${ONE}/deliveries`, input, options)).deliveries;
+  }
+
+  /** Sends it again, to one application or to all that it went to. */
+  async redeliver(
+    webhook_event_id: string,
+    app_id: string | null = null,
+    options?: CallOptions,
+  ): Promise<WebhookDelivery[]> {
+    const input = { path: { webhook_event_id }, body: { app_id } };
+    return (await this.api.send("post", `${ONE}/redeliver`, input, options)).deliveries;
+  }
+}
