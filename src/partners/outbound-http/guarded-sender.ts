@@ -2,6 +2,7 @@ import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction, type TcpNetConnectOpts } from "node:net";
 import type { Readable } from "node:stream";
+import { LruMap } from "../../platform/lru-map.ts";
 import {
   type AddressPolicy,
   type AddressRules,
@@ -52,7 +53,8 @@ export type GuardedSender = {
 type Target = { url: URL; hostname: string; port: number };
 type Agents = { http: http.Agent; https: https.Agent };
 type Sender = {
-  policy: AddressPolicy;
+  /** Throws where the address cannot be sent to. */
+  targetOf: (url: string) => Target;
   lookupFor: (port: number) => LookupFunction;
   connect_timeout_ms: number;
   whole_timeout_ms: number;
@@ -64,6 +66,7 @@ const WHOLE_TIMEOUT_MS = 15_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 const IDLE_CONNECTION_MS = 10_000;
 const NEXT_ADDRESS_MS = 1_000;
+const TARGETS_CACHED_MAX = 1_000;
 const ONE_PIECE_BYTES_MAX = 64 * 1024;
 
 /**
@@ -78,8 +81,16 @@ const ONE_PIECE_BYTES_MAX = 64 * 1024;
 export function createGuardedSender(options: GuardedSenderOptions): GuardedSender {
   const policy = createAddressPolicy(options);
   const resolve = options.resolve ?? createResolveHost(policy.names);
+  const targets = new LruMap<string, Target>(TARGETS_CACHED_MAX);
   const sender: Sender = {
-    policy,
+    // What a text means, and whether its literal address is allowed, never changes.
+    targetOf: (text) => {
+      const known = targets.get(text);
+      if (known) return known;
+      const target = readTarget(policy, text);
+      targets.set(text, target);
+      return target;
+    },
     lookupFor: (port) => checkedLookup(policy, resolve, port),
     connect_timeout_ms: options.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
     whole_timeout_ms: options.whole_timeout_ms ?? WHOLE_TIMEOUT_MS,
@@ -106,7 +117,7 @@ async function send(
 ): Promise<OutboundAnswer | OutboundFailure> {
   const end_ms = performance.now() + (request.whole_timeout_ms ?? sender.whole_timeout_ms);
   try {
-    const target = readTarget(sender.policy, request.url);
+    const target = sender.targetOf(request.url);
     const result = await attempt(sender, sender.kept, target, request, end_ms);
     if (result !== "connection_was_stale") return result;
     const fresh = createAgents(false);
