@@ -254,8 +254,9 @@ create table fiat_deposits (
   constraint fiat_deposits_status_check CHECK ((status = ANY (ARRAY['unmatched'::text, 'matching'::text, 'matched'::text, 'releasing'::text, 'returning'::text, 'returned'::text, 'dismissed'::text]))),
   constraint fiat_deposits_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-CREATE UNIQUE INDEX fiat_deposits_conflict ON public.fiat_deposits USING btree (account_id, bank_account, bank_reference, part, amount, currency, booked_at) WHERE is_conflict;
-CREATE UNIQUE INDEX fiat_deposits_line ON public.fiat_deposits USING btree (account_id, bank_account, bank_reference, part) WHERE (NOT is_conflict);
+CREATE UNIQUE INDEX fiat_deposits_conflict ON public.fiat_deposits USING btree (account_id, bank_account, bank_reference, amount, currency, booked_at) WHERE ((part = 0) AND is_conflict);
+CREATE UNIQUE INDEX fiat_deposits_line ON public.fiat_deposits USING btree (account_id, bank_account, bank_reference) WHERE ((part = 0) AND (NOT is_conflict));
+CREATE UNIQUE INDEX fiat_deposits_part ON public.fiat_deposits USING btree (account_id, bank_account, bank_reference, part) WHERE (part > 0);
 CREATE INDEX fiat_deposits_status ON public.fiat_deposits USING btree (account_id, status, id);
 
 create table installation (
@@ -658,7 +659,7 @@ create table onramps (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint onramps_pkey PRIMARY KEY (account_id, id),
-  constraint onramps_delivery_check CHECK ((delivery = ANY (ARRAY['waiting'::text, 'sending'::text, 'sent'::text]))),
+  constraint onramps_delivery_check CHECK ((delivery = ANY (ARRAY['waiting'::text, 'sending'::text, 'sent'::text, 'refused'::text]))),
   constraint onramps_deposit_amount_check CHECK ((deposit_amount > 0)),
   constraint onramps_destination_amount_check CHECK ((destination_amount > 0)),
   constraint onramps_fee_check CHECK ((fee >= 0)),

@@ -10,6 +10,7 @@ import { describePostings } from "../src/ledger/posting-table.ts";
 import { SETTINGS } from "../src/platform/config/settings.ts";
 import { describeSchema } from "../src/platform/db/describe-schema.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
+import { webhooksPage } from "./webhooks-page.ts";
 
 export type GeneratedFile = { path: string; text: string };
 
@@ -25,6 +26,7 @@ export async function generatedFiles(
     { path: "docs/reference/errors.md", text: errorsPage() },
     { path: "docs/reference/settings.md", text: settingsPage() },
     { path: "docs/reference/payment-details.md", text: paymentDetailsPage(catalogue) },
+    { path: "docs/reference/webhooks.md", text: page("Webhooks", webhooksPage(table)) },
     { path: "docs/reference/postings.md", text: `${MARKDOWN_NOTE}\n\n${describePostings()}` },
   ];
 }

@@ -1,14 +1,11 @@
-import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { createAuthenticate, findActiveCredentials } from "./access/authenticate.ts";
 import type { AppRules } from "./access/check-app.ts";
-import { type FirstStart, firstStart } from "./access/first-start.ts";
 import { addOauth } from "./access/oauth/routes.ts";
 import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./access/oauth/tasks.ts";
 import { addProposalPages, addProposalRoutes } from "./access/proposal-routes.ts";
 import { addAccessPages } from "./access/routes.ts";
-import { type Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
-import { type FeeSchedule, loadFees } from "./catalogue/fees.ts";
+import { type Core, openPartners, openRamp, type Partners } from "./app/open-parts.ts";
 import { addInvoicePages } from "./invoices/page-routes.ts";
 import { createInvoiceRenderer, type InvoiceRenderer } from "./invoices/render.ts";
 import { addInvoiceRoutes } from "./invoices/routes.ts";
@@ -20,7 +17,6 @@ import { READ_IDENTITY_TASK, RETENTION_TASK } from "./kyc/task-kinds.ts";
 import { kycTasks } from "./kyc/tasks.ts";
 import { addDocumentRoutes } from "./offramps/document-routes.ts";
 import { addQuoteRoutes } from "./offramps/quote-routes.ts";
-import { createOfframpRenderer } from "./offramps/render.ts";
 import { addOfframpRoutes } from "./offramps/routes.ts";
 import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
@@ -29,47 +25,26 @@ import { addDepositRoutes } from "./onramps/deposit-routes.ts";
 import { addOnrampRoutes } from "./onramps/routes.ts";
 import { READ_CREDITS_TASK } from "./onramps/task-kinds.ts";
 import { onrampTasks } from "./onramps/tasks.ts";
-import type { BankPort } from "./partners/bank/port.ts";
-import { createSandboxBank } from "./partners/bank/sandbox.ts";
-import type { ChainPort } from "./partners/chain/port.ts";
-import { createSandboxChain } from "./partners/chain/sandbox.ts";
 import { type FileType, judgeFile } from "./partners/files/judge-file.ts";
-import { openLocalDirectory } from "./partners/files/local-directory.ts";
-import type { IdentityPort } from "./partners/identity/port.ts";
-import { createReviewerIdentity } from "./partners/identity/reviewers.ts";
-import { isLoopbackHost } from "./partners/outbound-http/address-policy.ts";
-import { createGuardedSender } from "./partners/outbound-http/guarded-sender.ts";
-import { openRateSource } from "./partners/rates/open-rate-source.ts";
 import { addPaymentDetailRoutes } from "./payment-details/routes.ts";
-import { type Clock, openClock, type SandboxClock, systemTime } from "./platform/clock.ts";
 import { createExecutor, type Executor } from "./platform/commands/executor.ts";
 import { createKeepAnswer, type KeepAnswer } from "./platform/commands/keep-answers.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
 import type { Config } from "./platform/config/config.ts";
-import { type Database, openDatabase, type Session } from "./platform/db/database.ts";
-import { migrate } from "./platform/db/migrate.ts";
-import { openInstallation } from "./platform/encryption/installation.ts";
-import { createKeyring, type Keyring } from "./platform/encryption/keyring.ts";
-import { type MasterKeys, masterKeys } from "./platform/encryption/master-keys.ts";
 import { addDocs, addOpenApi } from "./platform/http/docs.ts";
 import { addHealthRoutes } from "./platform/http/health.ts";
 import { type AddRoute, addRoute } from "./platform/http/route.ts";
 import { createServer, type LogDestination } from "./platform/http/server.ts";
 import { type AddUploadRoute, addUploadRoute } from "./platform/http/upload-route.ts";
-import { ensureDataDir } from "./platform/instance.ts";
 import { signingKey } from "./platform/sealing/seal.ts";
 import { signingSeed } from "./platform/sealing/signing-seed.ts";
 import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
-import { StartupError } from "./platform/startup-error.ts";
-import type { TaskLog } from "./platform/tasks/task-log.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
 import type { Worker } from "./platform/tasks/worker.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
-import { openPrices } from "./quotes/prices.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
 import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
-import { usdValue } from "./quotes/usd-value.ts";
 import { refundProposalTask } from "./quotes/watched-refunds.ts";
 import { addSandboxInvoiceRoute } from "./sandbox/invoice-routes.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
@@ -82,17 +57,7 @@ import { TRIM_EVENTS_TASK } from "./webhooks/model.ts";
 import { replayTask } from "./webhooks/replay-app.ts";
 import { trimEventsTask } from "./webhooks/trim-events.ts";
 
-/** What everything is built from: an open, migrated database with its clock and keys. */
-export type Core = {
-  config: Config;
-  database: Database;
-  clock: Clock & SandboxClock;
-  masters: MasterKeys;
-  keyring: Keyring;
-  index_key: Buffer;
-  catalogue: Catalogue;
-  first_start: FirstStart;
-};
+export { type Core, openCore, openSender, type Partners } from "./app/open-parts.ts";
 
 const RECURRING_TASKS = [
   SEAL_TASK,
@@ -113,35 +78,6 @@ export type App = {
   worker: Worker;
   /** Ends requests in flight, then running tasks, then the database connections. */
   close(): Promise<void>;
-};
-
-export async function openCore(config: Config, database_url: string): Promise<Core> {
-  const database = openDatabase({
-    url: database_url,
-    connections_max: config.database_connections,
-  });
-  try {
-    await migrate(database, systemTime);
-    if (!config.encryption_key) await ensureDataDir(config.data_dir);
-    const masters = masterKeys(config);
-    const { index_key } = await openInstallation(database, masters, config.mode, systemTime());
-    const clock = await openClock(database);
-    const keyring = createKeyring(masters);
-    // Before the first start, whose keys are shown once: what can fail has to fail before them.
-    const catalogue = readCatalogue(config);
-    const first_start = await firstStart(database, keyring, index_key, config, clock.now());
-    return { config, database, clock, masters, keyring, index_key, catalogue, first_start };
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
-
-export type Partners = {
-  chain: ChainPort;
-  bank: BankPort;
-  /** Without one, our own reviewers judge. */
-  identity?: IdentityPort;
 };
 
 /** Puts the program together. `publicUrl` is known once the server listens. */
@@ -281,72 +217,5 @@ async function ensureRecurringTasks({ database, clock, first_start }: Core): Pro
   const account_id = first_start.operator.id;
   for (const kind of RECURRING_TASKS) {
     await ensureRecurring(database, { account_id, kind, now: clock.now() });
-  }
-}
-
-/** What quotes, offramps, onramps and their tasks work with. */
-async function openRamp(core: Core, partners: Partners, publicUrl: () => string, log: TaskLog) {
-  const { config, database, catalogue, clock } = core;
-  const source = openRateSource(config);
-  const fees = readFees(config);
-  const max_age_ms = config.rates_max_age_minutes * 60_000;
-  const price_deps = { database, catalogue, source, fees, max_age_ms, log };
-  const prices = await openPrices(price_deps, clock.now());
-  return {
-    ...core,
-    ...partners,
-    identity: partners.identity ?? createReviewerIdentity(),
-    kyc_retention_days: config.kyc_retention_days,
-    prices,
-    four_eyes: {
-      limit_usd: config.four_eyes_usd,
-      usdValue: (session: Session) => usdValue(prices, session),
-      keyring: core.keyring,
-    },
-    renderer: createOfframpRenderer(publicUrl),
-    operator_id: core.first_start.operator.id,
-    kyc_enforcement: config.kyc_enforcement,
-    policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
-    quote_life_ms: config.quote_life_minutes * 60_000,
-    allow_http: config.mode === "sandbox",
-    is_sandbox: config.mode === "sandbox",
-    files: await openLocalDirectory(config.data_dir),
-    sender: openSender(config),
-    bank_horizon_ms: config.bank_horizon_hours * 60 * 60 * 1000,
-    log,
-  };
-}
-
-/** Live mode has no partners yet: it must not start with the sandbox's. */
-function openPartners(config: Config, database: Database): Partners {
-  if (config.mode === "live") {
-    throw new StartupError(
-      "Live mode needs a bank and a chain, and this version has adapters for neither; " +
-        "use SLIPROAD_MODE=sandbox.",
-    );
-  }
-  return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
-}
-
-export function openSender(config: Config) {
-  const allow_loopback = config.mode === "sandbox" && isLoopbackHost(config.host);
-  return createGuardedSender({ allow_list: config.outbound_allow, allow_loopback });
-}
-
-function readFees(config: Config): FeeSchedule {
-  if (config.fees_file === undefined) return loadFees();
-  try {
-    return loadFees(readFileSync(config.fees_file, "utf8"));
-  } catch (error) {
-    throw new StartupError(`SLIPROAD_FEES_FILE: ${(error as Error).message}`);
-  }
-}
-
-function readCatalogue(config: Config): Catalogue {
-  if (config.catalogue_file === undefined) return loadCatalogue();
-  try {
-    return loadCatalogue(readFileSync(config.catalogue_file, "utf8"));
-  } catch (error) {
-    throw new StartupError(`SLIPROAD_CATALOGUE_FILE: ${(error as Error).message}`);
   }
 }

@@ -1708,8 +1708,8 @@ export interface components {
             id: string;
             /** @enum {unknown} */
             status: "unmatched" | "matching" | "matched" | "releasing" | "returning" | "returned" | "dismissed";
-            /** @description Why it waits for the operator. */
-            reason: ("no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "double" | "closed" | "excess" | "return_refused") | null;
+            /** @description Why it waits for the operator, or could not be returned. */
+            reason: ("no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "double" | "closed" | "excess" | "return_refused" | "coins_left") | null;
             message: string | null;
             amount: number;
             currency: string;

@@ -36,6 +36,25 @@ export function addAccountCommands(program: Command): void {
     });
 
   accounts
+    .command("list")
+    .description("list the accounts")
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption) => {
+      const list = await withCore(({ database }) => listAccounts(database));
+      print(
+        options,
+        { accounts: list },
+        list.map(
+          ({ id, name, is_operator }) => `${id}  ${name}${is_operator ? "  (operator)" : ""}`,
+        ),
+      );
+    });
+  addSettingCommands(accounts);
+}
+
+/** What may be changed of an account that is there. */
+function addSettingCommands(accounts: Command): void {
+  accounts
     .command("set-billing-email")
     .description("say where an account is billed: invoices sent there are shared with it")
     .requiredOption("--account <account>", "its name or id")
@@ -51,21 +70,6 @@ export function addAccountCommands(program: Command): void {
       const billing_email = { account_id: account.id, email, verified: true };
       const line = `Invoices to ${email} are shared with ${account.name} from now on.`;
       print(options, { billing_email }, [line]);
-    });
-
-  accounts
-    .command("list")
-    .description("list the accounts")
-    .option("--json", "print one JSON document")
-    .action(async (options: JsonOption) => {
-      const list = await withCore(({ database }) => listAccounts(database));
-      print(
-        options,
-        { accounts: list },
-        list.map(
-          ({ id, name, is_operator }) => `${id}  ${name}${is_operator ? "  (operator)" : ""}`,
-        ),
-      );
     });
 
   accounts

@@ -153,11 +153,12 @@ function decisionSection(session: MemberSession, review: LoadedReview, comment: 
   const { user, account, proposal } = review;
   const possible = decisionsFrom(user.kyc.general.status);
   if (possible.length === 0) return html``;
+  const path = reviewPath({ account_id: account.id, user_id: user.id });
   const is_own = proposal?.person_id === session.person_id;
   const body = is_own
     ? html`<p>You proposed: <strong>${DECISIONS[proposal.decision].label}</strong>. Another member
 has to confirm it.</p>`
-    : html`<form method="post" action="${reviewPath({ account_id: account.id, user_id: user.id })}">
+    : html`<form method="post" action="${path}">
 ${csrfField(session.csrf)}
 <input type="hidden" name="seen" value="${versionOf(user)}">
 <label for="comment">Comment</label>

@@ -4,6 +4,7 @@ import { listBalances } from "../ledger/store.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { updateAnswersErased } from "../webhooks/redelivery-store.ts";
 import { lockUsers, type UserKey, updateErased } from "./store.ts";
 import { userErased } from "./user-erased.ts";
 
@@ -29,6 +30,7 @@ export function eraseUser(
     const is_owed = balances.some(({ balance }) => balance > 0n);
     if (is_owed || (await hasOpenPayouts(tx, key))) return "busy";
     updateErased(tx, key, now);
+    updateAnswersErased(tx, account_id, user_id);
     keyring.eraseSubject(tx, { account_id, subject_id: user_id });
     enqueueTasks(tx, [userErased(key, now)]);
     recordAudit(tx, { account_id, ...by, action: "user.erase", record: `user:${user_id}` }, now);

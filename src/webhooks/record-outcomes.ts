@@ -124,14 +124,18 @@ function endTurns(
         return true;
       }
       if (due_at <= now && !state.is_over) return false;
-      const { circuit_until } = endpoint;
-      postponed.set(task, circuit_until && circuit_until > due_at ? circuit_until : due_at);
+      postponed.set(task, latest(due_at, endpoint.circuit_until, now));
       return true;
     });
     set.finish(tx, finished);
     set.repeat(tx, [...postponed.keys()], (task) => postponed.get(task)!);
     return ended;
   });
+}
+
+/** Never in the past: one endpoint's backlog is no sign that the worker is behind. */
+function latest(due_at: Date, circuit_until: Date | null, now: Date): Date {
+  return new Date(Math.max(due_at.getTime(), circuit_until?.getTime() ?? 0, now.getTime()));
 }
 
 /** Paused, disabled or not set up: whoever changes that wakes the task. */

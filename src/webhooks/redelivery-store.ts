@@ -131,3 +131,15 @@ export async function deleteOldDeliveries(
   );
   return row!.count === limit;
 }
+
+/** A receiver may have repeated what it was told of a person; that goes with the person. */
+export function updateAnswersErased(tx: Transaction, account_id: string, subject_id: string): void {
+  tx.write(
+    `update webhook_attempts set answer = null
+     where account_id = $1 and answer is not null and delivery_id in (
+       select d.id from events e
+       join webhook_deliveries d on d.account_id = e.account_id and d.event_id = e.id
+       where e.account_id = $1 and e.subject_id = $2)`,
+    [account_id, subject_id],
+  );
+}

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
+import { eraseUser } from "../../src/users/erase-user.ts";
 import { verify } from "../../src/verify/verify.ts";
 import { recordEvents } from "../../src/webhooks/record-events.ts";
 import { trimEvents } from "../../src/webhooks/trim-events.ts";
@@ -162,6 +163,36 @@ describe("retention", () => {
     const times = { now: clock.now(), real_now: realTime(clock), keyring };
     const verified = await verify(database, signingKey(signingSeed(config)), times);
     expect(verified.fault).toBeNull();
+  });
+});
+
+describe("erasing a person", () => {
+  it("takes the events about them, and what receivers answered, out of reach", async () => {
+    const app = { webhook_url: `${receiver.url}/erased`, events: ["kyc_update"] };
+    await addApp(server, app);
+    receiver.answer(({ body }) => ({ status: 200, body: JSON.stringify(body) }));
+    const made = await server.call("POST", "/users", {
+      user: { beneficiary_type: "business", email: "gone@example.com", company_name: "Gone Ltd" },
+    });
+    const user_id = made.body.user.id;
+    const kyc = { kyc: { status: "initiated" } };
+    await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, kyc);
+    await idle(server);
+    const id = got("/erased")[0]!.headers["webhook-id"] as string;
+    expect((await deliveriesOf(server, id))[0].attempts[0].answer).toContain("Gone Ltd");
+    const { database, keyring, clock } = server.core;
+    const by = { actor: "command line", reason: "test" } as const;
+    const key = { account_id: server.account_id, user_id };
+    const erased = await eraseUser(database, keyring, key, by, clock.now(), async () => false);
+    expect(erased).toBe("erased");
+    expect((await deliveriesOf(server, id))[0].attempts[0].answer).toBeNull();
+    expect((await server.call("GET", `/webhook_events/${id}`)).body.webhook_event.body).toBeNull();
+    await server.call("POST", `/webhook_events/${id}/redeliver`, {});
+    await idle(server);
+    expect((await deliveriesOf(server, id))[0]).toMatchObject({
+      status: "skipped",
+      reason: "The person that the event speaks of was erased.",
+    });
   });
 });
 

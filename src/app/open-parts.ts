@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import { type FirstStart, firstStart } from "../access/first-start.ts";
+import { type Catalogue, loadCatalogue } from "../catalogue/catalogue.ts";
+import { type FeeSchedule, loadFees } from "../catalogue/fees.ts";
+import { createOfframpRenderer } from "../offramps/render.ts";
+import type { BankPort } from "../partners/bank/port.ts";
+import { createSandboxBank } from "../partners/bank/sandbox.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
+import { createSandboxChain } from "../partners/chain/sandbox.ts";
+import { openLocalDirectory } from "../partners/files/local-directory.ts";
+import type { IdentityPort } from "../partners/identity/port.ts";
+import { createReviewerIdentity } from "../partners/identity/reviewers.ts";
+import { isLoopbackHost } from "../partners/outbound-http/address-policy.ts";
+import { createGuardedSender } from "../partners/outbound-http/guarded-sender.ts";
+import { openRateSource } from "../partners/rates/open-rate-source.ts";
+import { type Clock, openClock, type SandboxClock, systemTime } from "../platform/clock.ts";
+import type { Config } from "../platform/config/config.ts";
+import { type Database, openDatabase, type Session } from "../platform/db/database.ts";
+import { migrate } from "../platform/db/migrate.ts";
+import { openInstallation } from "../platform/encryption/installation.ts";
+import { createKeyring, type Keyring } from "../platform/encryption/keyring.ts";
+import { type MasterKeys, masterKeys } from "../platform/encryption/master-keys.ts";
+import { ensureDataDir } from "../platform/instance.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import type { TaskLog } from "../platform/tasks/task-log.ts";
+import { openPrices } from "../quotes/prices.ts";
+import { usdValue } from "../quotes/usd-value.ts";
+
+/** What everything is built from: an open, migrated database with its clock and keys. */
+export type Core = {
+  config: Config;
+  database: Database;
+  clock: Clock & SandboxClock;
+  masters: MasterKeys;
+  keyring: Keyring;
+  index_key: Buffer;
+  catalogue: Catalogue;
+  first_start: FirstStart;
+};
+
+export type Partners = {
+  chain: ChainPort;
+  bank: BankPort;
+  /** Without one, our own reviewers judge. */
+  identity?: IdentityPort;
+};
+
+export async function openCore(config: Config, database_url: string): Promise<Core> {
+  const database = openDatabase({
+    url: database_url,
+    connections_max: config.database_connections,
+  });
+  try {
+    await migrate(database, systemTime);
+    if (!config.encryption_key) await ensureDataDir(config.data_dir);
+    const masters = masterKeys(config);
+    const { index_key } = await openInstallation(database, masters, config.mode, systemTime());
+    const clock = await openClock(database);
+    const keyring = createKeyring(masters);
+    // Before the first start, whose keys are shown once: what can fail has to fail before them.
+    const catalogue = readCatalogue(config);
+    const first_start = await firstStart(database, keyring, index_key, config, clock.now());
+    return { config, database, clock, masters, keyring, index_key, catalogue, first_start };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** What quotes, offramps, onramps and their tasks work with. */
+export async function openRamp(
+  core: Core,
+  partners: Partners,
+  publicUrl: () => string,
+  log: TaskLog,
+) {
+  const { config, database, catalogue, clock } = core;
+  const source = openRateSource(config);
+  const fees = readFees(config);
+  const max_age_ms = config.rates_max_age_minutes * 60_000;
+  const price_deps = { database, catalogue, source, fees, max_age_ms, log };
+  const prices = await openPrices(price_deps, clock.now());
+  return {
+    ...core,
+    ...partners,
+    identity: partners.identity ?? createReviewerIdentity(),
+    kyc_retention_days: config.kyc_retention_days,
+    prices,
+    four_eyes: {
+      limit_usd: config.four_eyes_usd,
+      usdValue: (session: Session) => usdValue(prices, session),
+      keyring: core.keyring,
+    },
+    renderer: createOfframpRenderer(publicUrl),
+    operator_id: core.first_start.operator.id,
+    kyc_enforcement: config.kyc_enforcement,
+    policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
+    quote_life_ms: config.quote_life_minutes * 60_000,
+    allow_http: config.mode === "sandbox",
+    is_sandbox: config.mode === "sandbox",
+    files: await openLocalDirectory(config.data_dir),
+    sender: openSender(config),
+    bank_horizon_ms: config.bank_horizon_hours * 60 * 60 * 1000,
+    log,
+  };
+}
+
+/** Live mode has no partners yet: it must not start with the sandbox's. */
+export function openPartners(config: Config, database: Database): Partners {
+  if (config.mode === "live") {
+    throw new StartupError(
+      "Live mode needs a bank and a chain, and this version has adapters for neither; " +
+        "use SLIPROAD_MODE=sandbox.",
+    );
+  }
+  return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
+}
+
+export function openSender(config: Config) {
+  const allow_loopback = config.mode === "sandbox" && isLoopbackHost(config.host);
+  return createGuardedSender({ allow_list: config.outbound_allow, allow_loopback });
+}
+
+function readFees(config: Config): FeeSchedule {
+  if (config.fees_file === undefined) return loadFees();
+  try {
+    return loadFees(readFileSync(config.fees_file, "utf8"));
+  } catch (error) {
+    throw new StartupError(`SLIPROAD_FEES_FILE: ${(error as Error).message}`);
+  }
+}
+
+function readCatalogue(config: Config): Catalogue {
+  if (config.catalogue_file === undefined) return loadCatalogue();
+  try {
+    return loadCatalogue(readFileSync(config.catalogue_file, "utf8"));
+  } catch (error) {
+    throw new StartupError(`SLIPROAD_CATALOGUE_FILE: ${(error as Error).message}`);
+  }
+}
