@@ -6,7 +6,7 @@ import { findPostalCountry } from "../catalogue/postal.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import type { KycStatus } from "../users/model.ts";
 import type { KycFile } from "./application-store.ts";
-import { COMMENT_LENGTH_MAX, type Decision, labelOfDecision } from "./decisions.ts";
+import { COMMENT_LENGTH_MAX, type Decision, labelOfDecision, needsTwo } from "./decisions.ts";
 import { FIELDS, type Field, findChangedSince, knownValues } from "./fields.ts";
 import type { LoadedReview } from "./load-review.ts";
 import { versionOf } from "./review-kyc.ts";
@@ -153,14 +153,30 @@ function fileFigure(user: { account_id: string; id: string }, file: KycFile): Ht
 }
 
 function decisionSection(session: MemberSession, review: LoadedReview, comment: string): Html {
-  const { user, account, proposal, decisions: possible } = review;
-  if (possible.length === 0) return html``;
-  const path = reviewPath({ account_id: account.id, user_id: user.id });
+  const { proposal, decisions } = review;
+  if (decisions.length === 0) return html``;
   const is_own = proposal?.person_id === session.person_id;
-  const body = is_own
-    ? html`<p>You proposed: <strong>${labelOfDecision(proposal.decision)}</strong>. Another member
+  // Who waits for a second member can still stop somebody alone.
+  const possible = is_own ? decisions.filter((name) => !needsTwo(name)) : decisions;
+  return html`<section class="card" aria-labelledby="decision-title">
+<h2 id="decision-title">Decision</h2>
+${
+  is_own &&
+  html`<p>You proposed: <strong>${labelOfDecision(proposal.decision)}</strong>. Another member
 has to confirm it.</p>`
-    : html`<form method="post" action="${path}">
+}
+${proposal && !is_own && proposalLine(proposal.decision, proposal.comment)}
+${possible.length > 0 && decisionForm(session, review, possible, comment)}
+</section>`;
+}
+
+function decisionForm(
+  session: MemberSession,
+  { account, user, proposal }: LoadedReview,
+  possible: readonly Decision[],
+  comment: string,
+): Html {
+  return html`<form method="post" action="${reviewPath({ account_id: account.id, user_id: user.id })}">
 ${csrfField(session.csrf)}
 <input type="hidden" name="seen" value="${versionOf(user)}">
 <label for="comment">Comment</label>
@@ -171,11 +187,6 @@ whoever else holds the link: write nothing personal. Of an approval, and of anyt
 stands in the audit log only.</p>
 <p class="buttons">${possible.map((name) => decisionButton(name, proposal?.decision))}</p>
 </form>`;
-  return html`<section class="card" aria-labelledby="decision-title">
-<h2 id="decision-title">Decision</h2>
-${proposal && !is_own && proposalLine(proposal.decision, proposal.comment)}
-${body}
-</section>`;
 }
 
 function proposalLine(decision: Decision, comment: string): Html {

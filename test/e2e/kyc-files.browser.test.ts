@@ -13,7 +13,6 @@ const MEBI = 1024 * 1024;
 
 let stage: Stage;
 let directory: string;
-/** Begins as a JPEG does, but no program could show it. */
 let unreadable_file: string;
 /** As a newer phone takes it, beyond the server's limit. */
 let large_photo: string;
@@ -32,8 +31,14 @@ afterAll(async () => {
 
 const openAt = (page: Page, step: string) => stage.openAt(page, ANA, step);
 
+/** A whole picture, but of the hierarchical kind, which browsers do not know. */
 function unreadable(size: number): Buffer {
-  return Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(size - 4)]);
+  const picture = Buffer.alloc(size);
+  stage.photos.front.buffer.copy(picture);
+  const frame = picture.indexOf(Buffer.from([0xff, 0xc0]));
+  expect(frame).toBeGreaterThan(0);
+  picture[frame + 1] = 0xc5;
+  return picture;
 }
 
 describe.each(WIDTHS)("on a screen of %i px", (width) => {

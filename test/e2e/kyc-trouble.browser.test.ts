@@ -31,7 +31,6 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       const postcode = page.getByRole("textbox", { name: "Postcode" });
       expect(await postcode.getAttribute("aria-invalid")).toBe("true");
       await page.getByText("This is not a postcode of United States.").waitFor();
-      await page.getByText("Sandbox: do not upload real documents.").waitFor();
       await check("address-wrong");
       await page.getByLabel("Country").selectOption("Portugal");
       expect(await page.getByLabel("State or region").count()).toBe(0);
@@ -65,6 +64,23 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       await page.getByText("Added", { exact: true }).waitFor();
       expect(await page.getByText("You seem to be offline").count()).toBe(0);
     });
+  });
+});
+
+test("only the sandbox asks not to upload real documents", async () => {
+  await stage.visit(360, async ({ page }) => {
+    const notice = page.getByText("Sandbox: do not upload real documents.");
+    await openAt(page, "selfie");
+    await notice.waitFor();
+    // No test can start a server that moves real money: its answer is played.
+    await page.route("**/kyc/*/session", async (route) => {
+      const answer = await route.fetch();
+      const { kyc } = (await answer.json()) as { kyc: object };
+      await route.fulfill({ response: answer, json: { kyc: { ...kyc, mode: "live" } } });
+    });
+    await page.reload();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    expect(await notice.count()).toBe(0);
   });
 });
 

@@ -149,6 +149,11 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
       const first = await decide(admin.visitor, path, "grant_usd_swift");
       expect(first.headers.location).toContain("done=proposed");
       expect(await swiftOf(user_id)).toEqual(["application_queued", "application_queued"]);
+      const waiting = (await admin.visitor.get(path)).body;
+      expect(waiting).toContain("You proposed");
+      expect([...waiting.matchAll(/value="(\w+)">/g)].map((match) => match[1])).toEqual([
+        "suspend",
+      ]);
       await decide(approver.visitor, path, "grant_usd_swift");
       expect(await swiftOf(user_id)).toEqual(["approved", "application_queued"]);
       await decide(admin.visitor, path, "withdraw_usd_swift", "enough");
