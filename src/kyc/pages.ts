@@ -176,7 +176,8 @@ function decisionForm(
   possible: readonly Decision[],
   comment: string,
 ): Html {
-  return html`<form method="post" action="${reviewPath({ account_id: account.id, user_id: user.id })}">
+  const path = reviewPath({ account_id: account.id, user_id: user.id });
+  return html`<form method="post" action="${path}">
 ${csrfField(session.csrf)}
 <input type="hidden" name="seen" value="${versionOf(user)}">
 <label for="comment">Comment</label>

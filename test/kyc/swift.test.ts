@@ -151,9 +151,9 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
       expect(await swiftOf(user_id)).toEqual(["application_queued", "application_queued"]);
       const waiting = (await admin.visitor.get(path)).body;
       expect(waiting).toContain("You proposed");
-      expect([...waiting.matchAll(/value="(\w+)">/g)].map((match) => match[1])).toEqual([
-        "suspend",
-      ]);
+      expect(
+        [...waiting.matchAll(/name="decision"\s+value="(\w+)"/g)].map((match) => match[1]),
+      ).toEqual(["suspend"]);
       await decide(approver.visitor, path, "grant_usd_swift");
       expect(await swiftOf(user_id)).toEqual(["approved", "application_queued"]);
       await decide(admin.visitor, path, "withdraw_usd_swift", "enough");
