@@ -42,6 +42,9 @@ export type DepositWish = {
 type Settled = FiatDeposit & { was_posted: boolean };
 
 export type LoadedDeposits = {
+  /** As they are on record. */
+  found: ReadonlyMap<string, FiatDeposit>;
+  /** As earlier commands of the set have left them. */
   deposits: Map<string, FiatDeposit>;
   onramps: Map<string, OnrampRow>;
   keys: SubjectKeys;
@@ -106,15 +109,16 @@ async function loadDeposits(
     subject_id: id,
   }));
   const keys = await keyring.openSubjects(tx, subjects);
-  return { deposits, onramps: new Map(rows.map((row) => [row.id, row])), keys };
+  const onramps = new Map(rows.map((row) => [row.id, row]));
+  return { found: new Map(deposits), deposits, onramps, keys };
 }
 
-/** The deposit that a command is about. */
+/** The deposit that a command is about, as it is on record. */
 export function findLoaded(
-  { deposits }: LoadedDeposits,
+  { found }: LoadedDeposits,
   { account_id, input }: Command<DepositWish>,
 ): FiatDeposit | undefined {
-  return deposits.get(keyOf({ account_id, id: input.deposit_id }));
+  return found.get(keyOf({ account_id, id: input.deposit_id }));
 }
 
 function decideOne(
@@ -124,7 +128,8 @@ function decideOne(
   now: Date,
 ): Verdict<Settled> {
   const { input } = command;
-  const deposit = findLoaded(loaded, command);
+  const { account_id } = command;
+  const deposit = loaded.deposits.get(keyOf({ account_id, id: input.deposit_id }));
   if (!deposit) return { refusal: Refusal.of([...input.problems, notFound("deposit_id")]) };
   const { seen_status = deposit.status } = input;
   const decided =

@@ -69,7 +69,7 @@ describe("creating an onramp", () => {
     const good_ones = {
       ethereum: ADDRESS,
       tron: "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8",
-      solana: "4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T",
+      solana: "7LJMjDRUtbBivAJSJgrDqAmfmbFCktDeUfczv7rhATaM",
     };
     for (const [crypto_rails, destination_address] of Object.entries(good_ones)) {
       const { created } = await openOnramp(server, { crypto_rails, destination_address });
