@@ -40,7 +40,7 @@ export function isDepositCode(text: string): boolean {
 }
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-/** What may stand between the symbols of a code: white space and hyphens of any kind, also unseen. */
+/** What may stand between the symbols of a code: white space and hyphens, also unseen ones. */
 const GAP = /^[\s\p{Pd}_\u00ad\u200b-\u200d\u2060\u2212\ufeff]+$/u;
 /** A text longer than any bank's is read so far and no further. */
 const TEXT_LENGTH_MAX = 4_000;

@@ -85,6 +85,14 @@ describe("creating an onramp", () => {
       { crypto_rails: "tron", destination_address: "TJRabPrwbZy45sbavfcjinPJC18kjpRTv9" },
     ],
     ["a solana address that is short", { crypto_rails: "solana", destination_address: "4Nd1m" }],
+    [
+      "a solana address that is no point of the curve",
+      {
+        crypto_rails: "solana",
+        destination_address: "JEKNVnkbo3jma5nREBBJCDoXFVeKkD56V3xKrvRmWxFG",
+      },
+    ],
+    ["an address of zeros", { destination_address: `0x${"0".repeat(40)}` }],
   ])("refuses %s", async (_name, wish) => {
     const answer = await create(wish);
     expect(answer.status).toBe(422);
