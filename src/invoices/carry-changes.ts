@@ -70,9 +70,8 @@ async function tellOther(
     const { to_status: status, at: updated_at } = last;
     updateViews(tx, [{ account_id, id: invoice.id, status, sequence, updated_at }]);
   }
-  if (changes.some((change) => change.name === "markUnpaid")) {
-    updateFreedOfSent(tx, [{ account_id, id: invoice.id }]);
-  }
+  const unpaid = changes.findLast((change) => change.name === "markUnpaid");
+  if (unpaid) updateFreedOfSent(tx, [{ account_id, id: invoice.id, at: unpaid.at }]);
   const events = changes.flatMap((change) =>
     toEvent(entry, change, { account_id, role, key: keys.get(account_id)! }),
   );
