@@ -242,6 +242,7 @@ export function recordInvoices(
       role: ownRole(entry.invoice.format),
       sequence: entry.invoice.sequence,
       entry,
+      updated_at: entry.invoice.updated_at,
     })),
   );
   insertWords(

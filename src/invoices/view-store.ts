@@ -66,7 +66,14 @@ export function lockViews(tx: Session, keys: readonly InvoiceKey[]): Promise<Inv
   );
 }
 
-export type NewView = { account_id: string; role: Role; sequence: number; entry: KeyedInvoice };
+export type NewView = {
+  account_id: string;
+  role: Role;
+  sequence: number;
+  entry: KeyedInvoice;
+  /** When the account could see it, which may be long after the invoice's own last change. */
+  updated_at: Date;
+};
 
 export function insertViews(tx: Transaction, views: readonly NewView[]): void {
   const of = <Value>(read: (view: NewView) => Value) => views.map(read);
@@ -86,7 +93,7 @@ export function insertViews(tx: Transaction, views: readonly NewView[]): void {
       of(({ entry }) => entry.invoice.creation_date),
       of(({ entry }) => entry.invoice.due_at),
       of((view) => view.sequence),
-      of(({ entry }) => entry.invoice.updated_at),
+      of((view) => view.updated_at),
     ],
   );
 }
