@@ -62,16 +62,21 @@ async function applyStep(
   });
 }
 
-/** None where the invoice went another way meanwhile: canceled, or paid by other means. */
+/**
+ * None where the invoice went another way meanwhile: canceled, or paid by other means. A payment
+ * that comes back after the invoice was marked unpaid is told as well, unless another offramp's
+ * progress is what the invoice shows by now: that one is not to be undone.
+ */
 function changesOf(
   entry: KeyedInvoice,
   { kind, offramp_id }: PaymentStep,
   now: Date,
 ): ChangedInvoice[] {
   const payer = entry.invoice.offramp_id;
+  if (payer !== null && payer !== offramp_id) return [];
   const is_return = kind === "bounced" || kind === "failed";
-  // What comes back must have been paid by this very offramp.
-  if (is_return ? payer !== offramp_id : payer !== null && payer !== offramp_id) return [];
+  // Declared or received by hand: no offramp's matter.
+  if (is_return && payer === null && entry.invoice.payment !== null) return [];
   const changes: ChangedInvoice[] = [];
   let current = entry;
   for (const name of STEP_CHANGES[kind]) {

@@ -58,8 +58,11 @@ async function tellOther(
   const changes = await listUntold(tx, invoice, known, entry.key);
   const last = changes.at(-1);
   const sequence = last?.sequence ?? known;
+  // Whoever asks for what changed since they last looked must find what was told later.
+  const told_at = (at: Date) => new Date(Math.max(at.getTime(), now.getTime()));
   if (!view) {
-    insertViews(tx, [{ account_id, role, sequence, entry }]);
+    const updated_at = told_at(invoice.updated_at);
+    insertViews(tx, [{ account_id, role, sequence, entry, updated_at }]);
     const words = wordsOf(index_key, account_id, invoice.document);
     insertWords(
       tx,
@@ -67,12 +70,12 @@ async function tellOther(
     );
   }
   if (last) {
-    const { to_status: status, at: updated_at } = last;
+    const { to_status: status, at } = last;
+    const updated_at = told_at(at);
     updateViews(tx, [{ account_id, id: invoice.id, status, sequence, updated_at }]);
   }
-  if (changes.some((change) => change.name === "markUnpaid")) {
-    updateFreedOfSent(tx, [{ account_id, id: invoice.id }]);
-  }
+  const unpaid = changes.findLast((change) => change.name === "markUnpaid");
+  if (unpaid) updateFreedOfSent(tx, [{ account_id, id: invoice.id, at: unpaid.at }]);
   const events = changes.flatMap((change) =>
     toEvent(entry, change, { account_id, role, key: keys.get(account_id)! }),
   );

@@ -2,7 +2,7 @@ import { findActiveCredentials } from "../access/authenticate.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
-import { notNow } from "./change-invoices.ts";
+import { findPaying, notNow } from "./change-invoices.ts";
 import { findChangeByKey } from "./change-store.ts";
 import type { InvoiceUseCaseDeps } from "./create-invoices.ts";
 import {
@@ -43,7 +43,8 @@ export async function changeAsParty(
     const [entry] = await openInvoices(tx, deps.keyring, row ? [row] : []);
     if (!entry) throw Refusal.of([notFound("invoice_id")]);
     if (act.change_key && (await findChangeByKey(tx, key, act.change_key))) return entry;
-    const reason = refusalOf(entry.invoice, act.name, act.role);
+    const paying = await findPaying(tx, [entry.invoice]);
+    const reason = refusalOf(entry.invoice, act.name, act.role, paying.has(key.id));
     if (reason) throw Refusal.of([notNow(act.name, reason)]);
     const { name, input, caller } = act;
     const change = { name, input, actor_account_id: caller?.account_id ?? null };

@@ -1,6 +1,7 @@
 import { findBilledAccounts } from "../access/billing-email-store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { type InvoiceUseCaseDeps, makePayable } from "./create-invoices.ts";
 import {
@@ -11,7 +12,8 @@ import {
   refusalOf,
 } from "./model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-changes.ts";
-import { lockInvoices, openInvoices } from "./store.ts";
+import { type InvoiceRow, lockInvoices, openInvoices } from "./store.ts";
+import { listPaying } from "./view-store.ts";
 
 /** What an owner asks of one of its invoices; `create` makes it payable. */
 export type WantedChange = {
@@ -26,6 +28,8 @@ type Loaded = {
   invoices: AccountMap<KeyedInvoice>;
   /** Accounts by the hash of their billing address. */
   billed: ReadonlyMap<string, string>;
+  /** Of them, those that an offramp pays now. */
+  paying: ReadonlySet<string>;
 };
 
 /** Changes that the owner of an invoice makes; what others do is in `changeAsParty`. */
@@ -39,14 +43,15 @@ export function changeInvoices(
     load: async (tx, commands) => {
       const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.invoice_id }));
       const rows = await lockInvoices(tx, keys);
-      const [invoices, billed] = await Promise.all([
+      const [invoices, billed, paying] = await Promise.all([
         openInvoices(tx, keyring, rows),
         findBilledAccounts(
           tx,
           rows.map((row) => row.party_index),
         ),
+        findPaying(tx, rows),
       ]);
-      return { invoices: AccountMap.of(invoices, ({ invoice }) => invoice), billed };
+      return { invoices: AccountMap.of(invoices, ({ invoice }) => invoice), billed, paying };
     },
     decide: (loaded, commands, now) =>
       new Map(commands.map((command) => [command.id, decideOne(loaded, command, now)])),
@@ -62,7 +67,7 @@ export function changeInvoices(
 }
 
 function decideOne(
-  { invoices, billed }: Loaded,
+  { invoices, billed, paying }: Loaded,
   { account_id, input }: Command<WantedChange>,
   now: Date,
 ): Verdict<ChangedInvoice> {
@@ -71,7 +76,8 @@ function decideOne(
   const { invoice } = entry;
   const problems = [...input.problems];
   const { name } = input;
-  const reason = name && refusalOf(invoice, name, ownRole(invoice.format));
+  const is_paying = paying.has(invoice.id);
+  const reason = name && refusalOf(invoice, name, ownRole(invoice.format), is_paying);
   if (reason) problems.push(notNow(name, reason));
   if (problems.length > 0 || name === null) return { refusal: Refusal.of(problems) };
   const changed =
@@ -89,6 +95,18 @@ function otherAccount(
 ): string | null {
   const account_id = billed.get(invoice.party_index.toString("base64")) ?? null;
   return account_id === invoice.account_id ? null : account_id;
+}
+
+/** Which of these invoices an offramp of their buyer pays now; its place is on the buyer's row. */
+export async function findPaying(
+  tx: Transaction,
+  rows: readonly Pick<InvoiceRow, "account_id" | "id" | "format" | "shared_with">[],
+): Promise<Set<string>> {
+  const keys = rows.flatMap(({ account_id, id, format, shared_with }) => {
+    const buyer_id = ownRole(format) === "buyer" ? account_id : shared_with;
+    return buyer_id === null ? [] : [{ account_id: buyer_id, id }];
+  });
+  return new Set((await listPaying(tx, keys)).map(({ id }) => id));
 }
 
 /** A change that the invoice's state or the caller's side does not allow. */

@@ -8,7 +8,7 @@ import { checkParties, checkPaymentOptions } from "./check-parties.ts";
 import type { InvoiceDocument, InvoiceItem, PaymentTerms } from "./document.ts";
 import { INVOICE_FORMATS, type InvoiceFormat } from "./model.ts";
 import { compactObject, type Fields, listOf, objectOf, readFields } from "./read-fields.ts";
-import { parseRecurrence, type Recurrence } from "./recurrence.ts";
+import { occurrenceFrom, parseRecurrence, type Recurrence } from "./recurrence.ts";
 import { isNegative, percentOf, TOTAL_MAX, type Totals, totalsOf } from "./totals.ts";
 
 /** A new invoice as far as it can be read without the database. */
@@ -18,7 +18,8 @@ export type CheckedInvoice = Totals & {
   currency: string;
   creation_date: Date;
   due_at: Date | null;
-  recurrence: Recurrence | null;
+  /** Of a template. */
+  next_occurrence_at: Date | null;
   is_payable: boolean;
 };
 
@@ -53,7 +54,7 @@ export function checkInvoice(
   const creation = readTime(fields, "creationDate", input.creationDate);
   const terms = readTerms(fields, objectOf(input.paymentTerms));
   const rule = text("recurringRule", LONG_TEXT_MAX, true);
-  const recurrence = rule === undefined ? null : readRule(fields, rule, now);
+  const { recurrence, next } = readRule(fields, rule, now);
   const document = compactObject({
     version: fields.text("meta.version", objectOf(input.meta).version, 20) ?? DEFAULT_VERSION,
     invoiceNumber: text("invoiceNumber", NUMBER_MAX) ?? "",
@@ -82,7 +83,7 @@ export function checkInvoice(
     currency,
     creation_date: creation ?? now,
     due_at: terms.due_at,
-    recurrence,
+    next_occurrence_at: next,
     is_payable: input.convert === true,
   };
   return { checked, problems: fields.problems };
@@ -256,11 +257,29 @@ function readTerms(
   return { document, due_at: date ? new Date(date.getTime() + whole_day_ms) : null };
 }
 
-function readRule(fields: Fields, rule: string, now: Date): Recurrence | null {
+/**
+ * The rule and its first occurrence on the day of creation or later; what would have been earlier
+ * is not made up for.
+ */
+function readRule(
+  fields: Fields,
+  rule: string | undefined,
+  now: Date,
+): { recurrence: Recurrence | null; next: Date | null } {
+  if (rule === undefined) return { recurrence: null, next: null };
   const parsed = parseRecurrence(rule, now);
-  if ("recurrence" in parsed) return parsed.recurrence;
-  fields.report("recurringRule", "record_invalid", parsed.reason);
-  return null;
+  if (!("recurrence" in parsed)) {
+    fields.report("recurringRule", "record_invalid", parsed.reason);
+    return { recurrence: null, next: null };
+  }
+  const { recurrence } = parsed;
+  const today = new Date(`${now.toISOString().slice(0, 10)}T00:00:00.000Z`);
+  const next = occurrenceFrom(recurrence, today);
+  if (!next) {
+    const message = "The rule has no occurrence from today on for ten years; correct it.";
+    fields.report("recurringRule", "record_invalid", message);
+  }
+  return { recurrence, next };
 }
 
 function readTags(fields: Fields, value: unknown): string[] | undefined {

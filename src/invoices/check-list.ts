@@ -19,6 +19,8 @@ export type InvoiceListInput = {
 };
 
 const TAKE_DEFAULT = 25;
+const DAY_LENGTH = "2026-11-15".length;
+const DAY_MS = 24 * 60 * 60 * 1000;
 const SEARCH_WORDS_MAX = 10;
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** Whoever is to get the money has sent it; of a salary that is the employee. */
@@ -58,7 +60,7 @@ export function checkList(
       role: query.filterBy ? (ROLES[query.filterBy] ?? null) : null,
       format: query.variant ?? null,
       created_from: time("creationDateRange.from", range.from),
-      created_to: time("creationDateRange.to", range.to),
+      created_to: wholeDay(range.to, time("creationDateRange.to", range.to)),
       updated_since: time("updatedSince", query.updatedSince),
       words: searchedWords(index_key, account_id, search).slice(0, SEARCH_WORDS_MAX),
     },
@@ -70,6 +72,12 @@ export function checkList(
   };
 }
 
+/** A date alone is the whole of that day. */
+function wholeDay(given: unknown, time: Date | null): Date | null {
+  const is_day = typeof given === "string" && given.length === DAY_LENGTH;
+  return time && is_day ? new Date(time.getTime() + DAY_MS - 1) : time;
+}
+
 const NOTHING = ["pending"] as unknown as ViewFilter["statuses"];
 
 function readRange(
@@ -79,7 +87,8 @@ function readRange(
   if (text === undefined) return {};
   try {
     const range: unknown = JSON.parse(String(text));
-    const names = typeof range === "object" && range !== null ? Object.keys(range) : ["?"];
+    const is_object = typeof range === "object" && range !== null && !Array.isArray(range);
+    const names = is_object ? Object.keys(range) : ["?"];
     if (names.every((name) => name === "from" || name === "to")) return range as { from?: unknown };
   } catch {
     // Reported below, like every other form that is wrong.

@@ -19,7 +19,6 @@ import type { InvoiceDocument } from "./document.ts";
 import { hashLinkToken, hashNumber, linkToken, wordsOf } from "./links.ts";
 import { type Invoice, type KeyedInvoice, ownRole } from "./model.ts";
 import { type ChangedInvoice, changeInvoice, recordHistory } from "./record-changes.ts";
-import { occurrenceFrom } from "./recurrence.ts";
 import type { InvoiceRenderer } from "./render.ts";
 import { findTakenNumbers, insertInvoices, numberKey } from "./store.ts";
 import { CREATE_OCCURRENCES_TASK } from "./task-kinds.ts";
@@ -126,11 +125,6 @@ function decideOne(
   for (const { field, id } of detailIds(document)) {
     if (!loaded.details.has(account_id, id)) problems.push(notFound(field));
   }
-  const next = checked.recurrence && firstOccurrence(checked.recurrence, now);
-  if (checked.recurrence && !next) {
-    const message = "The rule has no occurrence from today on; correct its dates.";
-    problems.push({ field: "recurringRule", code: "record_invalid", message });
-  }
   const party_index = partyIndex(index_key, checked);
   const shared_with = loaded.billed.get(party_index.toString("base64")) ?? null;
   if (shared_with === account_id) {
@@ -144,18 +138,12 @@ function decideOne(
     document: withProfile(checked, loaded.profiles.get(account_id)!),
     number_index,
     party_index,
-    next_occurrence_at: next,
+    next_occurrence_at: checked.next_occurrence_at,
     app_id: input.app_id,
   });
   const entry = { invoice, history: [], key: loaded.keys.get(account_id)! };
   const output = checked.is_payable ? makePayable(entry, shared_with, account_id, now) : entry;
   return { output, subject: null };
-}
-
-/** What falls on the day of creation, or later; what would have been earlier is not made up for. */
-function firstOccurrence(recurrence: NonNullable<CheckedInvoice["recurrence"]>, now: Date) {
-  const today = new Date(`${now.toISOString().slice(0, 10)}T00:00:00.000Z`);
-  return occurrenceFrom(recurrence, today);
 }
 
 /** From now on it can be paid, and the other party is told if it has an account. */
@@ -204,7 +192,7 @@ function detailIds(document: InvoiceDocument): { field: string; id: string }[] {
 
 export function newInvoice(
   account_id: string,
-  checked: Omit<CheckedInvoice, "is_payable" | "recurrence" | "document">,
+  checked: Omit<CheckedInvoice, "is_payable" | "next_occurrence_at" | "document">,
   now: Date,
   more: Pick<
     Invoice,
@@ -254,6 +242,7 @@ export function recordInvoices(
       role: ownRole(entry.invoice.format),
       sequence: entry.invoice.sequence,
       entry,
+      updated_at: entry.invoice.updated_at,
     })),
   );
   insertWords(

@@ -69,7 +69,11 @@ export const CHANGES: Readonly<Record<ChangeName, Rule>> = {
   },
   markUnpaid: { by: "seller", moves: { paid: "open" } },
   paid: { by: "service", moves: { paid: "paid" } },
-  c2fPaymentFailed: { by: "service", moves: { declaredPaid: "open", paid: "open" } },
+  // What was marked unpaid before its payment came back stays as it is.
+  c2fPaymentFailed: {
+    by: "service",
+    moves: { open: "open", accepted: "accepted", declaredPaid: "open", paid: "open" },
+  },
 };
 
 /** What may come with a change. */
@@ -141,10 +145,17 @@ export function refusalOf(
   invoice: Pick<Invoice, "format" | "status">,
   name: ChangeName,
   role: Role,
+  /** Whether an offramp pays it now. */
+  is_paying = false,
 ): string | null {
   const { by, moves } = CHANGES[name];
   const needed = by === "issuer" ? ownRole(invoice.format) : by;
   if (needed !== role) return `Only the ${needed} can do this.`;
+  // Said by hand, it would hide what becomes of the offramp, and its failure.
+  const is_declared = name === "declareSentPayment" || name === "declareReceivedPayment";
+  if (is_declared && is_paying) {
+    return "An offramp pays this invoice; its progress declares the payment by itself.";
+  }
   if (moves[invoice.status]) return null;
   return `This is not possible while the invoice is ${invoice.status}.`;
 }
@@ -212,7 +223,7 @@ function effectOf(invoice: Invoice, act: Act, at: Date): Partial<Invoice> {
   if (name !== "declareReceivedPayment" && name !== "declareSentPayment") return {};
   const payment: Payment = {
     payment_date: at.toISOString(),
-    is_manually_paid: offramp_id === null,
+    is_manually_paid: act.offramp_id === undefined,
     ...(input?.amount ? { amount: input.amount } : {}),
     ...(input?.txLink ? { tx_link: input.txLink } : {}),
   };

@@ -1,17 +1,25 @@
 import { lowerAscii } from "../catalogue/text.ts";
 import { AccountMap } from "../platform/account-map.ts";
-import type { Transaction } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { insertPaymentSteps, type PaymentStep, type StepKind } from "./payment-store.ts";
 import { findInvoices, type InvoiceKey, type InvoiceRow } from "./store.ts";
 import { INVOICE_PAYMENT_TASK } from "./task-kinds.ts";
-import { lockViews, updateFreed, updatePayingOfframps } from "./view-store.ts";
+import {
+  findViews,
+  type InvoiceView,
+  lockViews,
+  updateFreed,
+  updatePayingOfframps,
+} from "./view-store.ts";
 
 /** What paying an invoice needs to know of it. */
 export type Payable = Pick<InvoiceRow, "status" | "currency" | "total"> & {
   /** The live offramp that pays it already. */
   offramp_id: string | null;
+  /** The offramp whose progress the invoice shows, as its owner knows by now. */
+  shown_offramp_id: string | null;
 };
 
 export type { PaymentStep, StepKind };
@@ -25,17 +33,35 @@ export async function loadPayables(
   tx: Transaction,
   keys: readonly InvoiceKey[],
 ): Promise<AccountMap<Payable>> {
+  if (keys.length === 0) return new AccountMap();
+  return toPayables(tx, await lockViews(tx, keys));
+}
+
+/** The same without a lock, for whoever only asks whether to go on. */
+export async function findPayables(
+  session: Session,
+  keys: readonly InvoiceKey[],
+): Promise<AccountMap<Payable>> {
+  if (keys.length === 0) return new AccountMap();
+  return toPayables(session, await findViews(session, keys));
+}
+
+async function toPayables(
+  session: Session,
+  seen: readonly InvoiceView[],
+): Promise<AccountMap<Payable>> {
   const payables = new AccountMap<Payable>();
-  if (keys.length === 0) return payables;
-  const views = (await lockViews(tx, keys)).filter((view) => view.role === "buyer");
+  const views = seen.filter((view) => view.role === "buyer");
   const rows = await findInvoices(
-    tx,
+    session,
     views.map(({ owner_account_id, id }) => ({ account_id: owner_account_id, id })),
   );
   const by_owner = AccountMap.of(rows, (row) => row);
   for (const { account_id, id, owner_account_id, offramp_id } of views) {
     const row = by_owner.get(owner_account_id, id);
-    if (row) payables.set(account_id, id, { ...row, offramp_id });
+    if (!row) continue;
+    const { status, currency, total, offramp_id: shown_offramp_id } = row;
+    payables.set(account_id, id, { status, currency, total, offramp_id, shown_offramp_id });
   }
   return payables;
 }
@@ -46,12 +72,10 @@ export function paymentProblem(
   payment: { currency: string | null; amount: bigint | null },
 ): [code: ErrorCode, message: string] | null {
   if (!payable) return ["record_not_found", "There is no such record; check the id."];
-  if (payable.offramp_id !== null) {
-    return ["record_not_unique", "Another offramp pays this invoice; follow or refund that one."];
-  }
-  if (payable.status !== "open" && payable.status !== "accepted") {
-    return ["record_invalid", `The invoice is ${payable.status}; it must be open or accepted.`];
-  }
+  // What is under way keeps its place; what came to its end is told by the invoice's own state.
+  const is_under_way = isUnpaid(payable) || payable.status === "declaredPaid";
+  if (payable.offramp_id !== null && is_under_way) return TAKEN;
+  if (!isUnpaid(payable)) return notPayable(payable);
   if (payment.currency !== null && payment.currency !== lowerAscii(payable.currency)) {
     return ["record_invalid", `The invoice is in ${payable.currency}; pay it in that currency.`];
   }
@@ -59,6 +83,34 @@ export function paymentProblem(
     return ["record_invalid", `Pay the total of the invoice: ${payable.total} minor units.`];
   }
   return null;
+}
+
+/**
+ * Why an offramp that was made for this invoice may not pay it (any more): another has its place,
+ * or it was canceled, rejected or paid by other means; null when it may.
+ */
+export function paymentEnd(
+  payable: Payable | undefined,
+  offramp_id: string,
+): [code: ErrorCode, message: string] | null {
+  if (!payable) return ["record_not_found", "There is no such record; check the id."];
+  if (payable.offramp_id !== null && payable.offramp_id !== offramp_id) return TAKEN;
+  // Its own progress may have brought the invoice to where it is; what comes next is on the way.
+  if (isUnpaid(payable) || payable.shown_offramp_id === offramp_id) return null;
+  return notPayable(payable);
+}
+
+const TAKEN: [ErrorCode, string] = [
+  "record_not_unique",
+  "Another offramp pays this invoice; follow or refund that one.",
+];
+
+function isUnpaid({ status }: Payable): boolean {
+  return status === "open" || status === "accepted";
+}
+
+function notPayable({ status }: Payable): [ErrorCode, string] {
+  return ["record_invalid", `The invoice is ${status}; it must be open or accepted.`];
 }
 
 /** From now on this offramp pays the invoice, until it fails. */

@@ -60,7 +60,7 @@ export function recordChanges(
   const unpaid = changes.filter(({ change }) => change.name === "markUnpaid");
   updateFreedOfSent(
     tx,
-    unpaid.map(({ invoice }) => invoice),
+    unpaid.map(({ invoice: { account_id, id }, change: { at } }) => ({ account_id, id, at })),
   );
   recordHistory(tx, renderer, changes, now);
 }

@@ -9,16 +9,18 @@ export type Recurrence = { starts_at: Date; rule: string; text: string };
 const COUNT_MAX = 1_000;
 const INTERVAL_MAX = 366;
 const YEARS_AHEAD_MAX = 50;
+/** A rule ends where nothing comes for so long. */
+const YEARS_SEARCHED_MAX = 10;
+const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const FIRST_START = Date.UTC(2000, 0, 1);
 const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
 const LENGTH_MAX = 500;
 const DTSTART = /^DTSTART(?:;VALUE=DATE(?:-TIME)?)?:(\d{8})(?:T(\d{6})Z?)?$/;
 
-/**
- * The parts of a rule that we take, by their form. The library believes whatever it is given, and
- * searches day by day up to the year 9999 for what never comes (the 30th of February), so each
- * frequency only has parts with which something comes soon, or is known quickly not to.
- */
+/** The library stops at the year 9999: with such an interval it looks at one period only. */
+const YEARS_ONCE = 9_999;
+
+/** The parts of a rule that we take, by their form: the library believes whatever it is given. */
 const FREQUENCIES: Readonly<Record<string, readonly string[]>> = {
   YEARLY: ["BYMONTH", "BYMONTHDAY", "BYDAY", "BYSETPOS"],
   MONTHLY: ["BYMONTHDAY", "BYDAY", "BYSETPOS"],
@@ -70,14 +72,65 @@ export function parseRecurrence(
   return { recurrence: { starts_at, rule, text: `${begin}\nRRULE:${rule}` } };
 }
 
-/** The first occurrence at or after a time; null when there is none. */
-export function occurrenceFrom({ starts_at, rule }: Recurrence, time: Date): Date | null {
-  return new RRule({ ...RRule.parseString(rule), dtstart: starts_at }).after(time, true);
+/** The first occurrence at or after a time; null when there is none within ten years. */
+export function occurrenceFrom(recurrence: Recurrence, time: Date): Date | null {
+  return findOccurrence(recurrence, time, true);
 }
 
 /** The next one after an occurrence. */
-export function occurrenceAfter({ starts_at, rule }: Recurrence, time: Date): Date | null {
-  return new RRule({ ...RRule.parseString(rule), dtstart: starts_at }).after(time, false);
+export function occurrenceAfter(recurrence: Recurrence, time: Date): Date | null {
+  return findOccurrence(recurrence, time, false);
+}
+
+/**
+ * For what never comes (the 30th of February) the library would search up to the year 9999, so it
+ * is asked for the next occurrence only where one is known to come.
+ */
+function findOccurrence({ starts_at, rule }: Recurrence, time: Date, inc: boolean): Date | null {
+  const options = { ...RRule.parseString(rule), dtstart: starts_at };
+  const end = time.getTime() + YEARS_SEARCHED_MAX * YEAR_MS;
+  if (!comesBetween(options, time, inc, end)) return null;
+  const found = new RRule(options).after(time, inc);
+  return found && found.getTime() <= end ? found : null;
+}
+
+type RuleOptions = ReturnType<typeof RRule.parseString> & { dtstart: Date };
+
+/** Whether the rule, were it without an end, has an occurrence from a time on until another. */
+function comesBetween(options: RuleOptions, time: Date, inc: boolean, end: number): boolean {
+  const { freq, dtstart } = options;
+  // Every week and every day have one.
+  if (freq !== RRule.YEARLY && freq !== RRule.MONTHLY) return true;
+  const months = (options.interval ?? 1) * (freq === RRule.YEARLY ? 12 : 1);
+  const first_month = freq === RRule.YEARLY ? 0 : dtstart.getUTCMonth();
+  const from = new Date(Math.max(time.getTime(), dtstart.getTime()));
+  const passed = (from.getUTCFullYear() - dtstart.getUTCFullYear()) * 12 + from.getUTCMonth();
+  const skipped = Math.max(0, Math.floor((passed - first_month) / months));
+  for (let period = skipped; ; period += 1) {
+    const begin = new Date(dtstart);
+    begin.setUTCMonth(first_month + period * months, 1);
+    if (begin.getTime() > end) return false;
+    const isWanted = (at: Date) =>
+      at.getTime() <= end && at >= from && (inc || at > time);
+    if (new RRule(onePeriod(options, begin)).all().some(isWanted)) return true;
+  }
+}
+
+/** The rule for the one year or month that begins then. */
+function onePeriod(options: RuleOptions, dtstart: Date): RuleOptions {
+  const { freq, bymonth, bymonthday, byweekday } = options;
+  const { dtstart: start, count: _count, until: _until, ...parts } = options;
+  // What is not said is the start's, not the period's.
+  const is_day_open = !bymonthday && !byweekday;
+  return {
+    ...parts,
+    ...(is_day_open ? { bymonthday: start.getUTCDate() } : {}),
+    ...(is_day_open && !bymonth && freq === RRule.YEARLY
+      ? { bymonth: start.getUTCMonth() + 1 }
+      : {}),
+    interval: freq === RRule.YEARLY ? YEARS_ONCE : YEARS_ONCE * 12,
+    dtstart,
+  };
 }
 
 function findFault(rule: string, latest: number): string | null {
@@ -109,12 +162,21 @@ function findFault(rule: string, latest: number): string | null {
   if (frequency === "DAILY" && interval > 1 && days !== "") {
     return "Leave BYDAY out, or use FREQ=WEEKLY with it.";
   }
+  if (!hasDay(parts)) return "Send a BYMONTHDAY that a month of BYMONTH has.";
   const until = parts.get("UNTIL");
   const end = until === undefined ? null : readStart(`DTSTART:${until}`);
   if (until !== undefined && (!end || end.getTime() > latest)) {
     return `Send an UNTIL that is a real date, at most ${YEARS_AHEAD_MAX} years ahead.`;
   }
   return null;
+}
+
+/** Whether a month that the rule names has a day that it names, in a leap year at least. */
+function hasDay(parts: ReadonlyMap<string, string>): boolean {
+  const months = parts.get("BYMONTH")?.split(",").map(Number) ?? [1];
+  const days = parts.get("BYMONTHDAY")?.split(",").map(Number) ?? [1];
+  const longest = Math.max(...months.map((month) => MONTH_DAYS[month - 1]!));
+  return days.some((day) => Math.abs(day) <= longest);
 }
 
 /** 20261201T090000Z */

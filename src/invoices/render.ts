@@ -7,7 +7,10 @@ import { InvoiceRecord } from "./schemas.ts";
 
 const writeRecord = compileRender(InvoiceRecord);
 
-/** Writes invoices for whoever reads them: `role` is the reader's. */
+/**
+ * Writes invoices for whoever reads them: `role` is the reader's. The links lead to a page on which
+ * anybody can act for the party without an account, so who may only read is not given them.
+ */
 export type InvoiceRenderer = ReturnType<typeof createInvoiceRenderer>;
 
 export function createInvoiceRenderer(deps: {
@@ -18,6 +21,7 @@ export function createInvoiceRenderer(deps: {
   const toRecord = (
     { invoice, history }: KeyedInvoice,
     role: Role,
+    may_act: boolean,
   ): Static<typeof InvoiceRecord> => {
     const { version, tags = [], miscellaneous = {}, ...document } = invoice.document;
     const { payment } = invoice;
@@ -53,7 +57,7 @@ export function createInvoiceRenderer(deps: {
           }
         : {},
       trackedTransactions: [],
-      invoiceLinks: linksOf(invoice),
+      invoiceLinks: may_act ? linksOf(invoice) : null,
       createdAt: invoice.created_at.toISOString(),
       updatedAt: invoice.updated_at.toISOString(),
     };
@@ -63,16 +67,24 @@ export function createInvoiceRenderer(deps: {
     const view = `${deps.public_url()}/invoices/view/${linkToken(deps.index_key, invoice)}`;
     return { view, pay: `${view}?enablePayment=true` };
   };
-  const write = (entry: KeyedInvoice, role: Role) => writeRecord(toRecord(entry, role));
+  const write = (entry: KeyedInvoice, role: Role, may_act = true) =>
+    writeRecord(toRecord(entry, role, may_act));
 
   return {
     invoice: write,
-    list: (entries: readonly { entry: KeyedInvoice; role: Role }[], has_more: boolean) =>
-      `{"invoices":[${entries.map(({ entry, role }) => write(entry, role)).join(",")}],` +
+    list: (
+      entries: readonly { entry: KeyedInvoice; role: Role }[],
+      has_more: boolean,
+      may_act: boolean,
+    ) =>
+      `{"invoices":[${entries.map(({ entry, role }) => write(entry, role, may_act)).join(",")}],` +
       `"has_more":${has_more}}`,
-    /** What a webhook tells, exactly as `interface.md` shapes it. */
+    /**
+     * What a webhook tells, exactly as `interface.md` shapes it; without links, since applications
+     * are told that may only read.
+     */
     event: (change: InvoiceChange, entry: KeyedInvoice, role: Role) =>
       `{"variant":${JSON.stringify(entry.invoice.format)},"event":${JSON.stringify(change.name)},` +
-      `"timestamp":${change.at.getTime()},"invoice":${write(entry, role)}}`,
+      `"timestamp":${change.at.getTime()},"invoice":${write(entry, role, false)}}`,
   };
 }

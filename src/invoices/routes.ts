@@ -4,7 +4,7 @@ import type { KeepAnswer } from "../platform/commands/keep-answers.ts";
 import type { CommandRequest } from "../platform/commands/model.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
-import type { AddRoute } from "../platform/http/route.ts";
+import type { AddRoute, Caller } from "../platform/http/route.ts";
 import type { CarryDeps } from "./carry-changes.ts";
 import { changeAsParty } from "./change-as-party.ts";
 import { changeInvoices, notNow } from "./change-invoices.ts";
@@ -116,7 +116,7 @@ function addList(addRoute: AddRoute, deps: InvoiceDeps): void {
       const views = await listViews(database, account_id, read.filter, read.page);
       const { limit } = read.page;
       const visible = await openViews(deps, views.slice(0, limit));
-      return renderer.list(visible, views.length > limit);
+      return renderer.list(visible, views.length > limit, mayAct(caller));
     },
   });
 }
@@ -137,7 +137,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
       const found = await findVisible(deps, caller.account_id, params.invoice_id!);
       if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
-      return deps.renderer.invoice(found.entry, found.role);
+      return deps.renderer.invoice(found.entry, found.role, mayAct(caller));
     },
   });
 
@@ -219,6 +219,11 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
       });
     },
   });
+}
+
+/** Whether the caller may be given links by which one acts: a key, or a token that may write. */
+function mayAct({ scopes }: Caller): boolean {
+  return !scopes || scopes.includes("invoices:write");
 }
 
 /** The same for a request and its repetitions; null where it has no Idempotency-Key. */

@@ -27,6 +27,34 @@ export async function findView(
   return view;
 }
 
+/** Views without a lock; absent ones are left out. `id` is the invoice's. */
+export function findViews(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceView[]> {
+  return session.query<InvoiceView>(
+    `select ${COLUMNS} from invoice_views
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/**
+ * Of these invoices (by their buyers' accounts) those that an offramp pays now: it holds the place
+ * and has steps before it. One that was sent or returned, and is known to be, waits for nobody.
+ */
+export function listPaying(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceKey[]> {
+  return session.query<InvoiceKey>(
+    `select v.account_id, v.id from invoice_views v
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     where v.offramp_id is not null and not coalesce((
+       select s.kind in ('sent', 'bounced') and s.applied_at is not null
+       from invoice_payment_steps s
+       where s.account_id = v.account_id and s.offramp_id = v.offramp_id
+       order by s.step desc limit 1), false)`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
 /** Locks views in key order; absent ones are left out. `id` is the invoice's. */
 export function lockViews(tx: Session, keys: readonly InvoiceKey[]): Promise<InvoiceView[]> {
   return tx.query<InvoiceView>(
@@ -38,7 +66,14 @@ export function lockViews(tx: Session, keys: readonly InvoiceKey[]): Promise<Inv
   );
 }
 
-export type NewView = { account_id: string; role: Role; sequence: number; entry: KeyedInvoice };
+export type NewView = {
+  account_id: string;
+  role: Role;
+  sequence: number;
+  entry: KeyedInvoice;
+  /** When the account could see it, which may be long after the invoice's own last change. */
+  updated_at: Date;
+};
 
 export function insertViews(tx: Transaction, views: readonly NewView[]): void {
   const of = <Value>(read: (view: NewView) => Value) => views.map(read);
@@ -58,7 +93,7 @@ export function insertViews(tx: Transaction, views: readonly NewView[]): void {
       of(({ entry }) => entry.invoice.creation_date),
       of(({ entry }) => entry.invoice.due_at),
       of((view) => view.sequence),
-      of(({ entry }) => entry.invoice.updated_at),
+      of((view) => view.updated_at),
     ],
   );
 }
@@ -123,18 +158,21 @@ export function updateFreed(
 
 /**
  * Frees invoices that were marked unpaid of the offramp that had paid them, so that another may.
- * One that is still under way keeps its place: two would pay twice.
+ * One that is still under way, or was sent anew since, keeps its place: two would pay twice.
  */
-export function updateFreedOfSent(tx: Transaction, keys: readonly InvoiceKey[]): void {
-  if (keys.length === 0) return;
+export function updateFreedOfSent(
+  tx: Transaction,
+  unpaid: readonly (InvoiceKey & { at: Date })[],
+): void {
+  if (unpaid.length === 0) return;
   tx.write(
     `update invoice_views v set offramp_id = null
-     from unnest($1::uuid[], $2::uuid[]) as t (account_id, id)
-     where v.account_id = t.account_id and v.id = t.id and 'sent' = (
-       select s.kind from invoice_payment_steps s
+     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as t (account_id, id, at)
+     where v.account_id = t.account_id and v.id = t.id and coalesce((
+       select s.kind = 'sent' and s.created_at <= t.at from invoice_payment_steps s
        where s.account_id = v.account_id and s.offramp_id = v.offramp_id
-       order by s.step desc limit 1)`,
-    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+       order by s.step desc limit 1), false)`,
+    [unpaid.map((one) => one.account_id), unpaid.map((one) => one.id), unpaid.map((one) => one.at)],
   );
 }
 

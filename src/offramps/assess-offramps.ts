@@ -1,3 +1,4 @@
+import { findPayables, type Payable } from "../invoices/payments.ts";
 import { postEntries } from "../ledger/post.ts";
 import { payoutInstructed } from "../ledger/postings.ts";
 import type { PaymentDetailStatus } from "../payment-details/model.ts";
@@ -11,6 +12,7 @@ import { findQuotes } from "../quotes/store.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
+import { findPaymentEnd, invoiceKeys } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { insertPayouts, newPayout } from "./payout-store.ts";
 import { type ChangedOfframp, changeOfframp, recordChanges } from "./record-changes.ts";
@@ -24,6 +26,7 @@ export type GateLookup = {
   kycs: AccountMap<Kyc>;
   detail_statuses: AccountMap<PaymentDetailStatus>;
   holds: AccountMap<Quote["hold"]>;
+  invoices: AccountMap<Payable>;
 };
 
 /**
@@ -113,18 +116,21 @@ export async function lockForGates(
   }
   const holds = new AccountMap<Quote["hold"]>();
   for (const quote of quote_rows) holds.set(quote.account_id, quote.id, quote.hold);
-  return { offramps: toOfframps(rows, subject_keys), gates: { kycs, detail_statuses, holds } };
+  const invoices = await findPayables(tx, invoiceKeys(rows));
+  const gates = { kycs, detail_statuses, holds, invoices };
+  return { offramps: toOfframps(rows, subject_keys), gates };
 }
 
 export function findClosedGate(
   policy: GatePolicy,
   offramp: Offramp,
-  { kycs, detail_statuses, holds }: GateLookup,
+  { kycs, detail_statuses, holds, invoices }: GateLookup,
 ): string | null {
   const { account_id } = offramp;
   return closedGate(policy, offramp, {
     kyc: kycs.get(account_id, offramp.user_id),
     detail_status: detail_statuses.get(account_id, offramp.payment_detail_id),
     quote_hold: holds.get(account_id, offramp.quote_id) ?? null,
+    invoice_end: findPaymentEnd(invoices, offramp)?.[1] ?? null,
   });
 }

@@ -5,7 +5,7 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { type ChangedOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
-import { type KeyedOfframp, lockOfframps, openOfframps } from "./store.ts";
+import { type KeyedOfframp, lockOfframps, type OfframpRow, openOfframps } from "./store.ts";
 
 /** A request that changes one offramp. */
 export type OfframpChange<Wish> = {
@@ -21,6 +21,8 @@ export type OfframpRule<Wish, Extra> = {
   name: string;
   /** Reads what the decision needs, before the offramps are locked. */
   load: (tx: Transaction, commands: readonly Command<OfframpChange<Wish>>[]) => Promise<Extra>;
+  /** Reads what is locked after the offramps. */
+  loadMore?: (tx: Transaction, extra: Extra, offramps: readonly OfframpRow[]) => Promise<Extra>;
   decide: (
     entry: KeyedOfframp,
     command: Command<OfframpChange<Wish>>,
@@ -44,9 +46,10 @@ export function changeOfframps<Wish, Extra>(
     name: rule.name,
     rows: () => 2,
     load: async (tx, commands) => {
-      const extra = await rule.load(tx, commands);
+      const first = await rule.load(tx, commands);
       const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.offramp_id }));
       const rows = await lockOfframps(tx, keys);
+      const extra = rule.loadMore ? await rule.loadMore(tx, first, rows) : first;
       const offramps = await openOfframps(tx, keyring, rows);
       return { offramps: AccountMap.of(offramps, ({ offramp }) => offramp), extra };
     },

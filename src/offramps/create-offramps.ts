@@ -1,7 +1,7 @@
 import { type Catalogue, railsOf } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
-import { loadPayables, type Payable, reservePayments } from "../invoices/payments.ts";
+import { loadPayables, type Payable } from "../invoices/payments.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { satisfiesRail } from "../payment-details/model.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
@@ -22,7 +22,7 @@ import type { Prices, PriceVersions } from "../quotes/prices.ts";
 import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../quotes/pricing.ts";
 import { lockQuotes, updateTotals } from "../quotes/store.ts";
 import type { CheckedItem } from "./check-items.ts";
-import { invoiceProblems } from "./invoice-problems.ts";
+import { invoiceProblems, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { offrampEvents } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
@@ -73,11 +73,9 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
       );
       insertOfframps(tx, created, now);
       updateTotals(tx, [...quotes.values()]);
-      reservePayments(
+      reserveInvoices(
         tx,
-        created.flatMap(({ offramp: { account_id, id, invoice_id } }) =>
-          invoice_id === null ? [] : [{ account_id, id: invoice_id, offramp_id: id }],
-        ),
+        created.map(({ offramp }) => offramp),
       );
       offrampEvents(
         tx,

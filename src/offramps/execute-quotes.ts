@@ -1,3 +1,4 @@
+import { findPayables } from "../invoices/payments.ts";
 import type { TransferStatus } from "../partners/chain/port.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
@@ -9,9 +10,16 @@ import { listQuotesByTransfer, lockQuotes, updateProgress } from "../quotes/stor
 import type { Kyc } from "../users/model.ts";
 import { findKycs } from "../users/store.ts";
 import { executionProblems, type GatePolicy, type QuotePayment } from "./gates.ts";
+import { endedInvoiceProblems, invoiceKeys } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import type { OfframpRenderer, Rates } from "./render.ts";
-import { listQuoteOfframps, listQuotePayments, listQuoteRates, toOfframps } from "./store.ts";
+import {
+  listInvoicePayments,
+  listQuoteOfframps,
+  listQuotePayments,
+  listQuoteRates,
+  toOfframps,
+} from "./store.ts";
 import { ANNOUNCE_TRANSFER_TASK, FUND_QUOTE_TASK } from "./task-kinds.ts";
 
 export const OFFRAMPS_EMBEDDED_MAX = 500;
@@ -36,7 +44,13 @@ type Loaded = {
   same_transfer: Map<string, { id: string; is_paid: boolean }[]>;
 };
 
-type QuoteContent = { payments: QuotePayment[]; offramps: Offramp[]; rates: Rates };
+export type QuoteContent = {
+  payments: QuotePayment[];
+  offramps: Offramp[];
+  rates: Rates;
+  /** What keeps its offramps from paying their invoices. */
+  invoice_problems: Problem[];
+};
 type Executed = { quote: Quote; content: QuoteContent; is_new: boolean };
 
 /** Names the transfer that pays a quote. From then on nothing can be added to it. */
@@ -89,13 +103,16 @@ async function load(
   ]);
   const contents = await Promise.all(
     quotes.map(async ({ account_id, id }) => {
-      const [payments, rows, rates] = await Promise.all([
+      const [payments, for_invoices, rows, rates] = await Promise.all([
         listQuotePayments(tx, account_id, id),
+        listInvoicePayments(tx, account_id, id),
         listQuoteOfframps(tx, account_id, id, OFFRAMPS_EMBEDDED_MAX),
         listQuoteRates(tx, account_id, [id]),
       ]);
       const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
-      return [id, { payments, offramps, rates: toRates(rates) }] as const;
+      const invoices = await findPayables(tx, invoiceKeys(for_invoices));
+      const invoice_problems = endedInvoiceProblems(invoices, for_invoices);
+      return [id, { payments, offramps, rates: toRates(rates), invoice_problems }] as const;
     }),
   );
   return {
@@ -135,6 +152,7 @@ function decideOne(
     ...chainProblems(quote, input),
     ...stateProblems(quote, input, now),
     ...executionProblems(policy, kyc, content.payments),
+    ...content.invoice_problems,
     ...(isTaken(quote, loaded.same_transfer.get(command.id)!) ? [transferTaken()] : []),
   ];
   if (problems.length > 0) return { refusal: Refusal.of(problems) };

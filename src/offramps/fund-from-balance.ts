@@ -1,4 +1,5 @@
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
+import { findPayables } from "../invoices/payments.ts";
 import { owedTo } from "../ledger/model.ts";
 import { postEntries } from "../ledger/post.ts";
 import { quoteFunded } from "../ledger/postings.ts";
@@ -13,26 +14,31 @@ import { additionProblems, type Quote } from "../quotes/model.ts";
 import { lockQuotes, updateProgress } from "../quotes/store.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs, lockUsers } from "../users/store.ts";
-import { OFFRAMPS_EMBEDDED_MAX, toRates } from "./execute-quotes.ts";
-import { executionProblems, type GatePolicy, type QuotePayment } from "./gates.ts";
-import type { Offramp } from "./model.ts";
-import type { OfframpRenderer, Rates } from "./render.ts";
-import { listQuoteOfframps, listQuotePayments, listQuoteRates, toOfframps } from "./store.ts";
+import { OFFRAMPS_EMBEDDED_MAX, type QuoteContent, toRates } from "./execute-quotes.ts";
+import { executionProblems, type GatePolicy } from "./gates.ts";
+import { endedInvoiceProblems, invoiceKeys } from "./invoice-problems.ts";
+import type { OfframpRenderer } from "./render.ts";
+import {
+  listInvoicePayments,
+  listQuoteOfframps,
+  listQuotePayments,
+  listQuoteRates,
+  toOfframps,
+} from "./store.ts";
 import { FUND_OFFRAMPS_TASK } from "./task-kinds.ts";
 
 export type BalanceFunding = { user_id: string; quote_id: string; problems: readonly Problem[] };
 
-type Content = { payments: QuotePayment[]; offramps: Offramp[]; rates: Rates };
 type Loaded = {
   quotes: AccountMap<Quote>;
   kycs: AccountMap<Kyc>;
   keys: SubjectKeys;
   balances: Balances;
-  contents: Map<string, Content>;
+  contents: Map<string, QuoteContent>;
   /** What commands of this set have taken from a balance already. */
   taken: Map<string, bigint>;
 };
-type Funded = { quote: Quote; content: Content };
+type Funded = { quote: Quote; content: QuoteContent };
 
 /** Pays a quote, at its own rate, with what is owed to the user. */
 export function fundFromBalance(
@@ -83,13 +89,16 @@ async function load(
   const balances = await findBalances(tx, locked.map(owedKey));
   const contents = await Promise.all(
     locked.map(async ({ account_id, id }) => {
-      const [payments, rows, rates] = await Promise.all([
+      const [payments, for_invoices, rows, rates] = await Promise.all([
         listQuotePayments(tx, account_id, id),
+        listInvoicePayments(tx, account_id, id),
         listQuoteOfframps(tx, account_id, id, OFFRAMPS_EMBEDDED_MAX),
         listQuoteRates(tx, account_id, [id]),
       ]);
       const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
-      return [id, { payments, offramps, rates: toRates(rates) }] as const;
+      const invoices = await findPayables(tx, invoiceKeys(for_invoices));
+      const invoice_problems = endedInvoiceProblems(invoices, for_invoices);
+      return [id, { payments, offramps, rates: toRates(rates), invoice_problems }] as const;
     }),
   );
   const quotes = AccountMap.of(locked, (quote) => quote);
@@ -114,6 +123,7 @@ function decideOne(
     ...input.problems,
     ...state_problems,
     ...executionProblems(policy, kyc, content.payments),
+    ...content.invoice_problems,
   ];
   if (quote.offramp_count === 0) {
     const message = "Add at least one offramp before funding the quote.";

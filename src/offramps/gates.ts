@@ -15,6 +15,8 @@ export type GateFacts = {
   kyc: Kyc | undefined;
   detail_status: PaymentDetailStatus | undefined;
   quote_hold: Quote["hold"];
+  /** Why it may not pay its invoice any more. */
+  invoice_end: string | null;
 };
 
 /** Why this offramp may not be paid now, as a sentence for a person; null when it may. */
@@ -23,6 +25,7 @@ export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFact
     return "The deposit arrived after the quote had expired; it must be re-priced or refunded.";
   }
   return (
+    facts.invoice_end ??
     kycGate(policy, offramp, facts.kyc) ??
     detailGate(facts.detail_status) ??
     documentGate(policy.documents, offramp)

@@ -1,7 +1,10 @@
-import { type Payable, paymentProblem } from "../invoices/payments.ts";
+import { type Payable, paymentEnd, paymentProblem, reservePayments } from "../invoices/payments.ts";
+import type { InvoiceKey } from "../invoices/store.ts";
 import type { AccountMap } from "../platform/account-map.ts";
-import type { Problem } from "../platform/errors.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import type { ErrorCode, Problem } from "../platform/errors.ts";
 import type { CheckedItem } from "./check-items.ts";
+import type { Offramp } from "./model.ts";
 
 /** Contract §10: what an item must be like to pay the invoice that it names. */
 export function invoiceProblems(
@@ -22,5 +25,44 @@ export function invoiceProblems(
     if (!problem) return [];
     const [code, message] = problem;
     return [{ field: `offramps[${index}].invoice_id`, code, message }];
+  });
+}
+
+/** What an offramp is made for. */
+export type InvoicePayment = Pick<Offramp, "account_id" | "id" | "invoice_id">;
+
+/** The invoices that these offramps pay. */
+export function invoiceKeys(payments: readonly InvoicePayment[]): InvoiceKey[] {
+  return payments.flatMap(({ account_id, invoice_id: id }) => (id ? [{ account_id, id }] : []));
+}
+
+/** Why this offramp may not pay its invoice any more; null when it may, or pays none. */
+export function findPaymentEnd(
+  invoices: AccountMap<Payable>,
+  { account_id, id, invoice_id }: InvoicePayment,
+): [code: ErrorCode, message: string] | null {
+  return invoice_id === null ? null : paymentEnd(invoices.get(account_id, invoice_id), id);
+}
+
+/** These offramps pay their invoices from now on. */
+export function reserveInvoices(tx: Transaction, payments: readonly InvoicePayment[]): void {
+  reservePayments(
+    tx,
+    payments.flatMap(({ account_id, id: offramp_id, invoice_id: id }) =>
+      id ? [{ account_id, id, offramp_id }] : [],
+    ),
+  );
+}
+
+/** At execution: nobody pays for an invoice that was canceled, rejected or paid meanwhile. */
+export function endedInvoiceProblems(
+  invoices: AccountMap<Payable>,
+  payments: readonly InvoicePayment[],
+): Problem[] {
+  return payments.flatMap((payment) => {
+    const end = findPaymentEnd(invoices, payment);
+    if (!end) return [];
+    const message = `Invoice ${payment.invoice_id}: ${end[1]} Create a new quote without it.`;
+    return [{ field: "quote", code: end[0], message }];
   });
 }

@@ -1,5 +1,6 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Rail } from "../catalogue/rails.ts";
+import { loadPayables, type Payable } from "../invoices/payments.ts";
 import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
@@ -10,19 +11,25 @@ import { lockKycs } from "../users/store.ts";
 import { instruction, recordInstructions } from "./assess-offramps.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
+import { findPaymentEnd, invoiceKeys, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { changeOfframp } from "./record-changes.ts";
 import { findOfframps } from "./store.ts";
 
 export type NewRoute = { payment_detail_id: string | null };
 
-type Extra = { details: AccountMap<PaymentDetail>; kycs: AccountMap<Kyc> };
+type Extra = {
+  details: AccountMap<PaymentDetail>;
+  kycs: AccountMap<Kyc>;
+  invoices: AccountMap<Payable>;
+};
 
 const FIELD = "offramp.payment_detail_id";
 
 /**
  * Sends a bounced payout to another bank account of the same user and currency, at the same
- * amount and without a new fee. Every gate is asked again; a closed one leaves it bounced.
+ * amount and without a new fee. Every gate is asked again; a closed one leaves it bounced. One that
+ * pays an invoice takes its place again, unless the invoice can no longer be paid by it.
  */
 export function rerouteOfframps(
   catalogue: Catalogue,
@@ -49,14 +56,21 @@ export function rerouteOfframps(
         lockPaymentDetails(tx, wanted),
         keyring.openSubjects(tx, subjects),
       ]);
-      return { kycs, details: AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail) };
+      const details = AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail);
+      return { kycs, details, invoices: new AccountMap() };
     },
-    decide: (entry, { account_id, input }, { details, kycs }, now) => {
+    loadMore: async (tx, extra, offramps) => ({
+      ...extra,
+      invoices: await loadPayables(tx, invoiceKeys(offramps)),
+    }),
+    decide: (entry, { account_id, input }, { details, kycs, invoices }, now) => {
       const { offramp } = entry;
       if (offramp.status !== "bounced") {
         const message = "Only an offramp that bounced can be sent to another payment detail.";
         return [{ field: "offramp_id", code: "invalid_transition", message }];
       }
+      const end = findPaymentEnd(invoices, offramp);
+      if (end) return [{ field: "offramp_id", code: end[0], message: end[1] }];
       const id = input.wish.payment_detail_id;
       if (id === null) return [];
       const detail = details.get(account_id, id);
@@ -64,18 +78,20 @@ export function rerouteOfframps(
       if (problems.length > 0 || !detail) return problems;
       const rerouted = { ...offramp, payment_detail_id: detail.id };
       const kyc = kycs.get(account_id, offramp.user_id);
-      const facts = { kyc, detail_status: detail.status, quote_hold: null };
+      const facts = { kyc, detail_status: detail.status, quote_hold: null, invoice_end: null };
       const closed = closedGate(policy, rerouted, facts);
       if (closed !== null) return [{ field: FIELD, code: "invalid_transition", message: closed }];
       const change = { ...instruction(offramp), payment_detail_id: detail.id };
+      // A later command of the same set must see the place taken.
+      const payable = offramp.invoice_id && invoices.get(account_id, offramp.invoice_id);
+      if (payable && input.problems.length === 0) payable.offramp_id = offramp.id;
       return changeOfframp(entry, change, now);
     },
-    record: (tx, changes, _extra, now) =>
-      recordInstructions(
-        tx,
-        changes.map(({ offramp }) => offramp),
-        now,
-      ),
+    record: (tx, changes, _extra, now) => {
+      const offramps = changes.map(({ offramp }) => offramp);
+      recordInstructions(tx, offramps, now);
+      reserveInvoices(tx, offramps);
+    },
   };
 }
 

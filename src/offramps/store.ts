@@ -4,6 +4,7 @@ import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
+import type { InvoicePayment } from "./invoice-problems.ts";
 import type { Offramp, OfframpStatus } from "./model.ts";
 import { ASSESS_OFFRAMP_TASK, SEND_PAYOUT_TASK } from "./task-kinds.ts";
 
@@ -218,6 +219,20 @@ export function listQuotePayments(
      from offramps join payment_details on payment_details.account_id = offramps.account_id
        and payment_details.id = offramps.payment_detail_id
      where offramps.account_id = $1 and offramps.quote_id = $2`,
+    [account_id, quote_id],
+  );
+}
+
+/** The offramps of a quote that pay invoices. */
+export function listInvoicePayments(
+  session: Session,
+  account_id: string,
+  quote_id: string,
+): Promise<InvoicePayment[]> {
+  return session.query<InvoicePayment>(
+    `select account_id, id, invoice_id from offramps
+     where account_id = $1 and quote_id = $2 and invoice_id is not null and status <> 'failed'
+     order by id`,
     [account_id, quote_id],
   );
 }

@@ -1,3 +1,4 @@
+import { loadPayables } from "../invoices/payments.ts";
 import { owedTo } from "../ledger/model.ts";
 import { postEntries } from "../ledger/post.ts";
 import { payoutInstructed } from "../ledger/postings.ts";
@@ -7,6 +8,7 @@ import { instruction } from "../offramps/assess-offramps.ts";
 import { endQuote } from "../offramps/close-quote.ts";
 import { fundOfframps } from "../offramps/fund-offramps.ts";
 import { fundQuote, withoutAbandoned } from "../offramps/fund-quote.ts";
+import { findPaymentEnd, invoiceKeys, reserveInvoices } from "../offramps/invoice-problems.ts";
 import { OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "../offramps/model.ts";
 import {
   endToEndId,
@@ -24,6 +26,7 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { Refusal } from "../platform/errors.ts";
 import { least } from "../platform/money.ts";
 import type { Quote } from "../quotes/model.ts";
 import { findQuotes, lockQuotes, updateProgress } from "../quotes/store.ts";
@@ -82,6 +85,12 @@ async function takeStep(deps: WalkDeps, seen: Offramp, to: OfframpStatus): Promi
     const rows = await lockOfframps(tx, [seen]);
     const [entry] = await openOfframps(tx, deps.keyring, rows);
     if (entry?.offramp.status !== seen.status) return;
+    // Sent again, it must have its place at the invoice, as by a re-route.
+    if (seen.status === "bounced" && to === "sending_fiat") {
+      const end = findPaymentEnd(await loadPayables(tx, invoiceKeys(rows)), entry.offramp);
+      if (end) throw Refusal.of([{ field: "offramp_id", code: end[0], message: end[1] }]);
+      reserveInvoices(tx, rows);
+    }
     const quote = quotes.get(seen.account_id, seen.quote_id)!;
     moveByHand(tx, deps, entry, quote, to, clock.now());
   });

@@ -28,7 +28,8 @@ type EventRow = {
 
 /** Every invoice against its changes, and these against the events that tell of them. */
 export const verifyInvoices: Check = async (session, account_id) => {
-  const fault = await checkStrayEvents(session, account_id);
+  const fault =
+    (await checkStrayEvents(session, account_id)) ?? (await checkPlaces(session, account_id));
   if (fault) return fault;
   return eachPage<InvoiceRow>(
     (above_id) => listInvoices(session, account_id, above_id),
@@ -62,6 +63,30 @@ const checkStrayEvents: Check = async (session, account_id) => {
   );
   if (!row) return null;
   return `event ${row.id} of account ${account_id}: there is no invoice ${row.record_id}`;
+};
+
+/**
+ * One live offramp per invoice: what is under way has the invoice's place, and so has what was
+ * sent, unless the seller marked the invoice unpaid afterwards.
+ */
+const checkPlaces: Check = async (session, account_id) => {
+  const [row] = await session.query<{ id: string; invoice_id: string }>(
+    `select o.id, o.invoice_id from offramps o
+     join invoice_views v on v.account_id = o.account_id and v.id = o.invoice_id
+     where o.account_id = $1 and v.offramp_id is distinct from o.id
+       and o.status not in ('failed', 'bounced') and (o.status <> 'fiat_sent' or not exists (
+         select from invoice_changes c
+         where c.account_id = v.owner_account_id and c.invoice_id = v.id and c.name = 'markUnpaid'
+           and c.at >= (select max(s.created_at) from invoice_payment_steps s
+             where s.account_id = $1 and s.offramp_id = o.id and s.kind = 'sent')))
+     order by o.id limit 1`,
+    [account_id],
+  );
+  if (!row) return null;
+  return (
+    `offramp ${row.id} of account ${account_id}: ` +
+    `it is live, but does not have the place at invoice ${row.invoice_id}`
+  );
 };
 
 /** Each change goes on where the one before it ended, legally, and the last is today. */

@@ -215,20 +215,132 @@ describe("an offramp with an invoice_id", () => {
   });
 });
 
+function expectRefused(answer: Answer, field: string, code: string): void {
+  expect(answer.body.errors, answer.text).toMatchObject([{ field, code }]);
+  expect(answer.status).toBe(422);
+}
+
+async function reroute(offramp_id: string): Promise<Answer> {
+  const detail = await addPaymentDetail(server, user_id, "eur");
+  return server.call("POST", `/users/${user_id}/offramps/${offramp_id}/reroute`, {
+    offramp: { payment_detail_id: detail },
+  });
+}
+
+async function moveOfframp(id: string, status: string): Promise<Answer> {
+  const answer = await server.call("PATCH", `/sandbox/offramps/${id}`, { offramp: { status } });
+  await settle(server);
+  return answer;
+}
+
+/** Paid by an offramp, then marked unpaid by the seller. */
+async function billUnpaid() {
+  const invoice = await bill();
+  const first = await payOut(invoice.id);
+  good(await change(server, invoice.id, "markUnpaid", seller.key));
+  await settle(server);
+  return { invoice, first };
+}
+
+describe("an invoice that was marked unpaid", () => {
+  it("is never paid by two offramps: one that is returned cannot go again beside another", async () => {
+    const { invoice, first } = await billUnpaid();
+    const { answer, quote_id } = await pay(invoice.id);
+    good(answer);
+    good(await moveOfframp(first.id, "bounced"));
+    expectRefused(await reroute(first.id), "offramp_id", "record_not_unique");
+    expectRefused(await moveOfframp(first.id, "sending_fiat"), "offramp_id", "record_not_unique");
+    const returned = await show(server, invoice.id);
+    expect(returned).toMatchObject({ status: "open" });
+    expect(returned.requestId).not.toBe(invoice.requestId);
+
+    good(await execute(server, user_id, quote_id));
+    await settle(server);
+    await server.call("POST", "/sandbox/clock", { advance_ms: 3_000 });
+    await settle(server);
+    const names = ["create", ...PAID, "c2fPaymentFailed", ...PAID];
+    for (const account_id of [seller.account_id, server.account_id]) {
+      expect(await namesOf(server, account_id, invoice.id)).toEqual(names);
+    }
+    // By now the invoice is paid by another, so the first has no business with it any more.
+    expectRefused(await reroute(first.id), "offramp_id", "record_not_unique");
+    good(await server.call("POST", `/users/${user_id}/offramps/${first.id}/refund`));
+    expect((await show(server, invoice.id)).status).toBe("paid");
+  });
+
+  it("is paid by the returned offramp once that goes again, and then by no other", async () => {
+    const { invoice, first } = await billUnpaid();
+    good(await moveOfframp(first.id, "bounced"));
+    good(await reroute(first.id));
+    expectInvoiceProblem((await pay(invoice.id)).answer, "record_not_unique");
+    good(await moveOfframp(first.id, "fiat_sent"));
+    const names = ["create", ...PAID, "c2fPaymentFailed", ...PAID];
+    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(names);
+  });
+
+  it("is found out by verify when two offramps pay it after all", async () => {
+    const { invoice, first } = await billUnpaid();
+    const { offramp } = await pay(invoice.id);
+    const place = (id: string) =>
+      server.db.database.query("update invoice_views set offramp_id = $2 where id = $1", [
+        invoice.id,
+        id,
+      ]);
+    await place(first.id);
+    expect(await findFault(server)).toContain(`offramp ${offramp.id}`);
+    await place(offramp.id);
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("cannot be paid by a re-route once it was canceled or declared paid by hand", async () => {
+    for (const [type, key] of [
+      ["cancel", seller.key],
+      ["declareReceivedPayment", seller.key],
+    ] as const) {
+      const invoice = await bill();
+      const offramp = await payOut(invoice.id, { outcome: "bounced" });
+      good(await change(server, invoice.id, type, key));
+      expectRefused(await reroute(offramp.id), "offramp_id", "record_invalid");
+    }
+  });
+});
+
 describe("what an offramp cannot pay", () => {
-  it("is one that was marked unpaid while another is still under way", async () => {
+  it("is one whose payment is under way: nobody declares by hand what an offramp does", async () => {
     const invoice = await bill();
     const { quote_id, offramp } = await pay(invoice.id, { outcome: "stuck" });
     good(await execute(server, user_id, quote_id));
     await settle(server);
-    good(await change(server, invoice.id, "declareReceivedPayment", seller.key));
-    good(await change(server, invoice.id, "markUnpaid", seller.key));
-    await settle(server);
+    const declared = await change(server, invoice.id, "declareReceivedPayment", seller.key);
+    expectRefused(declared, "type", "invalid_transition");
     expectInvoiceProblem((await pay(invoice.id)).answer, "record_not_unique");
     const path = `/sandbox/offramps/${offramp.id}`;
     good(await server.call("PATCH", path, { offramp: { status: "fiat_sent" } }));
     await settle(server);
-    expect((await show(server, invoice.id)).status).toBe("paid");
+    expect(await show(server, invoice.id)).toMatchObject({
+      status: "paid",
+      paymentMetadata: { isManuallyPaid: false },
+    });
+    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(["create", ...PAID]);
+    expectInvoiceProblem((await pay(invoice.id)).answer, "record_invalid");
+  });
+
+  it("is declared by hand neither while an offramp is only made for it, until that fails", async () => {
+    const invoice = await bill();
+    const { offramp } = await pay(invoice.id);
+    for (const [type, key] of [
+      ["declareSentPayment", server.key],
+      ["declareReceivedPayment", seller.key],
+    ] as const) {
+      const refused = await change(server, invoice.id, type, key);
+      expectRefused(refused, "type", "invalid_transition");
+      expect(refused.body.errors[0].message).toContain("An offramp pays this invoice");
+    }
+    const path = `/sandbox/offramps/${offramp.id}`;
+    good(await server.call("PATCH", path, { offramp: { status: "failed" } }));
+    good(await change(server, invoice.id, "declareSentPayment"));
+    const declared = await show(server, invoice.id);
+    expect(declared.paymentMetadata).toMatchObject({ isManuallyPaid: true });
   });
 
   it("is an invoice that this account does not see as its buyer: 404", async () => {
@@ -271,12 +383,28 @@ describe("what an offramp cannot pay", () => {
     expect(made).toHaveLength(1);
   });
 
-  it("changes nothing about an invoice that was canceled after the offramp was made", async () => {
+  it("is one that was canceled after the offramp was made: its quote is not executed", async () => {
     const invoice = await bill();
     const { quote_id } = await pay(invoice.id);
     good(await change(server, invoice.id, "cancel", seller.key));
-    good(await execute(server, user_id, quote_id));
-    await settle(server);
+    const refused = await execute(server, user_id, quote_id);
+    expectRefused(refused, "quote", "record_invalid");
+    expect(refused.body.errors[0].message).toContain(invoice.id);
+    expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(["create", "cancel"]);
+  });
+
+  it("is one that was canceled after the execution: the payout waits to be refunded", async () => {
+    const invoice = await bill();
+    const { offramp } = await pay(invoice.id);
+    good(await change(server, invoice.id, "cancel", seller.key));
+    // As if it had been executed just before: the sandbox pays the quote by itself.
+    good(await moveOfframp(offramp.id, "pending_internal_assessment"));
+    const path = `/users/${user_id}/offramps/${offramp.id}`;
+    expect((await server.call("GET", path)).body.offramp).toMatchObject({
+      status: "ongoing_checks",
+      status_message: "The invoice is canceled; it must be open or accepted.",
+    });
+    good(await server.call("POST", `${path}/refund`));
     expect((await show(server, invoice.id)).status).toBe("canceled");
     expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(["create", "cancel"]);
   });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseRecurrence } from "../../src/invoices/recurrence.ts";
+import { occurrenceAfter, occurrenceFrom, parseRecurrence } from "../../src/invoices/recurrence.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, expectRefusal, findFault, good, settle } from "../offramps/story.ts";
 import { addBilledAccount, change, create, expectProblem, namesOf, show } from "./invoice-room.ts";
@@ -158,7 +158,47 @@ describe("a rule", () => {
     "RRULE:FREQ=MONTHLY;COUNT=",
     "RRULE:FREQ=WEEKLY;BYDAY=1MO",
     "RRULE:FREQ=DAILY;FREQ=WEEKLY",
+    "RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
+    "RRULE:FREQ=YEARLY;BYMONTH=4,6,9,11;BYMONTHDAY=31",
+    "RRULE:FREQ=YEARLY;BYMONTHDAY=-31;BYMONTH=2",
   ])("is refused with a reason: %j", (text) => {
     expect(reasonOf(text)).toMatch(/^(Send|Leave) .+\.$/);
+  });
+
+  const first = (text: string) => {
+    const parsed = parseRecurrence(text, NOW);
+    if ("reason" in parsed) return parsed.reason;
+    const next = occurrenceFrom(parsed.recurrence, NOW);
+    const after = next && occurrenceAfter(parsed.recurrence, next);
+    return [next, after].map((time) => time?.toISOString().slice(0, 10));
+  };
+
+  it.each([
+    ["FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", ["2028-02-29", "2032-02-29"]],
+    ["DTSTART:20280229T000000Z RRULE:FREQ=YEARLY", ["2028-02-29", "2032-02-29"]],
+    ["DTSTART:20240131T090000Z RRULE:FREQ=MONTHLY", ["2026-12-31", "2027-01-31"]],
+    ["DTSTART:20261220T000000Z RRULE:FREQ=MONTHLY;INTERVAL=18", ["2026-12-20", "2028-06-20"]],
+    ["DTSTART:20270301T000000Z RRULE:FREQ=YEARLY;BYMONTH=1", ["2028-01-01", "2029-01-01"]],
+    ["FREQ=MONTHLY;BYDAY=MO,TU;BYSETPOS=-1", ["2026-11-30", "2026-12-29"]],
+    ["FREQ=MONTHLY;BYMONTHDAY=1;UNTIL=20261201", ["2026-12-01", undefined]],
+    ["DTSTART:20000101T000000Z RRULE:FREQ=MONTHLY;COUNT=5", [undefined, undefined]],
+  ])("has its next occurrences: %j", (text, expected) => {
+    expect(first(text)).toEqual(expected);
+  });
+
+  it.each([
+    "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
+    "FREQ=YEARLY;BYMONTH=4,6,9,11;BYMONTHDAY=31",
+    "FREQ=YEARLY;BYMONTHDAY=-31;BYMONTH=2",
+    "DTSTART:20270101T000000Z RRULE:FREQ=YEARLY;INTERVAL=2;BYMONTH=2;BYMONTHDAY=29",
+    "DTSTART:20270228T000000Z RRULE:FREQ=MONTHLY;INTERVAL=12;BYMONTHDAY=30",
+    "DTSTART:20270101T000000Z RRULE:FREQ=YEARLY;INTERVAL=2;BYMONTH=2;BYDAY=MO;BYSETPOS=5",
+    "DTSTART:20500101T000000Z RRULE:FREQ=MONTHLY",
+  ])("that never comes, or not for ten years, is found out in no time: %j", (text) => {
+    const before = process.cpuUsage();
+    const found = first(text);
+    if (Array.isArray(found)) expect(found).toEqual([undefined, undefined]);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(100);
   });
 });

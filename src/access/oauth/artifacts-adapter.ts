@@ -8,13 +8,14 @@ import {
   type ArtifactRow,
   deleteArtifact,
   deleteArtifactsOfGrant,
+  type FoundArtifact,
   findArtifact,
   findArtifactByUid,
   insertArtifact,
   updateArtifactConsumed,
 } from "./artifacts-store.ts";
 import { clientOf } from "./client-metadata.ts";
-import { accountOfGrant, REFRESH_GRACE_MS } from "./model.ts";
+import { accountOfGrant, mayGrant, REFRESH_GRACE_MS } from "./model.ts";
 import { revokeGrant } from "./revoke-grant.ts";
 import { hashArtifactId, openPayload, sealPayload } from "./sealed-artifacts.ts";
 
@@ -106,13 +107,35 @@ function ownersOf(
 
 function toPayload(
   index_key: Buffer,
-  row: ArtifactRow | undefined,
+  row: FoundArtifact | undefined,
   now: Date,
 ): AdapterPayload | undefined {
   if (!row) return undefined;
-  const payload = openPayload<AdapterPayload>(index_key, row);
+  const payload = withinRole(openPayload<AdapterPayload>(index_key, row), row);
   if (!row.consumed_at) return payload;
   const used_ms = row.consumed_at.getTime();
   const is_in_grace = row.model === "RefreshToken" && now.getTime() - used_ms < REFRESH_GRACE_MS;
   return is_in_grace ? payload : { ...payload, consumed: Math.floor(used_ms / 1000) };
+}
+
+const WRITES = "invoices:write";
+/** What is given out or asked about; the others only remember what somebody wanted. */
+const MODELS_WITH_SCOPE = ["AccessToken", "RefreshToken", "AuthorizationCode", "Grant"];
+
+/** A person whose role no longer allows a scope takes it back from all that rests on them. */
+function withinRole(payload: AdapterPayload, { model, role }: FoundArtifact): AdapterPayload {
+  const may_write = role === null || mayGrant(role, [WRITES]);
+  if (may_write || !MODELS_WITH_SCOPE.includes(model)) return payload;
+  const { scope, openid } = payload as { scope?: string; openid?: { scope?: string } };
+  const kept = { ...payload };
+  if (scope !== undefined) kept.scope = withoutWrites(scope);
+  if (openid?.scope !== undefined) kept.openid = { ...openid, scope: withoutWrites(openid.scope) };
+  return kept;
+}
+
+function withoutWrites(scope: string): string {
+  return scope
+    .split(" ")
+    .filter((name) => name !== WRITES)
+    .join(" ");
 }

@@ -33,6 +33,9 @@ const HOLDS = `
       where app_grants.account_id = artifact.account_id and app_grants.app_id = artifact.app_id
         and app_grants.person_id = artifact.person_id and app_grants.revoked_at is null)))`;
 
+const ROLE = `left join members on members.account_id = artifact.account_id
+  and members.person_id = artifact.person_id`;
+
 /** Saved again, it keeps the time of its use: a used code stays used. */
 export async function insertArtifact(session: Session, row: ArtifactRow): Promise<void> {
   await session.query(
@@ -57,14 +60,17 @@ export async function insertArtifact(session: Session, row: ArtifactRow): Promis
   );
 }
 
+/** With the role that its person has in its account now. */
+export type FoundArtifact = ArtifactRow & { role: Role | null };
+
 export async function findArtifact(
   session: Session,
   model: string,
   id_hash: Buffer,
   now: Date,
-): Promise<ArtifactRow | undefined> {
-  const [row] = await session.query<ArtifactRow>(
-    `select artifact.* from oauth_artifacts artifact
+): Promise<FoundArtifact | undefined> {
+  const [row] = await session.query<FoundArtifact>(
+    `select artifact.*, members.role from oauth_artifacts artifact ${ROLE}
      where model = $1 and id_hash = $2 and expires_at > $3 and ${HOLDS}`,
     [model, id_hash, now],
   );
@@ -76,9 +82,9 @@ export async function findArtifactByUid(
   model: string,
   uid: string,
   now: Date,
-): Promise<ArtifactRow | undefined> {
-  const [row] = await session.query<ArtifactRow>(
-    `select artifact.* from oauth_artifacts artifact
+): Promise<FoundArtifact | undefined> {
+  const [row] = await session.query<FoundArtifact>(
+    `select artifact.*, members.role from oauth_artifacts artifact ${ROLE}
      where model = $1 and uid = $2 and expires_at > $3 and ${HOLDS}`,
     [model, uid, now],
   );
@@ -173,8 +179,7 @@ export async function findToken(
     `select artifact.*, app_ids.account_id as app_account_id, members.role
      from oauth_artifacts artifact
      join app_ids on app_ids.id = artifact.app_id
-     left join members on members.account_id = artifact.account_id
-       and members.person_id = artifact.person_id
+     ${ROLE}
      where (model, id_hash) in (('AccessToken', $1), ('ClientCredentials', $2))
        and expires_at > $3 and ${HOLDS}`,
     [id_hashes.AccessToken, id_hashes.ClientCredentials, now],

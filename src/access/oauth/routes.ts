@@ -6,6 +6,7 @@ import { createRateLimiter, type RateLimit } from "../../platform/http/rate-limi
 import type { AddRoute } from "../../platform/http/route.ts";
 import { addPageScope, type PageDeps } from "../page-scope.ts";
 import { type AppsPageDeps, addAppsPages } from "./apps-routes.ts";
+import { createAttemptLimiter } from "./attempt-limiter.ts";
 import { addConsentPages } from "./consent-routes.ts";
 import { addMeRoutes } from "./me-routes.ts";
 import { addNoteUse } from "./note-use.ts";
@@ -73,7 +74,7 @@ function addAuthorization(
 }
 
 function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenProvider): void {
-  const failures = createRateLimiter(FAILURES_MAX, WINDOW_MS)!;
+  const attempts = createAttemptLimiter(FAILURES_MAX, WINDOW_MS);
   app.register(async (scope) => {
     addBodyParsers(scope);
     scope.setErrorHandler((error, request, reply) => sendOauthError(error, request, reply));
@@ -85,11 +86,12 @@ function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenP
       await callback(replayed, reply.raw);
     };
     const serveClient = async (request: FastifyRequest, reply: FastifyReply) => {
-      const limit = failures.look(request.ip);
+      const limit = await attempts.begin(request.ip);
       if (!limit.allowed) throw tooMany(limit);
-      reply.raw.once("finish", () => {
-        if (reply.raw.statusCode === 401) failures.take(request.ip);
-      });
+      const end = () => attempts.end(request.ip, reply.raw.statusCode === 401);
+      // Who hung up while waiting is gone already: that is not told again.
+      if (reply.raw.closed) return end();
+      reply.raw.once("close", end);
       await serve(request, reply);
     };
     const posts = [ROUTES.token, ROUTES.revocation, ROUTES.introspection];
