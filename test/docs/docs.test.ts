@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { searchSections } from "../../src/docs/assets/search-sections.js";
+import { type SearchSection, searchSections } from "../../src/docs/assets/search-sections.js";
 import { loadPages } from "../../src/docs/load-pages.ts";
 import { ERROR_CODES } from "../../src/platform/errors.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -95,7 +95,7 @@ describe("the search", () => {
 
   it("gives the page the same index, which a browser need not fetch twice", async () => {
     const answer = await fetch(`${server.url}/docs/search.json`);
-    const sections = await answer.json();
+    const sections = (await answer.json()) as SearchSection[];
     expect(searchSections(sections, "quote_expired")[0]?.url).toBe(
       "/docs/reference/errors#quote_expired",
     );
