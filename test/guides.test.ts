@@ -2,11 +2,17 @@ import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "./harness/command-line.ts";
 import { openReader, type Reader, STARTED_WITHIN_MS } from "./harness/documentation.ts";
-import { followGuide, listBlocks } from "./harness/guide.ts";
+import {
+  FOLLOWED_WITHIN_MS,
+  followGuide,
+  GUIDES,
+  listBlocks,
+  OPERATORS_GUIDES,
+} from "./harness/guide.ts";
 
-const GUIDES = new URL("../docs/guides/", import.meta.url);
-const guides = (await readdir(GUIDES)).filter((name) => name.endsWith(".md"));
-const FOLLOWED_WITHIN_MS = 60_000;
+const guides = (await readdir(GUIDES)).filter(
+  (name) => name.endsWith(".md") && !OPERATORS_GUIDES.includes(name),
+);
 
 let reader: Reader;
 beforeAll(async () => {

@@ -142,7 +142,8 @@ function renderInline(context: Context, text: string): Html {
 
 function renderMatch(context: Context, found: Record<string, string | undefined>): Html {
   const { code, alt, source, label, address, strong, emphasis, escaped } = found;
-  if (code !== undefined) return html`<code>${code}</code>`;
+  // Blanks only set apart a code that itself begins or ends with a backquote.
+  if (code !== undefined) return html`<code>${code.trim()}</code>`;
   if (source !== undefined) return renderImage(context, alt ?? "", source);
   if (address !== undefined) return renderLink(context, label ?? "", address);
   if (strong !== undefined) return html`<strong>${renderInline(context, strong)}</strong>`;

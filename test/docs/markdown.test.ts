@@ -22,6 +22,10 @@ describe("Markdown", () => {
     );
   });
 
+  it("code may hold backquotes", () => {
+    expect(render("so: `` html`a` ``.")).toBe("<p>so: <code>html`a`</code>.</p>\n");
+  });
+
   it("a multiplication is no emphasis", () => {
     expect(render("2 * 3 * 4 = 24")).toBe("<p>2 * 3 * 4 = 24</p>\n");
   });

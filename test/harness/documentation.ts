@@ -1,9 +1,9 @@
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { type Running, startCommand } from "./command-line.ts";
+import { COMPILED, type Running, startCommand } from "./command-line.ts";
 import { waitFor } from "./wait-for.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -41,7 +41,7 @@ export async function openReader(): Promise<Reader> {
     environment,
     shell,
     close: async () => {
-      shell.child.kill();
+      shell.close();
       service.child.kill("SIGTERM");
       await service.ended;
       await rm(directory, { recursive: true, force: true });
@@ -59,15 +59,18 @@ export function blocksOf(markdown: string, language: string, heading?: string): 
 }
 
 export type Shell = {
-  child: ChildProcessWithoutNullStreams;
   run(code: string): Promise<string>;
   /** Of the last command of the last step. */
   status(): number;
+  /** Ends it with whatever it still runs in the background. */
+  close(): void;
 };
 
 /** One shell for all steps, as a person has; what a step prints is its answer. */
 export async function openShell(cwd: string): Promise<Shell> {
-  const child = spawn("sh", { cwd, env: { ...process.env, ...(await shellEnvironment(cwd)) } });
+  const env = { ...process.env, ...(await shellEnvironment(cwd)) };
+  // A group of its own, so that it can be ended as a whole.
+  const child = spawn("sh", { cwd, env, detached: true });
   let printed = "";
   let status = 0;
   for (const stream of [child.stdout, child.stderr]) {
@@ -84,13 +87,14 @@ export async function openShell(cwd: string): Promise<Shell> {
     status = Number(ended.exec(printed)![1]);
     return printed.slice(0, printed.indexOf(end)).trim();
   };
-  return { child, run, status: () => status };
+  return { run, status: () => status, close: () => process.kill(-child.pid!) };
 }
 
 /** The Node that runs us; programs find the SDK's source where a project has its package. */
 async function shellEnvironment(cwd: string): Promise<Record<string, string>> {
   const path = [dirname(process.execPath), await pathWithCurl(cwd)].join(delimiter);
-  return { PATH: path, NODE_OPTIONS: "--conditions=sliproad-source" };
+  const conditions = "--conditions=sliproad-source";
+  return { PATH: path, NODE_OPTIONS: conditions, NODE_COMPILE_CACHE: COMPILED };
 }
 
 /** A machine without curl gets as much of it as is needed. */

@@ -9,6 +9,12 @@ import { type Block, parseBlocks } from "../../src/docs/markdown-blocks.ts";
 import { openShell, type Reader, type Shell } from "./documentation.ts";
 import { waitFor } from "./wait-for.ts";
 
+export const GUIDES = new URL("../../docs/guides/", import.meta.url);
+/** These start services of their own, and so have a test file of their own. */
+export const OPERATORS_GUIDES = ["adding-a-currency-or-rail.md", "going-live.md", "operating.md"];
+/** A guide is read at leisure, and each of its commands is a program of its own. */
+export const FOLLOWED_WITHIN_MS = 180_000;
+
 /** A fenced block; with a name it is a file that the text tells the reader to save. */
 export type GuideBlock = { language: string; code: string; name: string | null };
 
@@ -47,7 +53,7 @@ export async function followGuide(reader: Reader, markdown: string): Promise<voi
       else await checkAnswer(shell, blocks[at - 1], printed, block);
     }
   } finally {
-    shell.child.kill();
+    shell.close();
   }
 }
 
