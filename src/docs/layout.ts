@@ -106,7 +106,7 @@ function shelfOf(shelf: string, pages: readonly DocPage[]): Html {
 <h2>${shelf}</h2>
 <ul class="shelf">${listed.map(
     ({ url, title, summary }) =>
-      html`<li><a href="${url}">${title}</a> <span>${summary}</span></li>\n`,
+      html`<li><a href="${url}">${title}</a> ${summary && html`<span>${summary}</span>`}</li>\n`,
   )}</ul>
 </section>
 `;

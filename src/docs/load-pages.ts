@@ -34,7 +34,7 @@ const GUIDES_FIRST = ["first-payout", "webhooks", "documents", "kyc", "onramps",
 /** What is no page of its own but shown by one. */
 const ALSO: Record<string, string> = { "README.md": "/docs", "docs/decisions": "/docs#decisions" };
 
-/** Reads and renders all documents, once: they come with the program and do not change. */
+/** Reads and renders all documents. They come with the program and do not change while it runs. */
 export function loadPages(): Documentation {
   const sources = listSources();
   const urls = new Map([...sources.map(({ file, url }) => [file, url] as const)]);
@@ -50,8 +50,9 @@ export function loadPages(): Documentation {
   });
   return {
     lost_links,
-    pages: rendered.map(({ source, title, summary, body }) => {
-      return { url: source.url, shelf: source.shelf, title, summary, body };
+    pages: rendered.map(({ source: { url, shelf }, title, summary, body }) => {
+      // The title of a decision says what was decided.
+      return { url, shelf, title, summary: shelf === "Decisions" ? "" : summary, body };
     }),
     sections: rendered.flatMap(({ source, title, sections }) =>
       sections.map(({ anchor, heading, text }) => ({
@@ -62,6 +63,11 @@ export function loadPages(): Documentation {
       })),
     ),
   };
+}
+
+/** The address of every page, without reading any. */
+export function listUrls(): string[] {
+  return listSources().map(({ url }) => url);
 }
 
 function listSources(): Source[] {

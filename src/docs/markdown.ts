@@ -9,10 +9,13 @@ export type Rendered = { title: string; summary: string; body: Html; sections: S
 /** Where a link of the text leads on our pages; null for what has no page, whose text stays. */
 export type ResolveLink = (address: string) => string | null;
 
+const SUMMARY_CHARACTERS_MIN = 40;
+
 type Context = { resolve: ResolveLink; anchors: Set<string>; sections: Section[] };
 
 /**
- * The text as HTML. Safe whatever stands in it: all text is escaped, and a link leads to one of our
+ * The text as HTML; our own reader, since two small files save the running service a dependency, and
+ * documents that come with the program need no more of the language than they use. Safe whatever stands in it: all text is escaped, and a link leads to one of our
  * pages or to http(s), or is none.
  */
 export function renderMarkdown(text: string, resolve: ResolveLink): Rendered {
@@ -28,7 +31,7 @@ export function renderMarkdown(text: string, resolve: ResolveLink): Rendered {
   const body = html`${blocks.map((block) => renderTop(context, block))}`;
   return {
     title,
-    summary: opening ? firstSentence(plainText(opening.text)) : "",
+    summary: opening ? opensWith(plainText(opening.text)) : "",
     body,
     sections: context.sections,
   };
@@ -59,7 +62,8 @@ function renderBlock(context: Context, block: Block): Html {
       return html`<p><strong>${renderInline(context, block.text)}</strong></p>\n`;
     case "code":
       // It scrolls by itself, so that who has only a keyboard must be able to go there.
-      return html`<pre tabindex="0"><code>${block.text}</code></pre>\n`;
+      return html`<pre tabindex="0" data-language="${block.language}"><code>${block.text}</code></pre>
+`;
     case "list":
       return renderList(context, block);
     case "table":
@@ -196,8 +200,12 @@ function plainBlock(block: Block): string {
   }
 }
 
-function firstSentence(text: string): string {
-  return /^.*?[.:](?= |$)/.exec(text)?.[0].replace(/:$/, ".") ?? text;
+/** The first sentence, or as many as it takes to say something. */
+function opensWith(text: string): string {
+  return (
+    new RegExp(`^.{${SUMMARY_CHARACTERS_MIN},}?\\.(?= |$)`).exec(text)?.[0] ??
+    text.replace(/:$/, ".")
+  );
 }
 
 function slugOf(heading: string): string {

@@ -1,11 +1,17 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { addPageScope, PAGE_HEADERS, type PageDeps, sendPage } from "../access/page-scope.ts";
 import { addStaticFiles, readStaticFiles } from "../platform/http/static-files.ts";
 import { searchSections } from "./assets/search-sections.js";
 import { ASSETS_PATH, documentPage, QUESTION_LENGTH_MAX, startPage } from "./layout.ts";
-import { loadPages, PICTURES_DIRECTORY, PICTURES_PATH } from "./load-pages.ts";
+import {
+  type Documentation,
+  listUrls,
+  loadPages,
+  PICTURES_DIRECTORY,
+  PICTURES_PATH,
+} from "./load-pages.ts";
 
 /** Pages are no part of the documented API. */
 const HIDDEN = { hide: true };
@@ -21,13 +27,12 @@ const ERRORS_PAGE = "/docs/reference/errors";
 
 /** The documents of the repository as pages, with a search over all of them. */
 export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
-  const { pages, sections } = loadPages();
+  // Read when somebody first wants them: a worker never does, and a start should not wait.
+  const open = once(() => withIndex(loadPages()));
   addStaticFiles(app, ASSETS_PATH, readAssets());
   addStaticFiles(app, PICTURES_PATH, readStaticFiles(PICTURES_DIRECTORY));
-
-  const index = JSON.stringify(sections);
-  const etag = `"${createHash("sha256").update(index).digest("base64url").slice(0, 22)}"`;
   app.get("/docs/search.json", { schema: HIDDEN }, (request, reply) => {
+    const { index, etag } = open();
     reply.headers({ ETag: etag, "Cache-Control": "no-cache" });
     if (request.headers["if-none-match"] === etag) return reply.code(304).send();
     return reply.type("application/json; charset=utf-8").send(index);
@@ -37,21 +42,35 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
     scope.addHook("onRequest", async (_request, reply) => {
       reply.headers(DOCS_HEADERS);
     });
-    const showStart = (request: FastifyRequest, reply: FastifyReply) => {
+    scope.get("/docs", { schema: HIDDEN }, (request, reply) => {
+      const { pages, sections } = open();
       const question = readQuestion(request);
       const results = searchSections(sections, question);
       return sendPage(reply, startPage(pages, { question, results }));
-    };
-    scope.get("/docs", { schema: HIDDEN }, showStart);
+    });
     scope.get("/docs/", { schema: HIDDEN }, (_request, reply) => reply.redirect("/docs", 301));
-    for (const page of pages) {
-      const shown = documentPage(page, pages);
-      const paths = page.url === ERRORS_PAGE ? [page.url, ERRORS_PATH] : [page.url];
-      for (const path of paths) {
-        scope.get(path, { schema: HIDDEN }, (_request, reply) => sendPage(reply, shown));
-      }
-    }
+    const show = (path: string, url: string) =>
+      scope.get(path, { schema: HIDDEN }, (_request, reply) => {
+        const { pages } = open();
+        return sendPage(reply, documentPage(pages.find((page) => page.url === url)!, pages));
+      });
+    for (const url of listUrls()) show(url, url);
+    show(ERRORS_PATH, ERRORS_PAGE);
   });
+}
+
+function withIndex(documentation: Documentation) {
+  const index = JSON.stringify(documentation.sections);
+  const etag = `"${createHash("sha256").update(index).digest("base64url").slice(0, 22)}"`;
+  return { ...documentation, index, etag };
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 /** Without the types that stand beside the scripts. */

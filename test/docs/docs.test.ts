@@ -1,3 +1,5 @@
+import { createHmac } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type SearchSection, searchSections } from "../../src/docs/assets/search-sections.js";
 import { loadPages } from "../../src/docs/load-pages.ts";
@@ -58,6 +60,17 @@ describe("the documentation", () => {
   it("doc_url of a refusal leads to a line about its code", async () => {
     const { text } = await open("/docs/errors");
     expect(ERROR_CODES.filter((code) => !text.includes(`id="${code}"`))).toEqual([]);
+  });
+
+  it("the receiver's check in the reference of webhooks takes what is signed, nothing else", async () => {
+    const file = new URL("../../docs/reference/webhooks.md", import.meta.url);
+    const [, code] = /```js\n(.*?)```/s.exec(await readFile(file, "utf8"))!;
+    const source = `${code}\nexport { isValid };`;
+    const { isValid } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
+    const signature = createHmac("sha256", "secret").update("body").digest("hex");
+    expect(isValid("body", signature, "secret")).toBe(true);
+    expect(isValid("body ", signature, "secret")).toBe(false);
+    expect(isValid("body", "00", "secret")).toBe(false);
   });
 
   it("nothing but its own scripts may run, and nothing asks another host", async () => {

@@ -35,7 +35,7 @@ describe("Markdown", () => {
       "1. One\n   goes on\n\n   ```sh\n   run it\n     so\n   ```\n2. Two\n   - a\n   - b\n",
     );
     expect(shown).toBe(
-      '<ol><li><p>One\ngoes on</p>\n<pre tabindex="0"><code>run it\n  so</code></pre>\n</li>\n' +
+      '<ol><li><p>One\ngoes on</p>\n<pre tabindex="0" data-language="sh"><code>run it\n  so</code></pre>\n</li>\n' +
         "<li><p>Two</p>\n<ul><li>a</li>\n<li>b</li>\n</ul>\n</li>\n</ol>\n",
     );
   });
@@ -75,7 +75,7 @@ describe("Markdown", () => {
       "# All `of` it\n\nOne thing. Another.\n\n## Part\n\n| code | what |\n|---|---|\n| `gone` | Leave. |\n",
       () => null,
     );
-    expect({ title, summary }).toEqual({ title: "All of it", summary: "One thing." });
+    expect({ title, summary }).toEqual({ title: "All of it", summary: "One thing. Another." });
     expect(sections).toEqual([
       { anchor: "", heading: "All of it", text: "One thing. Another." },
       { anchor: "gone", heading: "gone", text: "Part Leave." },
