@@ -14,9 +14,10 @@ const SUMMARY_CHARACTERS_MIN = 40;
 type Context = { resolve: ResolveLink; anchors: Set<string>; sections: Section[] };
 
 /**
- * The text as HTML; our own reader, since two small files save the running service a dependency, and
- * documents that come with the program need no more of the language than they use. Safe whatever stands in it: all text is escaped, and a link leads to one of our
- * pages or to http(s), or is none.
+ * The text as HTML. A reader of our own: two small files save the running service a dependency, and
+ * documents that come with the program need no more of the language than they use. It is safe
+ * whatever stands in them: all text is escaped, and a link leads to one of our pages or to http(s),
+ * or is none.
  */
 export function renderMarkdown(text: string, resolve: ResolveLink): Rendered {
   const blocks = parseBlocks(text);
@@ -62,8 +63,7 @@ function renderBlock(context: Context, block: Block): Html {
       return html`<p><strong>${renderInline(context, block.text)}</strong></p>\n`;
     case "code":
       // It scrolls by itself, so that who has only a keyboard must be able to go there.
-      return html`<pre tabindex="0" data-language="${block.language}"><code>${block.text}</code></pre>
-`;
+      return html`<pre tabindex="0" data-language="${block.language}">${code(block.text)}</pre>\n`;
     case "list":
       return renderList(context, block);
     case "table":
@@ -71,6 +71,10 @@ function renderBlock(context: Context, block: Block): Html {
     case "paragraph":
       return html`<p>${renderInline(context, block.text)}</p>\n`;
   }
+}
+
+function code(text: string): Html {
+  return html`<code>${text}</code>`;
 }
 
 function renderList(context: Context, { is_ordered, items }: Block & { kind: "list" }): Html {
@@ -145,9 +149,9 @@ function renderInline(context: Context, text: string): Html {
 }
 
 function renderMatch(context: Context, found: Record<string, string | undefined>): Html {
-  const { code, alt, source, label, address, strong, emphasis, escaped } = found;
+  const { alt, source, label, address, strong, emphasis, escaped } = found;
   // Blanks only set apart a code that itself begins or ends with a backquote.
-  if (code !== undefined) return html`<code>${code.trim()}</code>`;
+  if (found.code !== undefined) return code(found.code.trim());
   if (source !== undefined) return renderImage(context, alt ?? "", source);
   if (address !== undefined) return renderLink(context, label ?? "", address);
   if (strong !== undefined) return html`<strong>${renderInline(context, strong)}</strong>`;
