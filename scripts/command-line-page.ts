@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 
+const PROGRAM = new URL("../src/cli/program.ts", import.meta.url);
 const MAIN = new URL("../src/cli/main.ts", import.meta.url);
 
 type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => string;
@@ -16,8 +18,9 @@ export async function commandLinePage(table: Table): Promise<string[]> {
   ];
 }
 
-/** main.ts runs when it is imported; so its parts are put together here in its order. */
+/** Where there is no tree to look at, only a main.ts that runs, its parts are put together here. */
 async function buildProgram(): Promise<Command> {
+  if (existsSync(PROGRAM)) return (await import(PROGRAM.href)).createProgram();
   const text = await readFile(MAIN, "utf8");
   const files = new Map(
     [...text.matchAll(/^import \{ (add\w+) \} from "(\.\/[\w-]+\.ts)";$/gm)].map(
