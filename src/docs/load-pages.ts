@@ -30,7 +30,10 @@ export type Documentation = {
 type Source = { file: string; url: string; shelf: Shelf };
 
 /** First things first; a guide that is not named here comes after these. */
-const GUIDES_FIRST = ["first-payout", "webhooks", "documents", "kyc", "onramps", "invoices"];
+const GUIDES_FIRST = [
+  ...["first-payout", "webhooks", "documents", "kyc", "onramps", "invoices", "oauth"],
+  ...["operating", "adding-a-currency-or-rail", "going-live"],
+];
 /** What is no page of its own but shown by one. */
 const ALSO: Record<string, string> = { "README.md": "/docs", "docs/decisions": "/docs#decisions" };
 
