@@ -10,6 +10,7 @@ import { describePostings } from "../src/ledger/posting-table.ts";
 import { SETTINGS } from "../src/platform/config/settings.ts";
 import { describeSchema } from "../src/platform/db/describe-schema.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
+import { commandLinePage } from "./command-line-page.ts";
 import { webhooksPage } from "./webhooks-page.ts";
 
 export type GeneratedFile = { path: string; text: string };
@@ -27,6 +28,10 @@ export async function generatedFiles(
     { path: "docs/reference/settings.md", text: settingsPage() },
     { path: "docs/reference/payment-details.md", text: paymentDetailsPage(catalogue) },
     { path: "docs/reference/webhooks.md", text: page("Webhooks", webhooksPage(table)) },
+    {
+      path: "docs/reference/command-line.md",
+      text: page("Command line", await commandLinePage(table)),
+    },
     { path: "docs/reference/postings.md", text: `${MARKDOWN_NOTE}\n\n${describePostings()}` },
   ];
 }

@@ -6,6 +6,7 @@ import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./access/oauth/tasks.ts";
 import { addProposalPages, addProposalRoutes } from "./access/proposal-routes.ts";
 import { addAccessPages } from "./access/routes.ts";
 import { type Core, openPartners, openRamp, type Partners } from "./app/open-parts.ts";
+import { addDocPages } from "./docs/routes.ts";
 import { addInvoicePages } from "./invoices/page-routes.ts";
 import { createInvoiceRenderer, type InvoiceRenderer } from "./invoices/render.ts";
 import { addInvoiceRoutes } from "./invoices/routes.ts";
@@ -31,7 +32,7 @@ import { createExecutor, type Executor } from "./platform/commands/executor.ts";
 import { createKeepAnswer, type KeepAnswer } from "./platform/commands/keep-answers.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
 import type { Config } from "./platform/config/config.ts";
-import { addDocs, addOpenApi } from "./platform/http/docs.ts";
+import { addApiReference, addOpenApi } from "./platform/http/docs.ts";
 import { addHealthRoutes } from "./platform/http/health.ts";
 import { type AddRoute, addRoute } from "./platform/http/route.ts";
 import { createServer, type LogDestination } from "./platform/http/server.ts";
@@ -120,7 +121,7 @@ export async function createApp(
   };
   await addOpenApi(server);
   addRoutes(server, deps, { ...deps, ...invoice_deps });
-  await addDocs(server);
+  await addApiReference(server);
   await ensureRecurringTasks(core);
   const stopWatching = watchInstallation(core);
   const close = async () => {
@@ -202,6 +203,7 @@ function addRoutes(
   addReviewPages(server, deps);
   addInvoicePages(server, invoices);
   addProposalPages(server, deps);
+  addDocPages(server, deps);
   addAccessPages(server, deps);
 }
 

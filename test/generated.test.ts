@@ -27,6 +27,7 @@ const PATHS = [
   "docs/reference/settings.md",
   "docs/reference/payment-details.md",
   "docs/reference/webhooks.md",
+  "docs/reference/command-line.md",
   "docs/reference/postings.md",
 ];
 

@@ -1,10 +1,18 @@
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "./harness/command-line.ts";
-import { blocksOf, openReader, type Reader, STARTED_WITHIN_MS } from "./harness/documentation.ts";
+import { openReader, type Reader, STARTED_WITHIN_MS } from "./harness/documentation.ts";
+import {
+  FOLLOWED_WITHIN_MS,
+  followGuide,
+  GUIDES,
+  listBlocks,
+  OPERATORS_GUIDES,
+} from "./harness/guide.ts";
 
-const GUIDES = new URL("../docs/guides/", import.meta.url);
-const guides = (await readdir(GUIDES)).filter((name) => name.endsWith(".md"));
+const guides = (await readdir(GUIDES)).filter(
+  (name) => name.endsWith(".md") && !OPERATORS_GUIDES.includes(name),
+);
 
 let reader: Reader;
 beforeAll(async () => {
@@ -13,16 +21,39 @@ beforeAll(async () => {
 afterAll(() => reader?.close());
 
 describe("the guides", () => {
-  it.each(guides)("every command of %s works as it stands", async (name) => {
-    const text = await readFile(new URL(name, GUIDES), "utf8");
-    for (const block of blocksOf(text, "sh")) {
-      const printed = await reader.shell.run(block.replaceAll("http://127.0.0.1:4000", reader.url));
-      expect(printed, block).not.toMatch(/error_code|not found|Error:/);
-    }
-  });
+  it.each(guides)(
+    "every command, program and answer of %s is as it stands",
+    async (name) => {
+      await followGuide(reader, await readFile(new URL(name, GUIDES), "utf8"));
+    },
+    FOLLOWED_WITHIN_MS,
+  );
 
   it("what they did is all in order", async () => {
     const verified = await runCommand(["verify"], reader.environment);
     expect(verified.stdout + verified.stderr).toMatch(/^All is well/);
+  });
+});
+
+describe("a guide that is wrong fails", () => {
+  it.each([
+    ["a language nobody checks", "```python\nprint()\n```"],
+    ["a block without a language", "```\nanything\n```"],
+    ["a program without a name", "```js\nlet a;\n```"],
+    ["a program that nothing runs", "Save `a.mjs`:\n\n```js\nlet a;\n```"],
+    ["an answer to nothing", "```json\n{}\n```"],
+    ["an answer that is another", '```sh\necho \'{"a":1}\'\n```\n\n```json\n{"a":2}\n```'],
+    ["an output that is another", "```sh\necho one\n```\n\n```text\ntwo\n```"],
+    ["a command that fails", "```sh\nfalse\n```"],
+    ["a refusal", '```sh\necho \'{"error_code":"x"}\'\n```'],
+    ["a type error", "`b.ts`:\n\n```ts\nconst b: number = 'b';\n```\n\n```sh\nnode b.ts\n```"],
+  ])("%s", async (_, text) => {
+    await expect(followGuide(reader, text)).rejects.toThrow();
+  });
+
+  it("and blocks within lists count", () => {
+    expect(listBlocks("1. One\n\n   ```sh\n   run\n   ```\n")).toEqual([
+      { language: "sh", code: "run", name: null },
+    ]);
   });
 });

@@ -70,7 +70,7 @@ describe("the OpenAPI document", () => {
 });
 
 describe("the pages for people", () => {
-  it("/docs shows every operation in a browser that reaches nothing but this server", async () => {
+  it("/docs/api shows every operation in a browser that reaches nothing but this server", async () => {
     const browser = await openBrowser();
     try {
       const page = await browser.newPage();
@@ -83,7 +83,7 @@ describe("the pages for people", () => {
         outside.push(route.request().url());
         return route.abort();
       });
-      const answer = await page.goto(`${server.url}/docs`);
+      const answer = await page.goto(`${server.url}/docs/api`);
       expect(answer?.status()).toBe(200);
       // The first group is open; the others are opened as a reader would.
       await page.getByText(document.operations[0]!.summary).first().waitFor();

@@ -2,6 +2,7 @@ import { access, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "./harness/command-line.ts";
 import { blocksOf, openReader, type Reader, STARTED_WITHIN_MS } from "./harness/documentation.ts";
+import { listBlocks } from "./harness/guide.ts";
 import { waitFor } from "./harness/wait-for.ts";
 
 const README = new URL("../README.md", import.meta.url);
@@ -48,6 +49,15 @@ describe("the README", () => {
     expect(text).toContain("`bin/sliproad verify`");
     const verified = await runCommand(["verify"], reader.environment);
     expect(verified.stdout + verified.stderr).toMatch(/^All is well/);
+  });
+
+  it("has no block that nobody runs: those below, and the two commands, which every run begins with", () => {
+    const blocks = listBlocks(text).map(({ language, code }) => ({ language, code }));
+    const followed = new Set(
+      ["sh", "json"].flatMap((kind) => blocksOf(text, kind, "The first payout")),
+    );
+    const others = blocks.filter(({ code }) => !followed.has(`${code}\n`));
+    expect(others).toEqual([{ language: "sh", code: "npm start\nnpm test" }]);
   });
 
   it("links to files that are there", async () => {

@@ -16,7 +16,7 @@ import {
 const ROOMS = [
   ...["platform", "catalogue", "partners", "access", "ledger", "webhooks", "users", "kyc"],
   ...["payment-details", "invoices", "quotes", "offramps", "onramps", "verify", "sandbox"],
-  ...["app", "cli"],
+  ...["docs", "app", "cli"],
 ];
 
 const FILE_LINES_MAX = 350;

@@ -25,10 +25,14 @@ const ICON = raw(
     "fill='none' stroke='white' stroke-width='2.5' stroke-linecap='round'/%3E%3C/svg%3E",
 );
 
-const MARK = raw(
+export const BRAND_MARK = raw(
   '<svg class="mark" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">' +
     '<rect width="24" height="24" rx="6"></rect><path d="M8 19V5M8 13c0-4 8-2 8-8"></path></svg>',
 );
+
+/** For the head of a page. */
+export const STYLESHEETS_AND_ICON = html`<link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="${STYLESHEET_PATH}?${STYLESHEET_HASH}">`;
 
 /** A whole page. Without a session it is a quiet one: no header, one narrow column. */
 export function page(options: {
@@ -45,8 +49,7 @@ export function page(options: {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Sliproad</title>
-<link rel="icon" href="${ICON}">
-<link rel="stylesheet" href="${STYLESHEET_PATH}?${STYLESHEET_HASH}">
+${STYLESHEETS_AND_ICON}
 </head>
 ${session ? signedInBody(mode, session, body) : quietBody(mode, body)}
 </html>
@@ -100,7 +103,7 @@ function signedInBody(mode: Mode, session: MemberSession, body: Html): Html {
   return html`<body>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top"><div class="column">
-<a class="brand" href="/dashboard">${MARK}Sliproad</a>
+<a class="brand" href="/dashboard">${BRAND_MARK}Sliproad</a>
 ${badge(mode)}
 <span class="who">${session.email}</span>
 <form method="post" action="/sign-out">${csrfField(session.csrf)}
@@ -115,7 +118,7 @@ ${body}
 function quietBody(mode: Mode, body: Html): Html {
   return html`<body class="quiet">
 <main>
-<p class="brand">${MARK}Sliproad ${badge(mode)}</p>
+<p class="brand">${BRAND_MARK}Sliproad ${badge(mode)}</p>
 <div class="card">
 ${body}
 </div>

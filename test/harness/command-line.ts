@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Every command compiles the same files: the second one finds them compiled. */
-const COMPILED = join(tmpdir(), "sliproad-test-compiled");
+export const COMPILED = join(tmpdir(), "sliproad-test-compiled");
 const PROGRAM = join(import.meta.dirname, "../../bin/sliproad");
 
 export type Ended = { code: number | null; stdout: string; stderr: string };

@@ -1,17 +1,19 @@
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { type Running, startCommand } from "./command-line.ts";
+import { delimiter, dirname, join } from "node:path";
+import { COMPILED, type Running, startCommand } from "./command-line.ts";
 import { waitFor } from "./wait-for.ts";
 
+const ROOT = join(import.meta.dirname, "../..");
 const CURL = join(import.meta.dirname, "curl.ts");
 export const STARTED_WITHIN_MS = 60_000;
 
-/** A service as `npm start` gives it, in a directory of its own, with a shell beside it. */
+/** A service as `npm start` gives it, in a directory that looks like a clone, with a shell. */
 export type Reader = {
   url: string;
+  directory: string;
   environment: Record<string, string>;
   shell: Shell;
   close(): Promise<void>;
@@ -22,6 +24,10 @@ export async function openReader(): Promise<Reader> {
   const directory = await mkdtemp(join(tmpdir(), "sliproad-reader-"));
   // Started by root the database runs as another user, who must get in.
   await chmod(directory, 0o755);
+  for (const name of ["bin", "node_modules"]) {
+    await symlink(join(ROOT, name), join(directory, name));
+  }
+  await writeFile(join(directory, "package.json"), '{ "private": true, "type": "module" }');
   const environment = { SLIPROAD_DATA_DIR: join(directory, ".sliproad"), PORT: "0" };
   const service: Running = startCommand(["start"], environment);
   const url = await waitFor(
@@ -31,10 +37,11 @@ export async function openReader(): Promise<Reader> {
   const shell = await openShell(directory);
   return {
     url,
+    directory,
     environment,
     shell,
     close: async () => {
-      shell.child.kill();
+      shell.close();
       service.child.kill("SIGTERM");
       await service.ended;
       await rm(directory, { recursive: true, force: true });
@@ -51,12 +58,21 @@ export function blocksOf(markdown: string, language: string, heading?: string): 
   return [...blocks].map(([, code]) => code!);
 }
 
-export type Shell = { child: ChildProcessWithoutNullStreams; run(code: string): Promise<string> };
+export type Shell = {
+  run(code: string): Promise<string>;
+  /** Of the last command of the last step. */
+  status(): number;
+  /** Ends it with whatever it still runs in the background. */
+  close(): void;
+};
 
 /** One shell for all steps, as a person has; what a step prints is its answer. */
 export async function openShell(cwd: string): Promise<Shell> {
-  const child = spawn("sh", { cwd, env: { ...process.env, PATH: await pathWithCurl(cwd) } });
+  const env = { ...process.env, ...(await shellEnvironment(cwd)) };
+  // A group of its own, so that it can be ended as a whole.
+  const child = spawn("sh", { cwd, env, detached: true });
   let printed = "";
+  let status = 0;
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (some: string) => {
       printed += some;
@@ -64,20 +80,29 @@ export async function openShell(cwd: string): Promise<Shell> {
   }
   const run = async (code: string) => {
     const end = `end-${crypto.randomUUID()}`;
+    const ended = new RegExp(`${end} (\\d+)\n`);
     printed = "";
-    child.stdin.write(`${code}\necho\necho ${end}\n`);
-    while (!printed.includes(end)) await once(child.stdout, "data");
+    child.stdin.write(`${code}\nprintf "\\n%s %s\\n" ${end} $?\n`);
+    while (!ended.test(printed)) await once(child.stdout, "data");
+    status = Number(ended.exec(printed)![1]);
     return printed.slice(0, printed.indexOf(end)).trim();
   };
-  return { child, run };
+  return { run, status: () => status, close: () => process.kill(-child.pid!) };
+}
+
+/** The Node that runs us; programs find the SDK's source where a project has its package. */
+async function shellEnvironment(cwd: string): Promise<Record<string, string>> {
+  const path = [dirname(process.execPath), await pathWithCurl(cwd)].join(delimiter);
+  const conditions = "--conditions=sliproad-source";
+  return { PATH: path, NODE_OPTIONS: conditions, NODE_COMPILE_CACHE: COMPILED };
 }
 
 /** A machine without curl gets as much of it as is needed. */
 async function pathWithCurl(at: string): Promise<string> {
   const path = process.env.PATH ?? "";
   if (spawnSync("sh", ["-c", "command -v curl"]).status === 0) return path;
-  const directory = join(at, "bin");
-  await mkdir(directory);
+  const directory = join(at, "curl");
+  await mkdir(directory, { recursive: true });
   const script = `#!/bin/sh\nexec '${process.execPath}' '${CURL}' "$@"\n`;
   await writeFile(join(directory, "curl"), script, { mode: 0o755 });
   return `${directory}${delimiter}${path}`;

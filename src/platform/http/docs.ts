@@ -1,6 +1,5 @@
 import swagger from "@fastify/swagger";
 import Fastify, { type FastifyInstance } from "fastify";
-import { ERROR_CODES, ERRORS } from "../errors.ts";
 import { VERSION } from "./server.ts";
 
 const SCOPES = {
@@ -44,14 +43,13 @@ export async function addOpenApi(app: FastifyInstance): Promise<void> {
   });
 }
 
-/** The document at /openapi.json, a page to browse it at /docs, and the errors at /docs/errors. */
-export async function addDocs(app: FastifyInstance): Promise<void> {
+const REFERENCE_PATH = "/docs/api";
+
+/** The document at /openapi.json, and a page to browse it at /docs/api. */
+export async function addApiReference(app: FastifyInstance): Promise<void> {
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
-  app.get("/docs/errors", { schema: { hide: true } }, async (_request, reply) =>
-    reply.type("text/html; charset=utf-8").send(errorsPage()),
-  );
   const openReference = once(createReference);
-  for (const path of ["/docs", "/docs/*"]) {
+  for (const path of [REFERENCE_PATH, `${REFERENCE_PATH}/*`]) {
     app.get(path, { schema: { hide: true } }, async (request, reply) => {
       const reference = await openReference();
       const answer = await reference.inject({ method: "GET", url: request.url });
@@ -72,7 +70,7 @@ async function createReference(): Promise<FastifyInstance> {
   const reference = Fastify();
   // Everything that would ask a host outside or advertise a hosted service is switched off.
   await reference.register(scalar, {
-    routePrefix: "/docs",
+    routePrefix: REFERENCE_PATH,
     configuration: {
       url: "/openapi.json",
       pageTitle: "Sliproad API",
@@ -94,38 +92,4 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
     made ??= make();
     return made;
   };
-}
-
-function errorsPage(): string {
-  const rows = ERROR_CODES.map((code) => {
-    const [status, advice] = ERRORS[code];
-    const id = `<a id="${code}" href="#${code}"><code>${code}</code></a>`;
-    return `<tr><td>${id}</td><td>${status}</td><td>${escapeHtml(advice)}</td></tr>`;
-  });
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Errors · Sliproad</title>
-<style>
-  body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem }
-  body { padding: 0 1rem }
-  table { border-collapse: collapse; width: 100% }
-  td, th { border-bottom: 1px solid #ccc; padding: .5rem; text-align: left; vertical-align: top }
-  tr:has(:target) { background: #fff3c4 }
-</style>
-<h1>Errors</h1>
-<p>Every refusal has this body: <code>error_code</code>, <code>message</code>, <code>status</code>,
-<code>request_id</code>, <code>doc_url</code> and, where fields are at fault, <code>errors</code>.
-The <a href="/docs">API reference</a> says which route answers which.</p>
-<table>
-<tr><th>error_code</th><th>status</th><th>what to do</th></tr>
-${rows.join("\n")}
-</table>
-</html>
-`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

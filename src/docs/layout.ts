@@ -1,0 +1,130 @@
+import { BRAND_MARK, STYLESHEETS_AND_ICON } from "../access/page-layout.ts";
+import { type Html, html } from "../platform/http/html.ts";
+import type { SearchResult } from "./assets/search-sections.js";
+import { type DocPage, SHELVES } from "./load-pages.ts";
+
+export const ASSETS_PATH = "/docs/assets";
+export const QUESTION_LENGTH_MAX = 200;
+
+/** The start page: the search, and everything there is to read. */
+export function startPage(
+  pages: readonly DocPage[],
+  asked: { question: string; results: readonly SearchResult[] },
+): Html {
+  const { question, results } = asked;
+  const is_asked = question !== "";
+  return frame({
+    title: is_asked ? `${question} · Documentation` : "Documentation",
+    has_search: true,
+    body: html`<main class="column docs" id="main">
+<h1>Documentation</h1>
+<form class="search" role="search" action="/docs">
+<label for="search">Search guides, reference and decisions</label>
+<input id="search" name="q" type="search" value="${question}" maxlength="${QUESTION_LENGTH_MAX}"
+ autocomplete="off" placeholder="webhook, iban, quote_expired …">
+</form>
+<p id="found" class="muted" role="status">${is_asked && foundSentence(question, results)}</p>
+<ol id="results" class="results">${results.map(resultItem)}</ol>
+<div id="resting"${is_asked && html` hidden`}>
+${SHELVES.map((shelf) => shelfOf(shelf, pages))}
+</div>
+</main>`,
+  });
+}
+
+/** One document, with the way to all others beside it. */
+export function documentPage(page: DocPage, pages: readonly DocPage[]): Html {
+  return frame({
+    title: page.title,
+    has_search: false,
+    body: html`<div class="column reading">
+<main class="docs" id="main">
+<p class="crumbs"><a href="/docs">Documentation</a> › ${page.shelf}</p>
+<article class="text">
+${page.body}
+</article>
+</main>
+<nav class="docs-nav" aria-label="Documentation">
+${SHELVES.map((shelf) => navOf(shelf, page, pages))}
+</nav>
+</div>`,
+  });
+}
+
+function frame(options: { title: string; has_search: boolean; body: Html }): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${options.title} · Sliproad</title>
+${STYLESHEETS_AND_ICON}
+<link rel="stylesheet" href="${ASSETS_PATH}/docs.css">
+${options.has_search && html`<script type="module" src="${ASSETS_PATH}/search-box.js"></script>`}
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top"><div class="column">
+<a class="brand" href="/docs">${BRAND_MARK}Sliproad</a>
+<span class="top-links"><a href="/docs/api">API reference</a>
+<a href="/dashboard">Dashboard</a></span>
+${options.has_search ? null : headerSearch()}
+</div></header>
+${options.body}
+</body>
+</html>
+`;
+}
+
+function headerSearch(): Html {
+  return html`<form class="top-search" role="search" action="/docs">
+<input name="q" type="search" aria-label="Search the documentation" placeholder="Search"
+ maxlength="${QUESTION_LENGTH_MAX}"></form>`;
+}
+
+function foundSentence(question: string, results: readonly SearchResult[]): string {
+  if (results.length === 0) return `Nothing is found for “${question}”.`;
+  return results.length === 1 ? "1 result" : `${results.length} results`;
+}
+
+function resultItem({ url, page, heading, excerpt }: SearchResult): Html {
+  const name = heading === page ? page : `${page} › ${heading}`;
+  return html`<li><a href="${url}">${name}</a><p>${excerpt}</p></li>\n`;
+}
+
+const API_REFERENCE = {
+  url: "/docs/api",
+  title: "API reference",
+  summary: "Every route with its fields, answers and errors.",
+};
+
+function shelfOf(shelf: string, pages: readonly DocPage[]): Html {
+  const on_shelf = pages.filter((page) => page.shelf === shelf);
+  const listed = shelf === "Reference" ? [API_REFERENCE, ...on_shelf] : on_shelf;
+  return html`<section class="card" id="${shelfAnchor(shelf)}">
+<h2>${shelf}</h2>
+<ul class="shelf">${listed.map(
+    ({ url, title, summary }) =>
+      html`<li><a href="${url}">${title}</a> ${summary && html`<span>${summary}</span>`}</li>\n`,
+  )}</ul>
+</section>
+`;
+}
+
+function navOf(shelf: string, current: DocPage, pages: readonly DocPage[]): Html {
+  const links = pages
+    .filter((page) => page.shelf === shelf)
+    .map(({ url, title }) =>
+      url === current.url
+        ? html`<li><a href="${url}" aria-current="page">${title}</a></li>\n`
+        : html`<li><a href="${url}">${title}</a></li>\n`,
+    );
+  return html`<h2>${shelf}</h2>
+<ul>${links}</ul>
+`;
+}
+
+function shelfAnchor(shelf: string): string {
+  return shelf.toLowerCase().replaceAll(" ", "-");
+}

@@ -1,0 +1,229 @@
+import { type Html, html, raw } from "../platform/http/html.ts";
+import { type Block, parseBlocks } from "./markdown-blocks.ts";
+
+/** A part of a page that has an address of its own, as the search knows it. */
+export type Section = { anchor: string; heading: string; text: string };
+
+export type Rendered = { title: string; summary: string; body: Html; sections: Section[] };
+
+/** Where a link of the text leads on our pages; null for what has no page, whose text stays. */
+export type ResolveLink = (address: string) => string | null;
+
+const SUMMARY_CHARACTERS_MIN = 40;
+
+type Context = { resolve: ResolveLink; anchors: Set<string>; sections: Section[] };
+
+/**
+ * The text as HTML. A reader of our own: two small files save the running service a dependency, and
+ * documents that come with the program need no more of the language than they use. It is safe
+ * whatever stands in them: all text is escaped, and a link leads to one of our pages or to http(s),
+ * or is none.
+ */
+export function renderMarkdown(text: string, resolve: ResolveLink): Rendered {
+  const blocks = parseBlocks(text);
+  const first = blocks.find((block) => block.kind === "heading");
+  const title = first ? plainText(first.text) : "Untitled";
+  const opening = blocks.find((block) => block.kind === "paragraph");
+  const context: Context = {
+    resolve,
+    anchors: new Set(),
+    sections: [{ anchor: "", heading: title, text: "" }],
+  };
+  const body = html`${blocks.map((block) => renderTop(context, block))}`;
+  return {
+    title,
+    summary: opening ? opensWith(plainText(opening.text)) : "",
+    body,
+    sections: context.sections,
+  };
+}
+
+/** A heading opens a section; everything else belongs to the one that is open. */
+function renderTop(context: Context, block: Block): Html {
+  if (block.kind === "heading") return renderHeading(context, block);
+  const section = context.sections.at(-1)!;
+  const rendered = renderBlock(context, block);
+  section.text = `${section.text} ${plainBlock(block)}`.trim();
+  return rendered;
+}
+
+function renderHeading(context: Context, { level, text }: Block & { kind: "heading" }): Html {
+  const shown = renderInline(context, text);
+  if (level === 1) return html`<h1>${shown}</h1>\n`;
+  const heading = plainText(text);
+  const anchor = uniqueAnchor(context, slugOf(heading));
+  context.sections.push({ anchor, heading, text: "" });
+  const [open, close] = [raw(`<h${level} `), raw(`</h${level}>`)];
+  return html`${open}id="${anchor}"><a class="anchor" href="#${anchor}">${shown}</a>${close}\n`;
+}
+
+function renderBlock(context: Context, block: Block): Html {
+  switch (block.kind) {
+    case "heading":
+      return html`<p><strong>${renderInline(context, block.text)}</strong></p>\n`;
+    case "code":
+      // It scrolls by itself, so that who has only a keyboard must be able to go there.
+      return html`<pre tabindex="0" data-language="${block.language}">${code(block.text)}</pre>\n`;
+    case "list":
+      return renderList(context, block);
+    case "table":
+      return renderTable(context, block);
+    case "paragraph":
+      return html`<p>${renderInline(context, block.text)}</p>\n`;
+  }
+}
+
+function code(text: string): Html {
+  return html`<code>${text}</code>`;
+}
+
+function renderList(context: Context, { is_ordered, items }: Block & { kind: "list" }): Html {
+  const rows = items.map((blocks) => {
+    const [only] = blocks;
+    const is_short = blocks.length === 1 && only?.kind === "paragraph";
+    const content = is_short
+      ? renderInline(context, only.text)
+      : blocks.map((block) => renderBlock(context, block));
+    return html`<li>${content}</li>\n`;
+  });
+  return is_ordered ? html`<ol>${rows}</ol>\n` : html`<ul>${rows}</ul>\n`;
+}
+
+/** As on our other pages: on a narrow screen every row becomes a small card with labels. */
+function renderTable(context: Context, { head, rows }: Block & { kind: "table" }): Html {
+  const labels = head.map(plainText);
+  const heads = head.map(
+    (cell) => html`<th role="columnheader" scope="col">${renderInline(context, cell)}</th>`,
+  );
+  const bodies = rows.map((cells) => {
+    const anchor = rowAnchor(context, cells);
+    const opening = anchor === null ? raw('<tr role="row">') : html`<tr role="row" id="${anchor}">`;
+    const rendered = labels.map((label, at) => {
+      const cell = renderInline(context, cells[at] ?? "");
+      return html`<td role="cell" data-label="${label}"><span>${cell}</span></td>`;
+    });
+    return html`${opening}${rendered}</tr>\n`;
+  });
+  return html`<table role="table">
+<thead role="rowgroup"><tr role="row">${heads}</tr></thead>
+<tbody role="rowgroup">${bodies}</tbody>
+</table>
+`;
+}
+
+/** A row about one name in code, such as an error or a setting, can be linked to and found. */
+function rowAnchor(context: Context, [name = "", ...cells]: readonly string[]): string | null {
+  const code = /^`([\w.-]+)`$/.exec(name)?.[1];
+  // The second row about the same name is one of many, such as the fields of each currency.
+  if (code === undefined || context.anchors.has(code)) return null;
+  context.anchors.add(code);
+  const section = context.sections.at(-1)!;
+  context.sections.splice(-1, 0, {
+    anchor: code,
+    heading: code,
+    text: [section.heading, ...cells.map(plainText)].join(" "),
+  });
+  return code;
+}
+
+const INLINE = new RegExp(
+  [
+    "(?<ticks>`+)(?<code>.+?)\\k<ticks>",
+    "!\\[(?<alt>[^\\]]*)\\]\\((?<source>[^)\\s]+)\\)",
+    "\\[(?<label>(?:`[^`]*`|[^\\[\\]])+)\\]\\((?<address>[^)\\s]+)\\)",
+    "\\*\\*(?<strong>.+?)\\*\\*",
+    "\\*(?<emphasis>[^\\s*](?:[^*]*[^\\s*])?)\\*",
+    "\\\\(?<escaped>[!-/:-@[-`{-~])",
+  ].join("|"),
+  "gs",
+);
+
+function renderInline(context: Context, text: string): Html {
+  const parts: (Html | string)[] = [];
+  let end = 0;
+  for (const match of text.matchAll(INLINE)) {
+    parts.push(text.slice(end, match.index), renderMatch(context, match.groups!));
+    end = match.index + match[0].length;
+  }
+  return html`${[...parts, text.slice(end)]}`;
+}
+
+function renderMatch(context: Context, found: Record<string, string | undefined>): Html {
+  const { alt, source, label, address, strong, emphasis, escaped } = found;
+  // Blanks only set apart a code that itself begins or ends with a backquote.
+  if (found.code !== undefined) return code(found.code.trim());
+  if (source !== undefined) return renderImage(context, alt ?? "", source);
+  if (address !== undefined) return renderLink(context, label ?? "", address);
+  if (strong !== undefined) return html`<strong>${renderInline(context, strong)}</strong>`;
+  if (emphasis !== undefined) return html`<em>${renderInline(context, emphasis)}</em>`;
+  return html`${escaped}`;
+}
+
+function renderLink(context: Context, label: string, address: string): Html {
+  const shown = renderInline(context, label);
+  const target = safeAddress(context, address);
+  return target === null ? shown : html`<a href="${target}">${shown}</a>`;
+}
+
+function renderImage(context: Context, alt: string, source: string): Html {
+  const target = safeAddress(context, source);
+  return target === null ? html`${alt}` : html`<img src="${target}" alt="${alt}">`;
+}
+
+function safeAddress(context: Context, address: string): string | null {
+  if (/^(https?:\/\/|#)/i.test(address)) return address;
+  // Whatever else names a scheme (or a host without one) is nothing that we link to.
+  if (/^[a-z][a-z\d+.-]*:|^[/\\]{2}/i.test(address)) return null;
+  return context.resolve(address);
+}
+
+/** The words alone, for titles and for the search. */
+export function plainText(text: string): string {
+  return text
+    .replace(INLINE, (...match) => {
+      const found = match.at(-1) as Record<string, string | undefined>;
+      const inner = found.label ?? found.strong ?? found.emphasis;
+      return inner === undefined
+        ? (found.code ?? found.alt ?? found.escaped ?? "")
+        : plainText(inner);
+    })
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+function plainBlock(block: Block): string {
+  switch (block.kind) {
+    case "code":
+      return block.text.replace(/\s+/g, " ");
+    case "list":
+      return block.items.map((blocks) => blocks.map(plainBlock).join(" ")).join(" ");
+    case "table":
+      return block.rows.map((cells) => cells.map(plainText).join(" ")).join(" ");
+    default:
+      return plainText(block.text);
+  }
+}
+
+/** The first sentence, or as many as it takes to say something. */
+function opensWith(text: string): string {
+  return (
+    new RegExp(`^.{${SUMMARY_CHARACTERS_MIN},}?\\.(?= |$)`).exec(text)?.[0] ??
+    text.replace(/:$/, ".")
+  );
+}
+
+function slugOf(heading: string): string {
+  const slug = heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");
+  return slug || "part";
+}
+
+function uniqueAnchor(context: Context, wanted: string): string {
+  let anchor = wanted;
+  for (let number = 1; context.anchors.has(anchor); number++) anchor = `${wanted}-${number}`;
+  context.anchors.add(anchor);
+  return anchor;
+}

@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { addPageScope, PAGE_HEADERS, type PageDeps, sendPage } from "../access/page-scope.ts";
+import { addStaticFiles, readStaticFiles } from "../platform/http/static-files.ts";
+import { searchSections } from "./assets/search-sections.js";
+import { ASSETS_PATH, documentPage, QUESTION_LENGTH_MAX, startPage } from "./layout.ts";
+import {
+  type Documentation,
+  listUrls,
+  loadPages,
+  PICTURES_DIRECTORY,
+  PICTURES_PATH,
+} from "./load-pages.ts";
+
+/** Pages are no part of the documented API. */
+const HIDDEN = { hide: true };
+const OWN_SCRIPTS = "script-src 'self'; connect-src 'self'";
+/** The same for everybody: a browser may keep them, if it asks whether they are still so. */
+const DOCS_HEADERS = {
+  "Content-Security-Policy": `${PAGE_HEADERS["Content-Security-Policy"]}; ${OWN_SCRIPTS}`,
+  "Cache-Control": "no-cache",
+};
+/** `doc_url` of every refusal leads here. */
+const ERRORS_PATH = "/docs/errors";
+const ERRORS_PAGE = "/docs/reference/errors";
+
+/** The documents of the repository as pages, with a search over all of them. */
+export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
+  // Read when somebody first wants them: a worker never does, and a start should not wait.
+  const open = once(() => withIndex(loadPages()));
+  addStaticFiles(app, ASSETS_PATH, readAssets());
+  addStaticFiles(app, PICTURES_PATH, readStaticFiles(PICTURES_DIRECTORY));
+  app.get("/docs/search.json", { schema: HIDDEN }, (request, reply) => {
+    const { index, etag } = open();
+    reply.headers({ ETag: etag, "Cache-Control": "no-cache" });
+    if (request.headers["if-none-match"] === etag) return reply.code(304).send();
+    return reply.type("application/json; charset=utf-8").send(index);
+  });
+
+  addPageScope(app, deps, (scope) => {
+    scope.addHook("onRequest", async (_request, reply) => {
+      reply.headers(DOCS_HEADERS);
+    });
+    scope.get("/docs", { schema: HIDDEN }, (request, reply) => {
+      const { pages, sections } = open();
+      const question = readQuestion(request);
+      const results = searchSections(sections, question);
+      return sendPage(reply, startPage(pages, { question, results }));
+    });
+    scope.get("/docs/", { schema: HIDDEN }, (_request, reply) => reply.redirect("/docs", 301));
+    const show = (path: string, url: string) =>
+      scope.get(path, { schema: HIDDEN }, (_request, reply) => {
+        const { pages } = open();
+        return sendPage(reply, documentPage(pages.find((page) => page.url === url)!, pages));
+      });
+    for (const url of listUrls()) show(url, url);
+    show(ERRORS_PATH, ERRORS_PAGE);
+  });
+}
+
+function withIndex(documentation: Documentation) {
+  const index = JSON.stringify(documentation.sections);
+  const etag = `"${createHash("sha256").update(index).digest("base64url").slice(0, 22)}"`;
+  return { ...documentation, index, etag };
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** Without the types that stand beside the scripts. */
+function readAssets() {
+  const files = readStaticFiles(join(import.meta.dirname, "assets")) ?? new Map();
+  return new Map([...files].filter(([name]) => /\.(css|js)$/.test(name)));
+}
+
+function readQuestion(request: FastifyRequest): string {
+  const { q } = request.query as Record<string, unknown>;
+  return typeof q === "string" ? q.trim().slice(0, QUESTION_LENGTH_MAX) : "";
+}

@@ -1,0 +1,96 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  findBarriers,
+  openBrowser,
+  scrollsSideways,
+  takeShot,
+  watchErrors,
+} from "../harness/browser.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startTestServer(), openBrowser()]);
+});
+afterAll(async () => {
+  try {
+    await browser?.close();
+  } finally {
+    await server?.close();
+  }
+});
+
+const PAGES = ["", "/guides/first-payout", "/reference/errors"];
+/** The longest tables; as to barriers they are like the others. */
+const WIDEST = ["/reference/payment-details", "/reference/command-line", "/guides/oauth"];
+const LOOKS = [1280, 360].flatMap((width) => [
+  { width, colorScheme: "light" as const },
+  { width, colorScheme: "dark" as const },
+]);
+
+async function visit(
+  options: { width?: number; colorScheme?: "light" | "dark"; javaScriptEnabled?: boolean },
+  work: (page: Page) => Promise<void>,
+): Promise<void> {
+  const { width = 1280, ...rest } = options;
+  const context = await browser.newContext({ viewport: { width, height: 740 }, ...rest });
+  try {
+    const page = await context.newPage();
+    const errors = watchErrors(page);
+    await work(page);
+    expect(errors).toEqual([]);
+  } finally {
+    await context.close();
+  }
+}
+
+describe.each(LOOKS)("on a screen of $width px, $colorScheme", ({ width, colorScheme }) => {
+  it.each(PAGES)("/docs%s fits, and has nothing that keeps people out", async (path) => {
+    await visit({ width, colorScheme }, async (page) => {
+      await page.goto(`${server.url}/docs${path}`);
+      expect(await scrollsSideways(page)).toBe(false);
+      expect(await findBarriers(page)).toEqual([]);
+      await takeShot(page, `docs${path.replaceAll("/", "-")}-${width}-${colorScheme}`);
+    });
+  });
+});
+
+it.each(WIDEST)("/docs%s fits on a screen of 360 px", async (path) => {
+  await visit({ width: 360 }, async (page) => {
+    await page.goto(`${server.url}/docs${path}`);
+    expect(await scrollsSideways(page)).toBe(false);
+  });
+});
+
+describe("the search", () => {
+  it("finds while one types, and goes back to the list when the field is emptied", async () => {
+    await visit({ width: 360 }, async (page) => {
+      await page.goto(`${server.url}/docs`);
+      const guides = page.getByRole("heading", { name: "Guides" });
+      const box = page.getByRole("searchbox");
+      await box.fill("quote_expired");
+      const first = page.locator("#results a").first();
+      await first.waitFor();
+      expect(await guides.isVisible()).toBe(false);
+      await takeShot(page, "docs-search-360");
+      expect(await findBarriers(page)).toEqual([]);
+      await box.fill("");
+      await guides.waitFor();
+      await box.fill("quote_expired");
+      await first.click();
+      await page.waitForURL("**/docs/reference/errors#quote_expired");
+    });
+  });
+
+  it("works without any script", async () => {
+    await visit({ javaScriptEnabled: false }, async (page) => {
+      await page.goto(`${server.url}/docs/guides/first-payout`);
+      await page.getByRole("searchbox").fill("iban");
+      await page.getByRole("searchbox").press("Enter");
+      await page.locator("#results a").first().waitFor();
+      expect(page.url()).toBe(`${server.url}/docs?q=iban`);
+    });
+  });
+});

@@ -1,0 +1,172 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "vitest";
+import { type Block, parseBlocks } from "../../src/docs/markdown-blocks.ts";
+import { openShell, type Reader, type Shell } from "./documentation.ts";
+import { waitFor } from "./wait-for.ts";
+
+export const GUIDES = new URL("../../docs/guides/", import.meta.url);
+/** These start services of their own, and so have a test file of their own. */
+export const OPERATORS_GUIDES = ["adding-a-currency-or-rail.md", "going-live.md", "operating.md"];
+/** A guide is read at leisure, and each of its commands is a program of its own. */
+export const FOLLOWED_WITHIN_MS = 180_000;
+
+/** A fenced block; with a name it is a file that the text tells the reader to save. */
+export type GuideBlock = { language: string; code: string; name: string | null };
+
+const COMPILER = join(import.meta.dirname, "../../node_modules/typescript/bin/tsc");
+/** Ports that the guides use beside the service's own. */
+const PORTS = /\b(3000|4100|4200)\b/g;
+const REFUSED = /error_code|not found|Error:|^sliproad: /m;
+
+/** All blocks of a text, those within lists included. */
+export function listBlocks(markdown: string): GuideBlock[] {
+  return blocksIn(parseBlocks(markdown));
+}
+
+function blocksIn(blocks: readonly Block[]): GuideBlock[] {
+  return blocks.flatMap((block, at) => {
+    if (block.kind === "list") return block.items.flatMap(blocksIn);
+    if (block.kind !== "code") return [];
+    const before = blocks[at - 1];
+    const text = before?.kind === "paragraph" ? before.text : "";
+    const name = /`([\w.-]+\.(?:mjs|ts|json))`[^`]*:$/.exec(text)?.[1] ?? null;
+    return [{ language: block.language, code: block.text, name }];
+  });
+}
+
+/** Does what a guide says, in its order, in a shell of its own; fails where it does not hold. */
+export async function followGuide(reader: Reader, markdown: string): Promise<void> {
+  const adapt = await findPlaces(reader);
+  const blocks = listBlocks(markdown).map((block) => ({ ...block, code: adapt(block.code) }));
+  checkThatAllAreUsed(blocks);
+  const shell = await openShell(reader.directory);
+  try {
+    let printed = "";
+    for (const [at, block] of blocks.entries()) {
+      if (block.language === "sh") printed = await runStep(shell, block, blocks[at + 1]);
+      else if (block.name) await saveFile(reader, block.name, block.code);
+      else await checkAnswer(shell, blocks[at - 1], printed, block);
+    }
+  } finally {
+    shell.close();
+  }
+}
+
+/** Every kind of block has its check: what is none of these would be believed unseen. */
+function checkThatAllAreUsed(blocks: readonly GuideBlock[]): void {
+  for (const [at, { language, name, code }] of blocks.entries()) {
+    if (language === "sh") continue;
+    const about = `${language || "a block without a language"}: ${code.slice(0, 60)}`;
+    if (!["js", "ts", "json", "text"].includes(language)) {
+      throw new Error(`No check is known for ${about}`);
+    }
+    if (name) {
+      const later = blocks.slice(at + 1).filter((block) => block.language === "sh");
+      if (!later.some((block) => block.code.includes(name))) {
+        throw new Error(`Nothing uses ${name} after it was saved`);
+      }
+    } else if (!["json", "text"].includes(language)) {
+      throw new Error(`The text before it must name the file of ${about}`);
+    } else if (blocks[at - 1]?.language !== "sh") {
+      throw new Error(`It is the answer to no command: ${about}`);
+    }
+  }
+}
+
+async function runStep(shell: Shell, step: GuideBlock, next: GuideBlock | undefined) {
+  const printed = await shell.run(step.code);
+  expect(shell.status(), `${step.code}\n${printed}`).toBe(0);
+  // A refusal is right only where the guide shows it.
+  if (!next || next.name || !/error_code/.test(next.code)) {
+    expect(printed, step.code).not.toMatch(REFUSED);
+  }
+  return printed;
+}
+
+async function checkAnswer(
+  shell: Shell,
+  step: GuideBlock | undefined,
+  printed: string,
+  shown: GuideBlock,
+): Promise<void> {
+  const matches = (text: string) =>
+    shown.language === "json" ? isLike(text, shown.code) : isText(text, shown.code);
+  if (matches(printed)) return;
+  // What takes a moment is looked at again, as the reader would.
+  const is_look = /^(call GET [^\n]*|node [\w.-]+)$/.test(step!.code.trim());
+  let last = printed;
+  const found = is_look
+    ? await waitFor(async () => {
+        last = await shell.run(step!.code);
+        return matches(last);
+      }).catch(() => false)
+    : false;
+  if (!found) expect.fail(`${step!.code}\nanswers\n${last}\nand not\n${shown.code}`);
+}
+
+/** Every field that is shown has the value shown; `"…"` stands for any text. */
+function isLike(printed: string, shown: string): boolean {
+  const expected = JSON.parse(shown, (_, value) => (value === "…" ? expect.any(String) : value));
+  try {
+    expect(JSON.parse(printed)).toMatchObject(expected);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `…` stands for anything, be it several lines. */
+function isText(printed: string, shown: string): boolean {
+  const parts = shown.trim().split("…");
+  const pattern = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${pattern.join(".*")}$`, "s").test(printed);
+}
+
+async function saveFile(reader: Reader, name: string, code: string): Promise<void> {
+  if (name.endsWith(".json")) JSON.parse(code);
+  await writeFile(join(reader.directory, name), `${code}\n`);
+  if (name.endsWith(".ts")) await checkTypes(reader, name);
+}
+
+async function checkTypes({ directory }: Reader, name: string): Promise<void> {
+  const compilerOptions = {
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    module: "nodenext",
+    target: "es2024",
+    noEmit: true,
+    types: ["node"],
+    skipLibCheck: true,
+    allowImportingTsExtensions: true,
+    customConditions: ["sliproad-source"],
+  };
+  const config = JSON.stringify({ compilerOptions, files: [name] });
+  await writeFile(join(directory, "tsconfig.json"), config);
+  await promisify(execFile)(process.execPath, [COMPILER], { cwd: directory }).catch((error) => {
+    throw new Error(`${name}: ${error.stdout}`);
+  });
+}
+
+/** The addresses of the guides, put where this reader's are. */
+async function findPlaces(reader: Reader): Promise<(code: string) => string> {
+  const ports = new Map<string, string>();
+  for (const port of ["3000", "4100", "4200"]) ports.set(port, String(await findPort()));
+  return (code) =>
+    code
+      .replaceAll(PORTS, (port) => ports.get(port)!)
+      .replaceAll("http://127.0.0.1:4000", reader.url);
+}
+
+async function findPort(): Promise<number> {
+  const socket = createServer().listen(0, "127.0.0.1");
+  await once(socket, "listening");
+  const { port } = socket.address() as { port: number };
+  socket.close();
+  await once(socket, "close");
+  return port;
+}
