@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { type Config, readConfig } from "../platform/config/config.ts";
+import { readConfig } from "../platform/config/config.ts";
 import { readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 
@@ -20,11 +20,9 @@ export function withApiOptions(command: Command): Command {
     .option("--key <key>", "an API key (default: SLIPROAD_API_KEY, else the sandbox's own)");
 }
 
-/** Finds the running service and the sandbox's key in the data directory. */
 export async function openApiClient(options: ApiOptions): Promise<ApiClient> {
-  const config = readConfig(process.env);
-  const url = (options.url ?? (await findUrl(config))).replace(/\/+$/, "");
-  const key = options.key ?? config.api_key ?? (await findKey(config));
+  const url = await findServiceUrl(options);
+  const key = await findApiKey(options);
   return {
     url,
     call: async (method, path, body) => {
@@ -52,15 +50,27 @@ function whyRefused(status: number, body: ErrorBody | null): string {
   return [body?.message ?? `answered ${status}.`, ...fields].join(" ");
 }
 
-async function findUrl(config: Config): Promise<string> {
+/** As asked for, else where the running service of this data directory is, else where it would be. */
+export async function findServiceUrl(options: ApiOptions): Promise<string> {
+  const config = readConfig(process.env);
+  if (options.url !== undefined && !/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {
+    throw new StartupError("--url must be an address such as http://127.0.0.1:4000.");
+  }
   const instance = await readInstance(config.data_dir).catch(() => null);
-  return instance?.public_url || config.public_url || `http://${config.host}:${config.port}`;
+  const standard = config.public_url || `http://${config.host}:${config.port}`;
+  return (options.url ?? (instance?.public_url || standard)).replace(/\/+$/, "");
 }
 
-async function findKey(config: Config): Promise<string> {
+export async function findApiKey(options: ApiOptions): Promise<string> {
+  const config = readConfig(process.env);
+  const given = options.key ?? config.api_key;
+  if (given !== undefined) return given;
   const file = join(config.data_dir, "sandbox-api-key");
   const text = await readFile(file, "utf8").catch(() => {
-    throw new StartupError("No API key was found; give one with --key or SLIPROAD_API_KEY.");
+    throw new StartupError(
+      `No API key was found in ${config.data_dir}; start the service there with sliproad start, ` +
+        "or give a key with --key or SLIPROAD_API_KEY.",
+    );
   });
   return text.trim();
 }

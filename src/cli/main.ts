@@ -1,47 +1,9 @@
-import { Command, CommanderError } from "commander";
-import manifest from "../../package.json" with { type: "json" };
+import { CommanderError } from "commander";
 import { StartupError } from "../platform/startup-error.ts";
-import { addAccountCommands } from "./accounts.ts";
-import { addAppCommands } from "./apps.ts";
-import { addDoctorCommand } from "./doctor.ts";
-import { addEventCommands } from "./events.ts";
-import { addKeyCommands } from "./keys.ts";
-import { addListenCommand } from "./listen.ts";
-import { addMemberCommands } from "./members.ts";
-import { addMigrateCommand } from "./migrate.ts";
-import { addRateCommands } from "./rates.ts";
-import { addStartCommands } from "./start.ts";
-import { addTriggerCommand } from "./trigger.ts";
-import { addUserCommands } from "./users.ts";
-import { addVerifyCommand } from "./verify.ts";
-
-const program = new Command("sliproad")
-  .description(manifest.description)
-  .version(manifest.version)
-  .configureOutput({
-    // Like every other complaint: one line that begins with the program's name.
-    outputError: (text, write) => {
-      const [complaint = ""] = /^error: .*$/s.exec(text.trim()) ?? [text.trim()];
-      write(`${complaint.replace(/^error: /, "sliproad: ").replaceAll("\n", " ")}; see --help.\n`);
-    },
-  });
-
-addStartCommands(program);
-addMigrateCommand(program);
-addAccountCommands(program);
-addKeyCommands(program);
-addMemberCommands(program);
-addAppCommands(program);
-addEventCommands(program);
-addListenCommand(program);
-addTriggerCommand(program);
-addRateCommands(program);
-addUserCommands(program);
-addVerifyCommand(program);
-addDoctorCommand(program);
+import { createProgram } from "./program.ts";
 
 try {
-  await program.parseAsync();
+  await createProgram().parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exit(error.exitCode);
   // A sentence for what a person can mend; the whole story for what only we can.
