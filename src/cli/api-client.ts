@@ -14,6 +14,9 @@ export type ApiClient = {
   call(method: string, path: string, body?: unknown): Promise<any>;
 };
 
+/** Nothing answered, which may pass; a refusal would come again. */
+export class UnreachableError extends StartupError {}
+
 export function withApiOptions(command: Command): Command {
   return command
     .option("--url <address>", "where the service listens (default: the running one)")
@@ -34,7 +37,9 @@ export async function openApiClient(options: ApiOptions): Promise<ApiClient> {
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }).catch(() => {
-        throw new StartupError(`Nothing answers at ${url}; is the service running?`);
+        throw new UnreachableError(
+          `Nothing answers at ${url}; start the service with sliproad start, or name it with --url.`,
+        );
       });
       const answered = (await answer.json().catch(() => null)) as ErrorBody | null;
       if (answer.ok) return answered;
@@ -47,7 +52,10 @@ type ErrorBody = { message?: string; errors?: { field: string; message: string }
 
 function whyRefused(status: number, body: ErrorBody | null): string {
   const fields = body?.errors?.map(({ field, message }) => `${field}: ${message}`) ?? [];
-  return [body?.message ?? `answered ${status}.`, ...fields].join(" ");
+  // A single problem's message is the answer's own; it is said once, with its field.
+  const own = body?.errors?.some(({ message }) => message === body.message) ? [] : [body?.message];
+  const said = [...own, ...fields].filter((text) => text !== undefined);
+  return said.length > 0 ? said.join(" ") : `answered ${status}.`;
 }
 
 /** As asked for, else where the running service of this data directory is, else where it would be. */

@@ -2,10 +2,10 @@ import { minorDigits } from "../catalogue/currencies.ts";
 import { findImbalance, owedTo, payoutPending } from "../ledger/model.ts";
 import { findBalances, listEntriesByLedgerAccount } from "../ledger/store.ts";
 import type { Config } from "../platform/config/config.ts";
+import { openDatabase } from "../platform/db/database.ts";
 import { readInstance } from "../platform/instance.ts";
 import { minorToText } from "../platform/money.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { withCore } from "./context.ts";
 
 export type PostedEntry = {
   kind: string;
@@ -16,16 +16,20 @@ export type PostedEntry = {
 type Payout = { account_id: string; user_id: string; offramp_ids: string[]; currency: string };
 
 /** The books stand in the database: they can be read where it can be found, and nowhere else. */
-export async function canReadLedger(config: Config): Promise<boolean> {
-  if (config.database_url) return true;
+export async function findLedgerUrl(config: Config, service_url: string): Promise<string | null> {
+  if (config.database_url) return config.database_url;
   const instance = await readInstance(config.data_dir).catch(() => null);
-  return instance?.database_url !== undefined;
+  return (instance?.public_url === service_url && instance.database_url) || null;
 }
 
-/** What was posted for these payouts. Refuses books that do not balance or are not at an end. */
-export function readPostedEntries(payout: Payout): Promise<PostedEntry[]> {
+/**
+ * What was posted for these payouts. Refuses books that do not balance or are not at an end. It
+ * needs no key of the encryption: the ledger holds no personal data.
+ */
+export async function readPostedEntries(url: string, payout: Payout): Promise<PostedEntry[]> {
   const { account_id, user_id, offramp_ids, currency } = payout;
-  return withCore(async ({ database }) => {
+  const database = openDatabase({ url, connections_max: 1 });
+  try {
     const pending = offramp_ids.map(payoutPending);
     const names = [owedTo(user_id), ...pending];
     const entries = await listEntriesByLedgerAccount(database, account_id, names);
@@ -51,5 +55,7 @@ export function readPostedEntries(payout: Payout): Promise<PostedEntry[]> {
         currency,
       })),
     }));
-  });
+  } finally {
+    await database.close();
+  }
 }

@@ -20,15 +20,15 @@ export type StoryDeps = {
   receiver: DemoReceiver;
   tell: Tell;
   /** Null where the service's database is out of reach. */
-  readLedger:
-    | ((payout: {
-        account_id: string;
-        user_id: string;
-        offramp_ids: string[];
-        currency: string;
-      }) => Promise<PostedEntry[]>)
-    | null;
+  readLedger: ReadLedger | null;
 };
+
+export type ReadLedger = (payout: {
+  account_id: string;
+  user_id: string;
+  offramp_ids: string[];
+  currency: string;
+}) => Promise<PostedEntry[]>;
 
 export type Proof = {
   offramps: { id: string; status: string; end_to_end_id: string | null }[];

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { Sliproad, SliproadError } from "../../sdk/src/index.ts";
 import { readConfig } from "../platform/config/config.ts";
+import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type ApiOptions, findApiKey, findServiceUrl, withApiOptions } from "./api-client.ts";
 import { openColours, type Paint } from "./colours.ts";
 import type { JsonOption } from "./context.ts";
-import { canReadLedger, type PostedEntry, readPostedEntries } from "./demo-ledger.ts";
+import { findLedgerUrl, type PostedEntry, readPostedEntries } from "./demo-ledger.ts";
 import { startDemoReceiver } from "./demo-receiver.ts";
-import { type Facts, type Proof, playPayout, type Tell } from "./demo-story.ts";
+import { type Facts, type Proof, playPayout, type ReadLedger, type Tell } from "./demo-story.ts";
 import { describeShortly, type Exchange, recordExchanges, shortenIds } from "./exchanges.ts";
 
 type DemoOptions = ApiOptions & JsonOption & { fast?: boolean };
@@ -40,9 +41,9 @@ async function run(options: DemoOptions): Promise<void> {
     timeout_ms: CALL_MAX_MS,
     retries_max: 1,
   });
-  // Another machine's books are not ours to read; those of our own installation must be there.
-  const can_read = options.url === undefined || (await canReadLedger(config));
-  const readLedger = can_read ? readPostedEntries : null;
+  const ledger_url = await findLedgerUrl(config, url);
+  const readLedger: ReadLedger | null =
+    ledger_url === null ? null : (payout) => readPostedEntries(ledger_url, payout);
   const steps: Step[] = [];
   const paint = openColours(process.stdout, process.env);
   const tell = createTell(steps, recorder.take, url, (step) => show(options, step, steps, paint));
@@ -112,6 +113,9 @@ function createTell(
 
 /** A sentence for what the service or the net between may do; other errors stay what they are. */
 function explain(error: unknown, title: string, url: string): unknown {
+  if (error instanceof DatabaseUnavailableError) {
+    return new StartupError("The database that holds the ledger cannot be reached.");
+  }
   if (!(error instanceof SliproadError)) return error;
   const { error_code, status } = error;
   if (status === null) {

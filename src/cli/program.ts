@@ -2,9 +2,11 @@ import { Command } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { addAccountCommands } from "./accounts.ts";
 import { addAppCommands } from "./apps.ts";
+import { addCompletionCommand, listCommands } from "./completion.ts";
 import { addDemoCommand } from "./demo.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { addEventCommands } from "./events.ts";
+import { LESSONS, lessonText, PROGRAM_HELP } from "./examples.ts";
 import { addKeyCommands } from "./keys.ts";
 import { addListenCommand } from "./listen.ts";
 import { addMemberCommands } from "./members.ts";
@@ -24,9 +26,8 @@ export function createProgram(): Command {
       // Like every other complaint: one line that begins with the program's name.
       outputError: (text, write) => {
         const [complaint = ""] = /^error: .*$/s.exec(text.trim()) ?? [text.trim()];
-        write(
-          `${complaint.replace(/^error: /, "sliproad: ").replaceAll("\n", " ")}; see --help.\n`,
-        );
+        const line = complaint.replace(/^error: /, "sliproad: ").replaceAll("\n", " ");
+        write(`${line.replace(/\.$/, "")}; see --help.\n`);
       },
     });
   addStartCommands(program);
@@ -43,5 +44,11 @@ export function createProgram(): Command {
   addUserCommands(program);
   addVerifyCommand(program);
   addDoctorCommand(program);
+  addCompletionCommand(program);
+  program.addHelpText("after", PROGRAM_HELP);
+  for (const { path, command } of listCommands(program)) {
+    const lesson = LESSONS[path];
+    if (lesson) command.addHelpText("after", lessonText(lesson));
+  }
   return program;
 }
