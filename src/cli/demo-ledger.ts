@@ -1,9 +1,7 @@
 import { minorDigits } from "../catalogue/currencies.ts";
 import { findImbalance, owedTo, payoutPending } from "../ledger/model.ts";
 import { findBalances, listEntriesByLedgerAccount } from "../ledger/store.ts";
-import type { Config } from "../platform/config/config.ts";
 import { openDatabase } from "../platform/db/database.ts";
-import { readInstance } from "../platform/instance.ts";
 import { minorToText } from "../platform/money.ts";
 import { StartupError } from "../platform/startup-error.ts";
 
@@ -14,13 +12,6 @@ export type PostedEntry = {
 };
 
 type Payout = { account_id: string; user_id: string; offramp_ids: string[]; currency: string };
-
-/** The books stand in the database: they can be read where it can be found, and nowhere else. */
-export async function findLedgerUrl(config: Config, service_url: string): Promise<string | null> {
-  if (config.database_url) return config.database_url;
-  const instance = await readInstance(config.data_dir).catch(() => null);
-  return (instance?.public_url === service_url && instance.database_url) || null;
-}
 
 /**
  * What was posted for these payouts. Refuses books that do not balance or are not at an end. It

@@ -6,8 +6,8 @@ import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type ApiOptions, findApiKey, findServiceUrl, withApiOptions } from "./api-client.ts";
 import { openColours, type Paint } from "./colours.ts";
-import type { JsonOption } from "./context.ts";
-import { findLedgerUrl, type PostedEntry, readPostedEntries } from "./demo-ledger.ts";
+import { findDatabaseOf, type JsonOption } from "./context.ts";
+import { type PostedEntry, readPostedEntries } from "./demo-ledger.ts";
 import { startDemoReceiver } from "./demo-receiver.ts";
 import { type Facts, type Proof, playPayout, type ReadLedger, type Tell } from "./demo-story.ts";
 import { describeShortly, type Exchange, recordExchanges, shortenIds } from "./exchanges.ts";
@@ -41,7 +41,8 @@ async function run(options: DemoOptions): Promise<void> {
     timeout_ms: CALL_MAX_MS,
     retries_max: 1,
   });
-  const ledger_url = await findLedgerUrl(config, url);
+  // The books stand in the database: they are read where it is found, and nowhere else.
+  const ledger_url = await findDatabaseOf(config, url);
   const readLedger: ReadLedger | null =
     ledger_url === null ? null : (payout) => readPostedEntries(ledger_url, payout);
   const steps: Step[] = [];

@@ -112,7 +112,7 @@ async function listEvents(api: ApiClient, cursor: string): Promise<WebhookEvent[
   }
 }
 
-/** `06:50:01  offramp_update          01a1dde8…c6cc  fiat_sent  #5  → 200` */
+/** `06:50:01  offramp_update          01a1dde8…c6cc  fiat_sent  #5  <event id>  → 200` */
 function eventLine(event: WebhookEvent, forwarded: number | string | null, paint: Paint): string {
   const { created_at, record_id, sequence } = event;
   const is_taken = typeof forwarded === "number" && forwarded >= 200 && forwarded < 300;
@@ -122,6 +122,7 @@ function eventLine(event: WebhookEvent, forwarded: number | string | null, paint
     shortenIds(record_id),
     paint("bold", statusIn(event.body) ?? "-"),
     `#${sequence}`,
+    paint("dim", event.id),
     ...(forwarded === null ? [] : [paint(is_taken ? "green" : "red", `→ ${forwarded}`)]),
   ].join("  ");
 }
