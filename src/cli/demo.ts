@@ -17,7 +17,7 @@ type Step = { title: string; requests: Exchange[]; facts: Facts };
 
 const PAUSE_MS = 300;
 const CALL_MAX_MS = 5_000;
-const READY_MAX_MS = 10_000;
+const READY_MAX_MS = 5_000;
 const REQUESTS_SHOWN_MAX = 4;
 
 export function addDemoCommand(program: Command): void {

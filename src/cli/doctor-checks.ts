@@ -24,6 +24,8 @@ const WATCHERS = [
   ...[REFRESH_RATES_TASK, WATCH_CHAINS_TASK],
 ];
 const WATCHER_LATE_MS = 60_000;
+/** A partner that is silent once or twice is nothing to be woken for. */
+const WATCHER_FAILURES_MAX = 3;
 const ENDPOINTS_NAMED_MAX = 5;
 
 /** What the database of an installation tells about it. */
@@ -78,7 +80,8 @@ async function checkWatchers({ database, clock }: Core): Promise<Finding> {
   const late_before = clock.now().getTime() - WATCHER_LATE_MS;
   const is_working = (await workerHealth(database, timeOf(clock))).beating;
   const ailing = watchers.filter(
-    ({ attempts, due_at }) => attempts > 0 || (is_working && due_at.getTime() < late_before),
+    ({ attempts, due_at }) =>
+      attempts > WATCHER_FAILURES_MAX || (is_working && due_at.getTime() < late_before),
   );
   if (ailing.length === 0) {
     return { check, ok: true, finding: watchers.map(({ kind }) => kind).join(", ") };

@@ -1,12 +1,26 @@
 import { CommanderError } from "commander";
+import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { createProgram } from "./program.ts";
+
+// Whoever reads only the beginning, as head does, has seen enough.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
+});
 
 try {
   await createProgram().parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exit(error.exitCode);
   // A sentence for what a person can mend; the whole story for what only we can.
-  console.error(error instanceof StartupError ? `sliproad: ${error.message}` : error);
+  console.error(isForPerson(error) ? `sliproad: ${error.message}` : error);
   process.exit(1);
+}
+
+function isForPerson(error: unknown): error is Error {
+  if (error instanceof DatabaseUnavailableError) {
+    error.message = `The database was lost (${error.message}); see whether it still runs.`;
+    return true;
+  }
+  return error instanceof StartupError;
 }

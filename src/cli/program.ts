@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import manifest from "../../package.json" with { type: "json" };
+import { nearest } from "../platform/http/nearest.ts";
 import { addAccountCommands } from "./accounts.ts";
 import { addAppCommands } from "./apps.ts";
 import { addCompletionCommand, listCommands } from "./completion.ts";
@@ -19,16 +20,11 @@ import { addVerifyCommand } from "./verify.ts";
 
 /** All commands, as a tree that can also be looked at without running any. */
 export function createProgram(): Command {
-  const program = new Command("sliproad")
+  const program: Command = new Command("sliproad")
     .description(manifest.description)
     .version(manifest.version)
     .configureOutput({
-      // Like every other complaint: one line that begins with the program's name.
-      outputError: (text, write) => {
-        const [complaint = ""] = /^error: .*$/s.exec(text.trim()) ?? [text.trim()];
-        const line = complaint.replace(/^error: /, "sliproad: ").replaceAll("\n", " ");
-        write(`${line.replace(/\.$/, "")}; see --help.\n`);
-      },
+      outputError: (text, write) => write(complaintLine(program, text)),
     });
   addStartCommands(program);
   addDemoCommand(program);
@@ -51,4 +47,27 @@ export function createProgram(): Command {
     if (lesson) command.addHelpText("after", lessonText(lesson));
   }
   return program;
+}
+
+/** Like every other complaint: one line that begins with the program's name. */
+function complaintLine(program: Command, text: string): string {
+  const [complaint = ""] = /^error: .*$/s.exec(text.trim()) ?? [text.trim()];
+  // A required option that is missing was most likely mistyped, which is then what to say.
+  const mistyped = complaint.includes("not specified") && findMistyped(program, process.argv);
+  const line = (mistyped || complaint.replace(/^error: /, "")).replaceAll("\n", " ");
+  return `sliproad: ${line.replace(/\.$/, "")}; see --help.\n`;
+}
+
+/** The first option among these words that its command does not have, with the one meant. */
+function findMistyped(program: Command, words: readonly string[]): string | null {
+  let command = program;
+  for (const word of words) {
+    command = command.commands.find((child) => child.name() === word) ?? command;
+    const [flag = ""] = word.split("=");
+    const known = command.options.flatMap(({ long }) => long ?? []);
+    if (!flag.startsWith("--") || flag === "--" || known.includes(flag)) continue;
+    const meant = nearest(flag, known);
+    return `unknown option '${flag}'${meant ? ` (Did you mean ${meant}?)` : ""}`;
+  }
+  return null;
 }
