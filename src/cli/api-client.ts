@@ -38,7 +38,8 @@ export async function openApiClient(options: ApiOptions): Promise<ApiClient> {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }).catch(() => {
         throw new UnreachableError(
-          `Nothing answers at ${url}; start the service with sliproad start, or name it with --url.`,
+          `Nothing answers at ${url}; start the service with sliproad start, or say where it is ` +
+            "with --url.",
         );
       });
       const answered = (await answer.json().catch(() => null)) as ErrorBody | null;
@@ -58,7 +59,7 @@ function whyRefused(status: number, body: ErrorBody | null): string {
   return said.length > 0 ? said.join(" ") : `answered ${status}.`;
 }
 
-/** As asked for, else where the running service of this data directory is, else where it would be. */
+/** As asked for, else where the service of this data directory runs, else where it would run. */
 export async function findServiceUrl(options: ApiOptions): Promise<string> {
   const config = readConfig(process.env);
   if (options.url !== undefined && !/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {

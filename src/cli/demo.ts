@@ -165,9 +165,9 @@ function factText(name: string, value: unknown): string {
 }
 
 function exchangeLines({ method, path, request, status }: Exchange, paint: Paint): string[] {
-  const is_good = status < 400;
+  const outcome = paint(status < 400 ? "green" : "red", `→ ${status}`);
   return [
-    `   ${paint("bold", method)} ${shortenIds(path)}  ${paint(is_good ? "green" : "red", `→ ${status}`)}`,
+    `   ${paint("bold", method)} ${shortenIds(path)}  ${outcome}`,
     ...(request === null ? [] : [`     ${paint("dim", describeShortly(request))}`]),
   ];
 }

@@ -135,8 +135,8 @@ Exit codes:
   1  refused, failed or found something wrong; one sentence on stderr says what and how to mend it
      (verify and doctor print what they found; with --json it is in the document)
 
-With --json a command prints one JSON document on stdout and nothing else there. The settings that
-say which installation is meant, such as SLIPROAD_DATA_DIR and DATABASE_URL: docs/reference/settings.md.
+With --json a command prints one JSON document on stdout and nothing else there. Which installation
+is meant is said by settings such as SLIPROAD_DATA_DIR and DATABASE_URL: docs/reference/settings.md.
 The API: /docs of the running service.`;
 
 export function lessonText({ examples, more }: Lesson): string {

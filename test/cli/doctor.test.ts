@@ -75,6 +75,8 @@ it("a service that answers is asked, and one that should answer and does not is 
 it("work that keeps failing, a watcher that is behind and a silent worker are faults", async () => {
   const { database } = server.db;
   await server.app.worker.stop();
+  // As if another worker were at work, on all but this.
+  await database.query("insert into worker_beats values ($1, $2)", [server.account_id, new Date()]);
   await database.query("update tasks set attempts = 20 where kind = 'watch-chains'");
   const failing = await examine();
   expect(failing).toMatchObject({ code: 1, ok: false });

@@ -29,7 +29,7 @@ describe("a line of progress", () => {
     progress.show(STATE);
     progress.end();
     expect(screen.written).toEqual([
-      "\r\u001b[2K[############------------] 3 of 6 accoun",
+      "\r\u001b[2K[############------------] 3 of 6 accou",
       "\r\u001b[2K",
     ]);
   });
