@@ -265,6 +265,7 @@ create table installation (
   master_key_id text not null,
   index_key bytea not null,
   clock_offset_ms bigint not null default 0,
+  erasures bigint not null default 0,
   created_at timestamp with time zone not null,
   constraint installation_pkey PRIMARY KEY (id),
   constraint installation_clock_offset_ms_check CHECK ((clock_offset_ms >= 0)),

@@ -11,6 +11,8 @@ create table installation (
   index_key bytea not null,
   -- What sandbox time runs ahead of the database's time. Always 0 in live mode.
   clock_offset_ms bigint not null default 0 check (clock_offset_ms >= 0),
+  -- How many people were erased: a process that sees it rise forgets the keys it has in memory.
+  erasures bigint not null default 0,
   created_at timestamptz not null
 );
 

@@ -41,6 +41,7 @@ import { signingSeed } from "./platform/sealing/signing-seed.ts";
 import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
 import type { Worker } from "./platform/tasks/worker.ts";
+import { watchInstallation } from "./platform/watch-installation.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
 import { sendRefundTask } from "./quotes/refund-task.ts";
@@ -121,7 +122,9 @@ export async function createApp(
   addRoutes(server, deps, { ...deps, ...invoice_deps });
   await addDocs(server);
   await ensureRecurringTasks(core);
+  const stopWatching = watchInstallation(core);
   const close = async () => {
+    await stopWatching();
     await server.close();
     await worker.stop();
     ramp.sender.close();

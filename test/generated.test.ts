@@ -26,6 +26,7 @@ const PATHS = [
   "docs/reference/errors.md",
   "docs/reference/settings.md",
   "docs/reference/payment-details.md",
+  "docs/reference/webhooks.md",
   "docs/reference/postings.md",
 ];
 

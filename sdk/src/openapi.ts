@@ -953,8 +953,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a conflict off the list
-         * @description For a line that the bank told twice with other words, and that is no money.
+         * Take a line that is no money off the list
+         * @description For what the bank has told twice, with another amount, currency or date. What was posted of it is taken back.
          */
         post: operations["dismissDeposit"];
         delete?: never;
@@ -10928,6 +10928,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
                     };
                 };
             };
@@ -12177,9 +12179,9 @@ export interface operations {
                         /** @description E.g. usd. */
                         currency: string;
                         /** @description What the payer wrote; the onramp's code stands in it. */
-                        deposit_message?: string;
+                        deposit_message?: string | null;
                         /** @description Made up when left out. */
-                        bank_reference?: string;
+                        bank_reference?: string | null;
                     };
                 };
             };

@@ -108,6 +108,11 @@ export const POSTINGS = {
     key: "fiat_deposit:<deposit>",
     lines: [debit("bank", "what arrived"), credit("suspense", "what arrived")],
   },
+  fiat_deposit_withdrawn: {
+    when: "The bank has told the line otherwise, and the operator finds that it was no money.",
+    key: "fiat_withdrawn:<deposit>",
+    lines: [debit("suspense", "what had been posted"), credit("bank", "what had been posted")],
+  },
   fiat_deposit_matched: {
     when: "It is known for which onramp it is; the onramp's own books take it over.",
     key: "fiat_matched:<deposit>:<try>",

@@ -149,6 +149,11 @@ export function fiatDepositReceived(deposit: FiatDepositMoney): NewEntry {
   });
 }
 
+export function fiatDepositWithdrawn(deposit: FiatDepositMoney): NewEntry {
+  const key = `fiat_withdrawn:${deposit.id}`;
+  return fiatMove("fiat_deposit_withdrawn", deposit, key, { debit: "suspense", credit: "bank" });
+}
+
 export function fiatDepositMatched(deposit: FiatDepositMoney & ReturnTry): NewEntry {
   const key = `fiat_matched:${deposit.id}:${deposit.returns}`;
   return fiatMove("fiat_deposit_matched", deposit, key, { debit: "suspense", credit: "bank" });

@@ -1,5 +1,5 @@
 import { type Chain, isToken, TOKEN_DIGITS, TOKENS, type Token } from "../catalogue/chains.ts";
-import { type DepositRail, ONRAMP_RAILS } from "../catalogue/rails.ts";
+import { DEPOSIT_RAILS, type DepositRail, ONRAMP_RAILS } from "../catalogue/rails.ts";
 import { textOf } from "../catalogue/text.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
@@ -114,6 +114,10 @@ function readFiat(findings: Findings, bank: BankPort, given: Wish) {
   if (!rails) {
     const message = `Send one of ${Object.keys(ONRAMP_RAILS).join(", ")}.`;
     findings.report("fiat_currency", "currency_not_supported", message);
+    if (rail_text !== undefined && !DEPOSIT_RAILS.some((known) => known === rail_text)) {
+      const known = `Send one of ${DEPOSIT_RAILS.join(", ")}.`;
+      findings.report("fiat_rails", "rails_not_available", known);
+    }
     return undefined;
   }
   if (rail_text === undefined) return undefined;

@@ -32,12 +32,19 @@ export async function deliverOnramps(deps: DeliverDeps, set: TaskSet): Promise<v
 
 async function deliverOnramp(deps: DeliverDeps, set: TaskSet, task: Task): Promise<void> {
   const { database, chain } = deps;
-  const onramp = await database.transaction((tx) => beginDelivery(tx, deps, set, task));
-  if (onramp === null) return;
-  const sent = await sendCoins(chain, onramp);
+  const begun = await database.transaction((tx) => beginDelivery(tx, deps, set, task));
+  if (begun === null) return;
+  // Behind a closed gate nothing is sent, but what had left before it closed is looked for.
+  const { onramp, is_held } = begun;
+  const sent = is_held
+    ? await chain.findSend(onramp.crypto_rails, sendKey(onramp))
+    : await sendCoins(chain, onramp);
   await database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return;
+    if (sent === null) {
+      return set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
+    }
     const entry = await lockOnramp(tx, deps, task);
     if (entry?.onramp.delivery === "sending") recordSent(tx, entry, sent, set.now);
     set.finish(tx, tasks);
@@ -47,12 +54,16 @@ async function deliverOnramp(deps: DeliverDeps, set: TaskSet, task: Task): Promi
 /** Sends once, however often it is called: the key is made of the record's id. */
 export function sendCoins(chain: ChainPort, onramp: Onramp): ReturnType<ChainPort["send"]> {
   return chain.send({
-    key: `onramp:${onramp.account_id}:${onramp.id}`,
+    key: sendKey(onramp),
     chain: onramp.crypto_rails,
     token: onramp.crypto_currency,
     amount: onramp.destination_amount,
     address: onramp.destination_address,
   });
+}
+
+function sendKey({ account_id, id }: Onramp): string {
+  return `onramp:${account_id}:${id}`;
 }
 
 /** The first beat; null when there is nothing to send, or not now. */
@@ -61,7 +72,7 @@ async function beginDelivery(
   deps: DeliverDeps,
   set: TaskSet,
   task: Task,
-): Promise<Onramp | null> {
+): Promise<{ onramp: Onramp; is_held: boolean } | null> {
   const tasks = await set.lock(tx, [task]);
   if (tasks.length === 0) return null;
   const key = { account_id: task.account_id, id: task.record_id };
@@ -78,15 +89,15 @@ async function beginDelivery(
   const { onramp } = entry;
   const closed = closedGate(deps.kyc_enforcement, kycs?.get(onramp.account_id, onramp.user_id));
   if (closed !== null) {
-    // Also one whose coins may have left waits: it is neither sent again nor called back.
     if (onramp.status_message !== closed) {
       recordChanges(tx, [changeOnramp(entry, { status_message: closed }, set.now)], set.now);
     }
+    if (onramp.delivery === "sending") return { onramp, is_held: true };
     set.postpone(tx, tasks, new Date(set.now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS));
     return null;
   }
   if (onramp.delivery === "waiting") recordConversion(tx, entry, set.now);
-  return onramp;
+  return { onramp, is_held: false };
 }
 
 function closedGate(enforcement: KycEnforcement, kyc: Kyc | undefined): string | null {

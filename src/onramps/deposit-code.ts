@@ -40,32 +40,48 @@ export function isDepositCode(text: string): boolean {
 }
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-/** What may stand between the symbols of a code: white space and hyphens of any kind. */
-const GAP = /^[\s\p{Pd}\u00ad\u200b]+$/u;
+/** What may stand between the symbols of a code: white space and hyphens, also unseen ones. */
+const GAP = /^[\s\p{Pd}_\u00ad\u200b-\u200d\u2060\u2212\ufeff]+$/u;
 /** A text longer than any bank's is read so far and no further. */
 const TEXT_LENGTH_MAX = 4_000;
+
+/** A code and where it stands. */
+export type FoundCode = { code: string; start: number; end: number };
 
 /**
  * The codes that stand whole in a text, in any case, with spaces and hyphens anywhere. A code
  * begins where a word begins and ends where one ends: a piece of a longer number is no code.
  */
-export function findDepositCodes(text: string): string[] {
+export function findDepositCodes(text: string): FoundCode[] {
   const read = upperAscii(text.slice(0, TEXT_LENGTH_MAX).normalize("NFKC"));
   const words = [...read.matchAll(WORD)].map((match) => ({
     text: match[0],
     start: match.index,
     end: match.index + match[0].length,
   }));
-  const found = new Set<string>();
-  for (const [first, { text: start_text }] of words.entries()) {
+  const found: FoundCode[] = [];
+  for (const [first, { text: start_text, start }] of words.entries()) {
     let joined = start_text;
-    for (let last = first; joined.length < LENGTH; ) {
+    let last = first;
+    while (joined.length < LENGTH) {
       const next = words[last + 1];
       if (!next || !GAP.test(read.slice(words[last]!.end, next.start))) break;
       joined += next.text;
       last += 1;
     }
-    if (isDepositCode(joined)) found.add(joined);
+    if (isDepositCode(joined)) found.push({ code: joined, start, end: words[last]!.end });
   }
-  return [...found];
+  return found;
+}
+
+/**
+ * Of the codes in a text, those that are meant: what only overlaps a code that was given out came
+ * about by chance, of its pieces and the words beside it.
+ */
+export function meantCodes(found: readonly FoundCode[], isKnown: (code: string) => boolean) {
+  const known = found.filter(({ code }) => isKnown(code));
+  const beside = found.filter(
+    (other) => !known.some(({ start, end }) => other.start < end && start < other.end),
+  );
+  return [...new Set([...known, ...beside].map(({ code }) => code))];
 }

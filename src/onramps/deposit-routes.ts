@@ -13,7 +13,6 @@ import {
   FiatDepositListQuery,
   MatchDepositBody,
 } from "./schemas.ts";
-import { settleDeposits } from "./settle-deposits.ts";
 import { type WatchedDepositDeps, watchedDeposits } from "./watched-deposits.ts";
 
 export type DepositDeps = WatchedDepositDeps & {
@@ -91,7 +90,7 @@ const ACTIONS = [
 ] as const;
 
 function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
-  const { executor, keyring } = deps;
+  const { executor } = deps;
   for (const { action, ...words } of ACTIONS) {
     const submit = executor.register(watchedDeposits(deps, action));
     addRoute({
@@ -122,15 +121,17 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     handle: ({ params, problems, command }) =>
       submitReturn(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),
   });
-  const submitDismiss = executor.register(settleDeposits(keyring, "dismiss"));
+  const submitDismiss = executor.register(watchedDeposits(deps, "dismiss"));
   addRoute({
     method: "POST",
     path: "/deposits/:deposit_id/dismiss",
     operation: "dismissDeposit",
-    summary: "Take a conflict off the list",
-    description: "For a line that the bank told twice with other words, and that is no money.",
+    summary: "Take a line that is no money off the list",
+    description:
+      "For what the bank has told twice, with another amount, currency or date. What was posted " +
+      "of it is taken back.",
     tag: TAG,
-    answer: FiatDepositAnswer,
+    answer: orProposal(FiatDepositAnswer),
     errors: ["invalid_transition"],
     handle: ({ params, problems, command }) =>
       submitDismiss(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),

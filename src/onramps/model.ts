@@ -148,14 +148,13 @@ export function fundingProblem(
   if (onramp.status === "failed") return "closed";
   if (onramp.status !== "initiated") return "double";
   if (deposit.currency !== onramp.fiat_currency) return "wrong_currency";
-  if (matched_by !== "accept_difference") {
-    const amount = openAmount(deposit);
-    if (amount < onramp.deposit_amount) return "short";
-    if (amount > onramp.deposit_amount) return "over";
-  }
+  // Before the amount: whoever accepts another amount must know that the rate has lapsed.
   const locked_until = onramp.created_at.getTime() + RATE_LOCKED_MS;
   if (matched_by === "code" && deposit.booked_at.getTime() > locked_until) return "late";
-  return null;
+  if (matched_by === "accept_difference") return null;
+  const amount = openAmount(deposit);
+  if (amount === onramp.deposit_amount) return null;
+  return amount < onramp.deposit_amount ? "short" : "over";
 }
 
 /** Whether a paid onramp can still give its deposit back: its coins have not left, nor may have. */

@@ -8,7 +8,7 @@ import { KEY_BYTES } from "../platform/encryption/cipher.ts";
 import { createSubjectKeys, type Keyring } from "../platform/encryption/keyring.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { findDepositCodes } from "./deposit-code.ts";
+import { findDepositCodes, meantCodes } from "./deposit-code.ts";
 import { findLines, insertDeposits, type NewDeposit } from "./fiat-deposit-store.ts";
 import { findCodes } from "./store.ts";
 import { MOVE_DEPOSIT_TASK } from "./task-kinds.ts";
@@ -73,7 +73,10 @@ async function toDeposits(
   const texts = credits.map(({ text }) => findDepositCodes(text));
   const references = credits.map((credit) => credit.bank_reference);
   const [known_codes, lines] = await Promise.all([
-    findCodes(tx, texts.flat()),
+    findCodes(
+      tx,
+      texts.flat().map(({ code }) => code),
+    ),
     findLines(tx, account_id, references),
   ]);
   const by_code = new Map(known_codes.map((row) => [row.code, row]));
@@ -83,10 +86,10 @@ async function toDeposits(
     const before = by_reference.get(lineName(credit)) ?? [];
     if (before.some((line) => isSameLine(line, credit))) continue;
     by_reference.set(lineName(credit), [...before, credit]);
-    const meant = texts[at]!.flatMap((code) => by_code.get(code) ?? []);
-    const target = meant.length === 1 ? meant[0]! : null;
+    const meant = meantCodes(texts[at]!, (code) => by_code.has(code));
+    const target = meant.length === 1 ? by_code.get(meant[0]!) : undefined;
     const is_conflict = before.length > 0;
-    const reason = is_conflict ? "conflict" : reasonOf(texts[at]!.length, meant.length);
+    const reason = is_conflict ? "conflict" : reasonOf(meant.length, target !== undefined);
     const { text, payer_name, ...facts } = credit;
     deposits.push({
       account_id,
@@ -139,8 +142,8 @@ function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-function reasonOf(codes: number, known: number) {
-  if (known === 1) return null;
-  if (known > 1) return "two_codes";
+function reasonOf(codes: number, is_known: boolean) {
+  if (codes > 1) return "two_codes";
+  if (is_known) return null;
   return codes === 0 ? "no_code" : "unknown_code";
 }

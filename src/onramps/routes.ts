@@ -108,8 +108,11 @@ function addReadRoutes(addRoute: AddRoute, { database, keyring }: OnrampDeps): v
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const key = { account_id: caller.account_id, user_id: params.user_id! };
-      const row = await findOnramp(database, key, params.onramp_id!);
-      const [entry] = await openOnramps(database, keyring, row ? [row] : []);
+      const [user, row] = await Promise.all([
+        findUser(database, key),
+        findOnramp(database, key, params.onramp_id!),
+      ]);
+      const [entry] = await openOnramps(database, keyring, user && row ? [row] : []);
       if (!entry) throw Refusal.of([...problems, notFound("onramp_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       return renderOnramp(entry.onramp);

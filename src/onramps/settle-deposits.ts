@@ -1,7 +1,11 @@
 import { recordAudit } from "../access/audit.ts";
 import { actorOf } from "../access/model.ts";
 import { postEntries } from "../ledger/post.ts";
-import { fiatDepositReceived, fiatReturnStarted } from "../ledger/postings.ts";
+import {
+  fiatDepositReceived,
+  fiatDepositWithdrawn,
+  fiatReturnStarted,
+} from "../ledger/postings.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
@@ -9,6 +13,8 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import {
   type DepositFacts,
+  type FiatDepositRow,
+  findLines,
   lockDeposits,
   openDeposits,
   updateDeposits,
@@ -42,8 +48,13 @@ export type DepositWish = {
 type Settled = FiatDeposit & { was_posted: boolean };
 
 export type LoadedDeposits = {
+  /** As they are on record. */
+  found: ReadonlyMap<string, FiatDeposit>;
+  /** As earlier commands of the set have left them. */
   deposits: Map<string, FiatDeposit>;
   onramps: Map<string, OnrampRow>;
+  /** Those whose line the bank has told otherwise too, and that was believed. */
+  contradicted: ReadonlySet<string>;
   keys: SubjectKeys;
 };
 
@@ -106,15 +117,36 @@ async function loadDeposits(
     subject_id: id,
   }));
   const keys = await keyring.openSubjects(tx, subjects);
-  return { deposits, onramps: new Map(rows.map((row) => [row.id, row])), keys };
+  const onramps = new Map(rows.map((row) => [row.id, row]));
+  const contradicted = await findContradicted(tx, [...deposits.values()]);
+  return { found: new Map(deposits), deposits, onramps, contradicted, keys };
 }
 
-/** The deposit that a command is about. */
+async function findContradicted(
+  tx: Transaction,
+  deposits: readonly FiatDeposit[],
+): Promise<Set<string>> {
+  const contradicted = new Set<string>();
+  for (const [account_id, own] of Map.groupBy(deposits, (deposit) => deposit.account_id)) {
+    const references = own.map((deposit) => deposit.bank_reference);
+    const believed = (await findLines(tx, account_id, references)).filter((line) => line.is_posted);
+    for (const deposit of own) {
+      const isOther = (line: FiatDepositRow) =>
+        line.id !== deposit.id &&
+        line.bank_account === deposit.bank_account &&
+        line.bank_reference === deposit.bank_reference;
+      if (believed.some(isOther)) contradicted.add(keyOf(deposit));
+    }
+  }
+  return contradicted;
+}
+
+/** The deposit that a command is about, as it is on record. */
 export function findLoaded(
-  { deposits }: LoadedDeposits,
+  { found }: LoadedDeposits,
   { account_id, input }: Command<DepositWish>,
 ): FiatDeposit | undefined {
-  return deposits.get(keyOf({ account_id, id: input.deposit_id }));
+  return found.get(keyOf({ account_id, id: input.deposit_id }));
 }
 
 function decideOne(
@@ -124,12 +156,18 @@ function decideOne(
   now: Date,
 ): Verdict<Settled> {
   const { input } = command;
-  const deposit = findLoaded(loaded, command);
+  const { account_id } = command;
+  const deposit = loaded.deposits.get(keyOf({ account_id, id: input.deposit_id }));
   if (!deposit) return { refusal: Refusal.of([...input.problems, notFound("deposit_id")]) };
   const { seen_status = deposit.status } = input;
   const decided =
     seen_status === deposit.status
-      ? RULES[action](deposit, findTarget(loaded, deposit, input), input)
+      ? RULES[action]({
+          deposit,
+          onramp: findTarget(loaded, deposit, input),
+          input,
+          is_contradicted: loaded.contradicted.has(keyOf(deposit)),
+        })
       : refuse(`It was ${seen_status} when this was proposed, and is ${deposit.status} now.`);
   const found = "problems" in decided ? decided.problems : [];
   const problems = [...input.problems, ...found];
@@ -160,28 +198,42 @@ export function findTarget(
 
 type Decided = { changes: Partial<DepositFacts> } | { problems: Problem[] };
 
-type Rule = (deposit: FiatDeposit, onramp: OnrampRow | undefined, input: DepositWish) => Decided;
+type Rule = (asked: {
+  deposit: FiatDeposit;
+  onramp: OnrampRow | undefined;
+  input: DepositWish;
+  is_contradicted: boolean;
+}) => Decided;
 
 const RULES: Record<DepositAction, Rule> = {
   match: matching("match"),
   accept_difference: matching("accept_difference"),
-  return: (deposit, onramp) => {
+  return: ({ deposit, onramp }) => {
     if (deposit.status === "matched") {
       if (onramp && isReturnable(onramp)) return { changes: { status: "releasing" } };
       return refuse("Its onramp has sent the coins, or is about to; it cannot be returned.");
     }
-    if (deposit.status !== "unmatched") return refuse(`It is ${deposit.status}; wait for its end.`);
+    if (deposit.status !== "unmatched") return refuse(`It is ${deposit.status} already.`);
     return { changes: { status: "returning", reason: null, returns: deposit.returns + 1 } };
   },
-  dismiss: (deposit) => {
-    const is_open = deposit.status === "unmatched" && deposit.is_conflict && !deposit.is_posted;
-    if (is_open) return { changes: { status: "dismissed" } };
-    return refuse("Only a conflict that nobody has acted on can be dismissed; return the deposit.");
+  dismiss: ({ deposit, is_contradicted }) => {
+    const is_untouched =
+      deposit.status === "unmatched" &&
+      deposit.part === 0 &&
+      deposit.matched_amount === null &&
+      deposit.returns === 0;
+    if (is_untouched && (!deposit.is_posted || is_contradicted)) {
+      return { changes: { status: "dismissed" } };
+    }
+    return refuse(
+      "Only a line that the bank has contradicted, and that was not used, can be dismissed; " +
+        "return the deposit.",
+    );
   },
 };
 
 function matching(matched_by: "match" | "accept_difference"): Rule {
-  return (deposit, onramp, input) => {
+  return ({ deposit, onramp, input }) => {
     if (deposit.status !== "unmatched") return refuse(`It is ${deposit.status} already.`);
     const field = "deposit.onramp_id";
     if (!onramp) {
@@ -207,12 +259,13 @@ function refuse(message: string): Decided {
   return { problems: [{ field: "deposit_id", code: "invalid_transition", message }] };
 }
 
-/** A conflict is believed from now on; and what goes back to its payer leaves suspense. */
+/** A conflict is believed from now on; what goes back to its payer, or was no money, leaves. */
 function entriesOf(deposit: Settled) {
   const money = { ...deposit, amount: openAmount(deposit) };
   return [
     ...(deposit.is_posted && !deposit.was_posted ? [fiatDepositReceived(deposit)] : []),
     ...(deposit.status === "returning" ? [fiatReturnStarted(money)] : []),
+    ...(deposit.status === "dismissed" && deposit.was_posted ? [fiatDepositWithdrawn(money)] : []),
   ];
 }
 

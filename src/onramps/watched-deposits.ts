@@ -19,25 +19,24 @@ import type { OnrampRow } from "./store.ts";
 
 export type WatchedDepositDeps = { keyring: Keyring; four_eyes: FourEyes };
 
-/** What moves money; to dismiss a conflict moves none. */
+/** What members are asked; to say that a line was no money is a decision over money too. */
 const WATCHED = {
   match: "Let a deposit pay an onramp:",
   accept_difference: "Let a deposit of another amount pay an onramp:",
   return: "Send a deposit back to its payer:",
-} as const satisfies Partial<Record<DepositAction, string>>;
+  dismiss: "Take a line of the bank off the list, as no money:",
+} as const satisfies Record<DepositAction, string>;
 
 /** Decisions as callers may ask for them: two members agree to what is above the limit. */
-export function watchedDeposits(
-  { keyring, four_eyes }: WatchedDepositDeps,
-  action: keyof typeof WATCHED,
-) {
+export function watchedDeposits({ keyring, four_eyes }: WatchedDepositDeps, action: DepositAction) {
   const amountOf = (loaded: LoadedDeposits, command: Command<DepositWish>) => {
     const deposit = findLoaded(loaded, command);
     if (!deposit) return null;
     const { currency } = deposit;
     const onramp = findTarget(loaded, deposit, command.input);
     // A cent can be accepted for a million: what is delivered counts as well.
-    const delivered = action === "return" || !onramp ? 0n : onramp.deposit_amount;
+    const is_match = action === "match" || action === "accept_difference";
+    const delivered = is_match && onramp ? onramp.deposit_amount : 0n;
     return { amount: greatest(openAmount(deposit), delivered), currency };
   };
   return withFourEyes(settleDeposits(keyring, action), {
@@ -81,6 +80,6 @@ export function depositProposalTasks(deps: {
   database: Database;
   keyring: Keyring;
 }): TaskHandler[] {
-  const actions = Object.keys(WATCHED) as (keyof typeof WATCHED)[];
+  const actions = Object.keys(WATCHED) as DepositAction[];
   return actions.map((action) => proposalTask(deps, settleDeposits(deps.keyring, action)));
 }

@@ -1,3 +1,4 @@
+import { isToken } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { hasForbiddenCharacters, textOf } from "../catalogue/text.ts";
 import { findLines, openDeposits } from "../onramps/fiat-deposit-store.ts";
@@ -20,6 +21,8 @@ export type OnrampSandboxDeps = OnrampWalkDeps & { poke: () => void };
 const TAG = "Sandbox";
 const TEXT_LENGTH_MAX = 140;
 const REFERENCE_LENGTH_MAX = 64;
+/** Ten digits before the point: sums and differences of them are exact in JSON. */
+const AMOUNT_MAX = 1_000_000_000_000n;
 
 export function addOnrampSandboxRoutes(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
   addWalkRoute(addRoute, deps);
@@ -92,10 +95,16 @@ function checkDeposit(
 ) {
   const findings = createFindings("deposit", problems);
   const currency = readCode(findings, "currency", input?.currency);
-  if (currency !== undefined && minorDigits(currency) === undefined) {
+  const is_fiat =
+    currency !== undefined && minorDigits(currency) !== undefined && !isToken(currency);
+  if (currency !== undefined && !is_fiat) {
     findings.report("currency", "currency_not_supported", "Send a currency code such as usd.");
   }
-  const amount = readAmount(findings, "amount", input?.amount, currency);
+  // What the currency is does not matter for most of what can be wrong with an amount.
+  const amount = readAmount(findings, "amount", input?.amount, is_fiat ? currency : "usd");
+  if (amount !== undefined && amount > AMOUNT_MAX) {
+    findings.report("amount", "record_invalid", "Send a smaller amount.");
+  }
   const text = textOf(input?.deposit_message);
   const bank_reference = textOf(input?.bank_reference) || `SANDBOX-${newId(now)}`;
   const limits = [

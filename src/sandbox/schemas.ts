@@ -21,6 +21,9 @@ export const InvoiceStatusBody = Type.Object({ invoice: wish }, closed);
 
 export const OnrampStatusBody = Type.Object({ onramp: wish }, closed);
 
+const optionalText = (description: string) =>
+  Type.Optional(Type.Union([Type.String(), Type.Null()], { description }));
+
 const amount = Type.Union([Type.Number(), Type.String()], {
   errorMessage: "Send a number or a plain decimal string.",
 });
@@ -31,10 +34,8 @@ export const DepositBody = Type.Object(
       {
         amount,
         currency: Type.String({ description: "E.g. usd." }),
-        deposit_message: Type.Optional(
-          Type.String({ description: "What the payer wrote; the onramp's code stands in it." }),
-        ),
-        bank_reference: Type.Optional(Type.String({ description: "Made up when left out." })),
+        deposit_message: optionalText("What the payer wrote; the onramp's code stands in it."),
+        bank_reference: optionalText("Made up when left out."),
       },
       closed,
     ),

@@ -44,25 +44,19 @@ export async function walkOnramp(
   if (!path) return null;
   for (const status of path) {
     const current = await findOnramp(deps, key);
-    const is_done = current && (await takeStep(deps, current, status));
-    if (!is_done) return null;
+    if (current) await takeStep(deps, current, status);
+    // Somebody else may have taken it elsewhere meanwhile.
+    if ((await findOnramp(deps, key))?.status !== status) return null;
   }
   return findOnramp(deps, key);
 }
 
-/** False when the coins have left, or are about to: then nothing leads to `failed`. */
-async function takeStep(
-  deps: OnrampWalkDeps,
-  onramp: Onramp,
-  status: OnrampStatus,
-): Promise<boolean> {
+/** Does nothing where the coins have left, or are about to: then nothing leads to `failed`. */
+async function takeStep(deps: OnrampWalkDeps, onramp: Onramp, status: OnrampStatus): Promise<void> {
   if (status === "sending_fiat") await payIn(deps, onramp);
-  if (status === "crypto_sent") await deliver(deps, onramp);
-  if (status !== "failed") return true;
-  if (onramp.status === "initiated") await giveUp(deps, onramp);
+  else if (status === "crypto_sent") await deliver(deps, onramp);
+  else if (onramp.status === "initiated") await giveUp(deps, onramp);
   else if (isReturnable(onramp)) await payBack(deps, onramp);
-  else return false;
-  return true;
 }
 
 /** A deposit of the exact amount arrives, and the operator matches it, however late. */
@@ -114,10 +108,14 @@ function changeLocked(
 
 async function deliver(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
+  let may_send = false;
   await changeOne(deps, onramp, (tx, entry) => {
     const { status, delivery } = entry.onramp;
-    if (status === "sending_fiat" && delivery === "waiting") recordConversion(tx, entry, now);
+    if (status !== "sending_fiat") return;
+    if (delivery === "waiting") recordConversion(tx, entry, now);
+    may_send = delivery === "waiting" || delivery === "sending";
   });
+  if (!may_send) return;
   const sent = await sendCoins(deps.chain, onramp);
   await changeOne(deps, onramp, (tx, entry) => {
     if (entry.onramp.delivery === "sending") recordSent(tx, entry, sent, now);

@@ -101,8 +101,8 @@ const checkCodes: Check = async (session, account_id) => {
 const checkDeposits: Check = async (session, account_id) => {
   const [unpaid] = await session.query<{ id: string }>(
     `select o.id from onramps o where o.account_id = $1 and o.deposit_id is not null
-       and o.status <> 'failed' and not exists (select from fiat_deposits d where d.id = o.deposit_id
-         and (d.status = 'matching' or d.matched_amount = o.received)
+       and o.status <> 'failed' and not exists (select from fiat_deposits d
+         where d.id = o.deposit_id and (d.status = 'matching' or d.matched_amount = o.received)
          and d.currency = o.fiat_currency)
      order by o.id limit 1`,
     [account_id],

@@ -48,6 +48,7 @@ const every = fc
       refund_sent: postings.refundSent(refund),
       suspense_received: postings.suspenseReceived(receipt),
       fiat_deposit_received: postings.fiatDepositReceived(credit),
+      fiat_deposit_withdrawn: postings.fiatDepositWithdrawn(credit),
       fiat_deposit_matched: postings.fiatDepositMatched(credit),
       fiat_deposit_released: postings.fiatDepositReleased(credit),
       fiat_return_started: postings.fiatReturnStarted(credit),

@@ -16,7 +16,7 @@ import { act, openOnramp, receive, showDeposit } from "./story.ts";
 /** A chain that may fail before or after it has sent; it counts what really left. */
 function createFailingChain(chain: ChainPort) {
   const state = {
-    fails: null as "before" | "after" | null,
+    fails: null as "before" | "after" | "refuses" | null,
     calls: [] as string[],
     sent: new Map<string, bigint>(),
     onSend: async () => {},
@@ -27,6 +27,7 @@ function createFailingChain(chain: ChainPort) {
       state.calls.push(request.key);
       await state.onSend();
       if (state.fails === "before") throw new Error("the chain cannot be reached");
+      if (state.fails === "refuses") return { refused: "the address is blocked" };
       if (!state.sent.has(request.key)) state.sent.set(request.key, request.amount);
       const answer = await chain.send(request);
       if (state.fails === "after") throw new Error("the answer was lost");
@@ -70,6 +71,26 @@ describe("a chain that fails", () => {
       expect(await findFault(server)).toBeNull();
     },
   );
+
+  it("refuses for good: the onramp keeps its fiat, and the deposit can be returned", async () => {
+    const before = await ledgerBalance(server, "bank", "usd");
+    const onramp = await openOnramp(server);
+    chain.state.fails = "refuses";
+    const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
+    chain.state.fails = null;
+    const refused = await onramp.show();
+    expect(refused.status).toBe("sending_fiat");
+    expect(refused.status_message).toContain("the address is blocked");
+    expect(await ledgerBalance(server, `onramp:${onramp.id}`, "usd")).toBe(-100_400n);
+    expect(await ledgerBalance(server, `onramp:${onramp.id}`, "usdc")).toBe(0n);
+    expect(await findFault(server)).toBeNull();
+    good(await act(server, deposit.id, "return"));
+    await settle(server);
+    expect((await onramp.show()).status).toBe("failed");
+    expect((await showDeposit(server, deposit.id)).status).toBe("returned");
+    expect(await ledgerBalance(server, "bank", "usd")).toBe(before);
+    expect(await findFault(server)).toBeNull();
+  });
 
   it("a deposit whose coins may have left cannot be returned", async () => {
     const onramp = await openOnramp(server);
@@ -119,7 +140,7 @@ describe("gates at delivery", () => {
     expect(await findFault(server)).toBeNull();
   });
 
-  it("an approval that is lost while the coins may have left sends nothing a second time", async () => {
+  it("an approval that is lost after the coins have left: they are found, nothing is sent again", async () => {
     const onramp = await openOnramp(server);
     const key = `onramp:${server.account_id}:${onramp.id}`;
     chain.state.fails = "after";
@@ -130,11 +151,24 @@ describe("gates at delivery", () => {
     const before = calls();
     await advance(server, 10 * 60_000);
     expect(calls()).toBe(before);
+    expect((await onramp.show()).status).toBe("crypto_sent");
+    expect(chain.state.sent.get(key)).toBe(1_000_000_000n);
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("an approval that is lost while nothing has left holds it until it is given again", async () => {
+    const onramp = await openOnramp(server);
+    const key = `onramp:${server.account_id}:${onramp.id}`;
+    chain.state.fails = "before";
+    await receive(server, { amount: 1004, deposit_message: onramp.code });
+    await setKyc(onramp.user_id, "suspended");
+    chain.state.fails = null;
+    await advance(server, 10 * 60_000);
     expect((await onramp.show()).status).toBe("sending_fiat");
+    expect(chain.state.sent.has(key)).toBe(false);
     await setKyc(onramp.user_id, "approved");
     await settle(server);
     expect((await onramp.show()).status).toBe("crypto_sent");
-    expect(chain.state.sent.get(key)).toBe(1_000_000_000n);
     expect(await findFault(server)).toBeNull();
   });
 });

@@ -1,12 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  findDepositCodes,
+  findDepositCodes as findWithPlaces,
   formatDepositCode,
   isDepositCode,
   makeDepositCode,
 } from "../../src/onramps/deposit-code.ts";
 
+const findDepositCodes = (text: string) => [
+  ...new Set(findWithPlaces(text).map(({ code }) => code)),
+];
 const SYMBOLS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 const codes = Array.from({ length: 200 }, makeDepositCode);
 const anyCode = fc.constantFrom(...codes);
@@ -45,7 +48,21 @@ describe("a deposit code", () => {
 });
 
 describe("a code in a bank's text", () => {
-  const gaps = fc.constantFrom("", "", " ", "  ", "-", " - ", "\n", "\u2011", "\u2013", "\u00a0");
+  const gaps = fc.constantFrom(
+    "",
+    "",
+    " ",
+    "  ",
+    "-",
+    " - ",
+    "\n",
+    "\u2011",
+    "\u2013",
+    "\u00a0",
+    "_",
+    "\u2060",
+    "\u2212",
+  );
   const typed = fc
     .tuple(anyCode, fc.array(gaps, { minLength: 11, maxLength: 11 }), fc.boolean())
     .map(([code, between, is_lower]) => {

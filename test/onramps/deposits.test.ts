@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isDepositCode, makeDepositCode } from "../../src/onramps/deposit-code.ts";
+import { takeCredits } from "../../src/onramps/record-credits.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -13,6 +15,13 @@ import {
 import { act, credit, listUnmatched, openOnramp, receive, showDeposit } from "./story.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
+
+/** Four symbols that make a valid code together with the eight before them. */
+function wordAfter(eight: string): string {
+  const symbols = [..."23456789ABCDEFGHJKMNPQRSTUVWXYZ"];
+  const last = symbols.find((symbol) => isDepositCode(`${eight}ABC${symbol}`));
+  return `ABC${last}`;
+}
 
 let server: TestServer;
 beforeAll(async () => {
@@ -66,7 +75,6 @@ describe("what does not fit waits for the operator", () => {
       ["two_codes", `${one.code} / ${two.code}`],
     ];
     const [, unknown] = texts[1]!;
-    const { isDepositCode } = await import("../../src/onramps/deposit-code.ts");
     const right = [..."23456789ABCDEFGHJKMNPQRSTUVWXYZ"].find((symbol) =>
       isDepositCode(unknown!.replaceAll("-", "").slice(0, 11) + symbol),
     );
@@ -78,6 +86,29 @@ describe("what does not fit waits for the operator", () => {
     expect((await one.show()).status).toBe("initiated");
     const ids = (await listUnmatched(server)).map((deposit: { reason: string }) => deposit.reason);
     expect(ids).toEqual(expect.arrayContaining(["no_code", "unknown_code", "two_codes"]));
+  });
+
+  it("a known code beside another that was never given out, but not what overlaps it", async () => {
+    const onramp = await openOnramp(server);
+    const strange = makeDepositCode();
+    const text = `${onramp.code}, ${strange}`;
+    const deposit = await receive(server, { amount: 1004, deposit_message: text });
+    expect(deposit).toMatchObject({ status: "unmatched", reason: "two_codes" });
+    // The last two groups of the code and one word more have the form of a code by chance.
+    const [, second, third] = onramp.code.split("-");
+    const word = wordAfter(second! + third!);
+    const fine = await receive(server, {
+      amount: 1004,
+      deposit_message: `${onramp.code} ${word}`,
+    });
+    expect(fine.status).toBe("matched");
+  });
+
+  it("late before over: whoever accepts another amount learns that the rate has lapsed", async () => {
+    const onramp = await openOnramp(server);
+    await advance(server, 25 * HOUR_MS);
+    const deposit = await receive(server, { amount: 2000, deposit_message: onramp.code });
+    expect(deposit.reason).toBe("late");
   });
 
   it("the same reference and amount again is the same deposit", async () => {
@@ -218,6 +249,23 @@ describe("the operator decides", () => {
     expect(await findFault(server)).toBeNull();
   });
 
+  it("a line that the bank corrected can be dismissed once the correction is believed", async () => {
+    const onramp = await openOnramp(server);
+    const before = { suspense: await suspense(), bank: await ledgerBalance(server, "bank", "usd") };
+    const line = { deposit_message: onramp.code, bank_reference: "corrected" };
+    const wrong = await receive(server, { ...line, amount: 104 });
+    expectRefusal(await act(server, wrong.id, "dismiss"), "invalid_transition");
+    const right = await receive(server, { ...line, amount: 1004 });
+    good(await act(server, right.id, "match"));
+    await settle(server);
+    expect((await onramp.show()).status).toBe("crypto_sent");
+    expect(good(await act(server, wrong.id, "dismiss")).deposit.status).toBe("dismissed");
+    expect(await suspense()).toBe(before.suspense);
+    expect(await ledgerBalance(server, "bank", "usd")).toBe(before.bank + 100_400n);
+    expectRefusal(await act(server, wrong.id, "return"), "invalid_transition");
+    expect(await findFault(server)).toBeNull();
+  });
+
   it("50 decisions at once: one is taken, the others are refused", async () => {
     const onramp = await openOnramp(server);
     const deposit = await receive(server, { amount: 1004, deposit_message: "fifty" });
@@ -225,7 +273,7 @@ describe("the operator decides", () => {
       Array.from({ length: 50 }, (_, at) =>
         at % 2 === 0
           ? act(server, deposit.id, "match", { onramp_id: onramp.id })
-          : act(server, deposit.id, "return"),
+          : act(server, deposit.id, "accept_difference", { onramp_id: onramp.id }),
       ),
     );
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
@@ -302,7 +350,6 @@ describe("a bank that is not the sandbox's", () => {
     const onramp = await openOnramp(scripted);
     const line = credit(scripted, { text: onramp.code });
     for (let told = 0; told < 20; told += 1) bank.receive(line);
-    const { takeCredits } = await import("../../src/onramps/record-credits.ts");
     const deps = (one: TestServer) => ({
       database: one.core.database,
       keyring: one.core.keyring,
@@ -340,6 +387,54 @@ describe("a bank that is not the sandbox's", () => {
       "no_code",
     ]);
     expect(await findFault(scripted)).toBeNull();
+  });
+
+  it("over, held, refused by the bank, over again: every part stays in the list", async () => {
+    const first = await openOnramp(scripted);
+    const second = await openOnramp(scripted, { destination_amount: 500 });
+    const kyc = (user_id: string, status: string) =>
+      scripted.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } });
+    good(await kyc(first.user_id, "suspended"));
+    const line = credit(scripted, { text: first.code, amount: 110_450n });
+    bank.receive(line);
+    await advance(scripted, 2_000);
+    const listed = async () => {
+      const { deposits } = good(await scripted.call("GET", "/deposits?limit=100"));
+      return deposits.filter(
+        (one: { bank_reference: string }) => one.bank_reference === line.bank_reference,
+      );
+    };
+    const [{ id }] = await listed();
+    good(await act(scripted, id, "accept_difference"));
+    await settle(scripted);
+    bank.return_answer = "refused";
+    good(await act(scripted, id, "return"));
+    await settle(scripted);
+    expect(await showDeposit(scripted, id)).toMatchObject({ reason: "return_refused" });
+    bank.return_answer = "booked";
+    expect(await findFault(scripted)).toBeNull();
+    good(await act(scripted, id, "accept_difference", { onramp_id: second.id }));
+    await settle(scripted);
+    expect((await second.show()).status).toBe("crypto_sent");
+    expect((await first.show()).status).toBe("failed");
+    const parts = (await listed()).map((one: { status: string; amount: number }) => [
+      one.status,
+      one.amount,
+    ]);
+    expect(parts.sort()).toEqual([
+      ["matched", 1104.5],
+      ["unmatched", 100.5],
+      ["unmatched", 502],
+    ]);
+    expect(await findFault(scripted)).toBeNull();
+  });
+
+  it("a NUL in a bank's text does not stop the lines after it", async () => {
+    const onramp = await openOnramp(scripted);
+    bank.receive(credit(scripted, { text: "bad\0text", payer_name: "Invented\0 \ud800" }));
+    bank.receive(credit(scripted, { text: onramp.code }));
+    await advance(scripted, 2_000);
+    expect((await onramp.show()).status).toBe("crypto_sent");
   });
 
   it("a return that the bank has not booked waits; one that it refuses is listed again", async () => {

@@ -42,6 +42,31 @@ describe("decisions on deposits above the four-eyes amount", () => {
     },
   );
 
+  it("a cent for a great onramp counts as what would be delivered for it", async () => {
+    const onramp = await openOnramp(server, { destination_amount: 1_000_000 });
+    const deposit = await receive(server, { amount: 0.01, deposit_message: onramp.code });
+    const proposal = proposalIn(await act(server, deposit.id, "accept_difference"));
+    expect(proposal.amount_usd).toBe(1_004_000);
+    const page = (await ada.open()).body;
+    expect(page).toContain("1004000 usd");
+    expect(page).toContain("0.01 usd");
+  });
+
+  it("members agree to the onramp that they saw, not to one that is named later", async () => {
+    const [seen, other] = [await openOnramp(server), await openOnramp(server)];
+    const deposit = await receive(server, { amount: 1003, deposit_message: seen.code });
+    const first = proposalIn(await act(server, deposit.id, "accept_difference"));
+    const wish = { onramp_id: other.id };
+    const second = proposalIn(await act(server, deposit.id, "accept_difference", wish));
+    for (const member of [ada, ben]) await member.confirm(second.id);
+    expect((await waitForEnd(server, second.id)).status).toBe("done");
+    await settle(server);
+    for (const member of [ada, ben]) await member.confirm(first.id);
+    expect(await waitForEnd(server, first.id)).toMatchObject({ status: "failed" });
+    expect((await seen.show()).status).toBe("initiated");
+    expect((await other.show()).status).toBe("crypto_sent");
+  });
+
   it("what became impossible meanwhile fails with a sentence and moves nothing", async () => {
     const onramp = await openOnramp(server);
     const deposit = await receive(server, { amount: 1004, deposit_message: "no code" });

@@ -69,7 +69,7 @@ describe("creating an onramp", () => {
     const good_ones = {
       ethereum: ADDRESS,
       tron: "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8",
-      solana: "4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T",
+      solana: "7LJMjDRUtbBivAJSJgrDqAmfmbFCktDeUfczv7rhATaM",
     };
     for (const [crypto_rails, destination_address] of Object.entries(good_ones)) {
       const { created } = await openOnramp(server, { crypto_rails, destination_address });
@@ -85,6 +85,14 @@ describe("creating an onramp", () => {
       { crypto_rails: "tron", destination_address: "TJRabPrwbZy45sbavfcjinPJC18kjpRTv9" },
     ],
     ["a solana address that is short", { crypto_rails: "solana", destination_address: "4Nd1m" }],
+    [
+      "a solana address that is no point of the curve",
+      {
+        crypto_rails: "solana",
+        destination_address: "JEKNVnkbo3jma5nREBBJCDoXFVeKkD56V3xKrvRmWxFG",
+      },
+    ],
+    ["an address of zeros", { destination_address: `0x${"0".repeat(40)}` }],
   ])("refuses %s", async (_name, wish) => {
     const answer = await create(wish);
     expect(answer.status).toBe(422);

@@ -56,6 +56,7 @@ export function createTroubledChain(chain: ChainPort, random: Random, weather: W
       chain.listTransfers(name, random.chance(weather.trouble) ? null : cursor, limit),
     ),
     findStatus: troubled(random, weather, chain.findStatus),
+    findSend: troubled(random, weather, chain.findSend),
     send: troubled(random, weather, chain.send),
   };
 }

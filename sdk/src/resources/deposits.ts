@@ -21,7 +21,7 @@ export class Deposits extends Resource {
     return (await this.api.send("get", ONE, { path: { deposit_id } }, options)).deposit;
   }
 
-  /** `{ deposit }`, or `{ proposal }` where the amount asks for four eyes; so do the next two. */
+  /** `{ deposit }`, or `{ proposal }` where the amount asks for four eyes; so do the others. */
   match(
     deposit_id: string,
     deposit: DepositMatch = {},
@@ -46,9 +46,9 @@ export class Deposits extends Resource {
     return this.api.send("post", `${ONE}/return`, { path: { deposit_id } }, options);
   }
 
-  /** Takes a conflict off the list. */
-  async dismiss(deposit_id: string, options?: CallOptions): Promise<Deposit> {
+  /** Takes a line that is no money off the list. */
+  dismiss(deposit_id: string, options?: CallOptions): Promise<DepositOrProposal> {
     const input = { path: { deposit_id } };
-    return (await this.api.send("post", `${ONE}/dismiss`, input, options)).deposit;
+    return this.api.send("post", `${ONE}/dismiss`, input, options);
   }
 }

@@ -1,9 +1,17 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import type { Chain } from "../../catalogue/chains.ts";
 import { fromBase58, sha256 } from "./addresses.ts";
+import { isOnCurve } from "./ed25519.ts";
 
 /** The address in the form that is kept, or why it cannot be one of this chain. */
 export type CheckedAddress = { address: string } | { reason: string };
+
+/** All zeros: on an EVM chain, on tron, and solana's system program. */
+const BURNED = new Set([
+  `0x${"0".repeat(40)}`,
+  "t9yd14nj9j7xab4dbgeix9h8unkkhxuwwb",
+  "1".repeat(32),
+]);
 
 const SOLANA_BYTES = 32;
 const TRON_PREFIX = 0x41;
@@ -11,6 +19,9 @@ const TRON_PREFIX = 0x41;
 /** Checks what can be checked without asking the chain: coins sent to a typing error are lost. */
 export function checkAddress(chain: Chain, text: string): CheckedAddress {
   const address = text.trim();
+  if (BURNED.has(address.toLowerCase())) {
+    return { reason: "Nobody holds this address; what is sent there is lost." };
+  }
   if (chain === "solana") return checkSolana(address);
   if (chain === "tron") return checkTron(address);
   return checkEvm(address);
@@ -46,8 +57,9 @@ function checkTron(address: string): CheckedAddress {
 }
 
 function checkSolana(address: string): CheckedAddress {
-  if (fromBase58(address)?.length !== SOLANA_BYTES) {
-    return { reason: "It is not a solana address; check it for a typing error." };
+  const bytes = fromBase58(address);
+  if (bytes?.length !== SOLANA_BYTES || !isOnCurve(bytes)) {
+    return { reason: "It is not the address of a solana wallet; check it for a typing error." };
   }
   return { address };
 }

@@ -36,6 +36,8 @@ export type ChainPort = {
     limit: number,
   ): Promise<{ transfers: Transfer[]; cursor: string | null }>;
   findStatus(chain: Chain, tx_id: string): Promise<TransferStatus>;
+  /** What was sent under a key; null when nothing was. */
+  findSend(chain: Chain, key: string): Promise<{ tx_id: string } | null>;
   /**
    * Sends coins, once per key however often it is called. `refused` is final: they have not left
    * and never will. Whatever is not known is thrown, and asked again.

@@ -66,3 +66,14 @@ export async function insertSandboxSend(
     [key, tx_id],
   );
 }
+
+export async function findSandboxSend(
+  session: Session,
+  key: string,
+): Promise<{ tx_id: string } | null> {
+  const [row] = await session.query<{ tx_id: string }>(
+    "select tx_id from sandbox_sends where key = $1",
+    [key],
+  );
+  return row ?? null;
+}

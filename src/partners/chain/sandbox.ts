@@ -3,6 +3,7 @@ import type { Session } from "../../platform/db/database.ts";
 import { sha256, toBase58, toBase58Check } from "./addresses.ts";
 import type { ChainPort } from "./port.ts";
 import {
+  findSandboxSend,
   findSandboxTransfer,
   insertSandboxSend,
   insertSandboxTransfer,
@@ -29,6 +30,7 @@ export function createSandboxChain(session: Session): ChainPort {
     },
     findStatus: async (chain, tx_id) =>
       (await findSandboxTransfer(session, chain, { tx_id })) ? "final" : "unknown",
+    findSend: (_chain, key) => findSandboxSend(session, key),
     send: async ({ key }) => {
       const tx_id = `0x${sha256("sandbox send", key).toString("hex")}`;
       await insertSandboxSend(session, key, tx_id);

@@ -16,6 +16,8 @@ export type Keyring = {
   createAccount(tx: Transaction, account_id: string, now: Date): Promise<void>;
   /** Deletes the subject's key: what it sealed can never be read again. */
   eraseSubject(tx: Transaction, subject: Subject): void;
+  /** Drops the keys of people from memory: somebody may have been erased by another process. */
+  forgetSubjects(): void;
 };
 
 export type SubjectKeys = AccountMap<Buffer>;
@@ -63,7 +65,9 @@ export function createKeyring(masters: MasterKeys): Keyring {
         account_id,
         subject_id,
       ]);
+      tx.write("update installation set erasures = erasures + 1", []);
     },
+    forgetSubjects: () => subject_keys.clear(),
     createAccount: async (tx, account_id, now) => {
       // The share lock makes a rotation wait for us, or us for it: the key is wrapped by the
       // master key that the installation names now, never by one that is about to be dropped.

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { eraseUser } from "../../src/users/erase-user.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { advance } from "../offramps/story.ts";
+import { openOnramp } from "../onramps/story.ts";
+
+let first: TestServer;
+let second: TestServer;
+beforeAll(async () => {
+  first = await startTestServer();
+  second = await startTestServer({ beside: first });
+  // A process that is only an API: no worker of its own tells it the time.
+  await second.app.worker.stop();
+});
+afterAll(async () => {
+  await second.close();
+  await first.close();
+});
+
+it("a clock moved by one process is moved in the others", async () => {
+  await advance(first, 48 * 60 * 60 * 1000);
+  await waitFor(
+    () => second.core.clock.now().getTime() > first.core.clock.now().getTime() - 60_000,
+  );
+});
+
+it("who was erased by one process is forgotten by the others", async () => {
+  const onramp = await openOnramp(first);
+  const path = `/users/${onramp.user_id}/onramps/${onramp.id}`;
+  expect((await second.call("GET", path)).status).toBe(200);
+  const { database, keyring, clock } = first.core;
+  const key = { account_id: first.account_id, user_id: onramp.user_id };
+  const by = { actor: "command line", reason: "a test" } as const;
+  expect(await eraseUser(database, keyring, key, by, clock.now(), async () => false)).toBe(
+    "erased",
+  );
+  expect((await second.call("GET", path)).status).toBe(404);
+  const subject = { account_id: first.account_id, subject_id: onramp.user_id };
+  await waitFor(async () => {
+    const keys = await second.core.keyring.openSubjects(second.core.database, [subject]);
+    return !keys.has(first.account_id, onramp.user_id);
+  });
+});
