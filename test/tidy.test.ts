@@ -235,6 +235,8 @@ function isStore(path: string): boolean {
 
 function mayImport(from: string, to: string): boolean {
   if (to === "package.json") return true;
+  // The demo is played with the published client, and so proves it.
+  if (to === "sdk/src/index.ts") return roomOf(from) === "cli";
   if (!to.startsWith("src/")) return false;
   return ROOMS.indexOf(roomOf(to)) <= ROOMS.indexOf(roomOf(from));
 }

@@ -84,6 +84,14 @@ export async function findProposal(
   return toProposals(rows)[0];
 }
 
+/** How many wait for votes, in all accounts. */
+export async function findPendingCount(session: Session): Promise<bigint> {
+  const [row] = await session.query<{ count: bigint }>(
+    "select count(*) from proposals where status = 'pending'",
+  );
+  return row!.count;
+}
+
 /** The newest first. */
 export async function listProposals(
   session: Session,

@@ -16,7 +16,7 @@ import { openRateSource } from "../partners/rates/open-rate-source.ts";
 import { type Clock, openClock, type SandboxClock, systemTime } from "../platform/clock.ts";
 import type { Config } from "../platform/config/config.ts";
 import { type Database, openDatabase, type Session } from "../platform/db/database.ts";
-import { migrate } from "../platform/db/migrate.ts";
+import { migrate, type OnMigration } from "../platform/db/migrate.ts";
 import { openInstallation } from "../platform/encryption/installation.ts";
 import { createKeyring, type Keyring } from "../platform/encryption/keyring.ts";
 import { type MasterKeys, masterKeys } from "../platform/encryption/master-keys.ts";
@@ -45,13 +45,17 @@ export type Partners = {
   identity?: IdentityPort;
 };
 
-export async function openCore(config: Config, database_url: string): Promise<Core> {
+export async function openCore(
+  config: Config,
+  database_url: string,
+  onMigration?: OnMigration,
+): Promise<Core> {
   const database = openDatabase({
     url: database_url,
     connections_max: config.database_connections,
   });
   try {
-    await migrate(database, systemTime);
+    await migrate(database, systemTime, onMigration);
     if (!config.encryption_key) await ensureDataDir(config.data_dir);
     const masters = masterKeys(config);
     const { index_key } = await openInstallation(database, masters, config.mode, systemTime());

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { type Config, readConfig } from "../platform/config/config.ts";
+import { readConfig } from "../platform/config/config.ts";
 import { readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 
@@ -14,17 +14,18 @@ export type ApiClient = {
   call(method: string, path: string, body?: unknown): Promise<any>;
 };
 
+/** Nothing answered, which may pass; a refusal would come again. */
+export class UnreachableError extends StartupError {}
+
 export function withApiOptions(command: Command): Command {
   return command
     .option("--url <address>", "where the service listens (default: the running one)")
     .option("--key <key>", "an API key (default: SLIPROAD_API_KEY, else the sandbox's own)");
 }
 
-/** Finds the running service and the sandbox's key in the data directory. */
 export async function openApiClient(options: ApiOptions): Promise<ApiClient> {
-  const config = readConfig(process.env);
-  const url = (options.url ?? (await findUrl(config))).replace(/\/+$/, "");
-  const key = options.key ?? config.api_key ?? (await findKey(config));
+  const url = await findServiceUrl(options);
+  const key = await findApiKey(options);
   return {
     url,
     call: async (method, path, body) => {
@@ -36,7 +37,10 @@ export async function openApiClient(options: ApiOptions): Promise<ApiClient> {
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }).catch(() => {
-        throw new StartupError(`Nothing answers at ${url}; is the service running?`);
+        throw new UnreachableError(
+          `Nothing answers at ${url}; start the service with sliproad start, or say where it is ` +
+            "with --url.",
+        );
       });
       const answered = (await answer.json().catch(() => null)) as ErrorBody | null;
       if (answer.ok) return answered;
@@ -49,18 +53,33 @@ type ErrorBody = { message?: string; errors?: { field: string; message: string }
 
 function whyRefused(status: number, body: ErrorBody | null): string {
   const fields = body?.errors?.map(({ field, message }) => `${field}: ${message}`) ?? [];
-  return [body?.message ?? `answered ${status}.`, ...fields].join(" ");
+  // A single problem's message is the answer's own; it is said once, with its field.
+  const own = body?.errors?.some(({ message }) => message === body.message) ? [] : [body?.message];
+  const said = [...own, ...fields].filter((text) => text !== undefined);
+  return said.length > 0 ? said.join(" ") : `answered ${status}.`;
 }
 
-async function findUrl(config: Config): Promise<string> {
+/** As asked for, else where the service of this data directory runs, else where it would run. */
+export async function findServiceUrl(options: ApiOptions): Promise<string> {
+  const config = readConfig(process.env);
+  if (options.url !== undefined && !/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {
+    throw new StartupError("--url must be an address such as http://127.0.0.1:4000.");
+  }
   const instance = await readInstance(config.data_dir).catch(() => null);
-  return instance?.public_url || config.public_url || `http://${config.host}:${config.port}`;
+  const standard = config.public_url || `http://${config.host}:${config.port}`;
+  return (options.url ?? (instance?.public_url || standard)).replace(/\/+$/, "");
 }
 
-async function findKey(config: Config): Promise<string> {
+export async function findApiKey(options: ApiOptions): Promise<string> {
+  const config = readConfig(process.env);
+  const given = options.key ?? config.api_key;
+  if (given !== undefined) return given;
   const file = join(config.data_dir, "sandbox-api-key");
   const text = await readFile(file, "utf8").catch(() => {
-    throw new StartupError("No API key was found; give one with --key or SLIPROAD_API_KEY.");
+    throw new StartupError(
+      `No API key was found in ${config.data_dir}; start the service there with sliproad start, ` +
+        "or give a key with --key or SLIPROAD_API_KEY.",
+    );
   });
   return text.trim();
 }

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { headerNamesOf, RAMP_EVENTS } from "../access/app-model.ts";
 import { findAppByClientId, listEndpoints, listEndpointsFor } from "../access/apps-store.ts";
 import { type AppChange, changeApp, type Revealed } from "../access/change-app.ts";
@@ -44,7 +44,11 @@ function addCreate(apps: Command): void {
     .description("make an application; its secrets are shown only once")
     .requiredOption("--name <name>", "what it is called")
     .option("--account <name or id>", "whose application it is (default: the first account)")
-    .option("--flow <flow>", "authorization_code or client_credentials", "authorization_code")
+    .addOption(
+      new Option("--flow <flow>", "how it gets its access tokens")
+        .choices(["authorization_code", "client_credentials"])
+        .default("authorization_code"),
+    )
     .option("--redirect-uri <uri...>", "where people return to after they consented")
     .option("--webhook-url <url>", "where events are sent")
     .option("--webhook-secret <secret>", "what signs them (default: made up)")

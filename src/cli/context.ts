@@ -4,6 +4,7 @@ import { type Core, openCore } from "../app.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { DatabaseUnavailableError, isDatabaseError } from "../platform/db/database.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded.ts";
+import type { OnMigration } from "../platform/db/migrate.ts";
 import { claimDataDir, readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { keepSandboxKey, tellFirstStart } from "./first-start.ts";
@@ -19,11 +20,14 @@ export function print(options: JsonOption, document: unknown, lines: string[]): 
  * Runs a command's work on the database that the service uses: an outside one, the embedded one of
  * a running instance, or, when none runs, the embedded one started for just this long.
  */
-export async function withCore<Result>(work: (core: Core) => Promise<Result>): Promise<Result> {
+export async function withCore<Result>(
+  work: (core: Core) => Promise<Result>,
+  onMigration?: OnMigration,
+): Promise<Result> {
   const config = readConfig(process.env);
   const found = await findDatabase(config);
   try {
-    const core = await openCoreOrSay(config, found.url);
+    const core = await openCoreOrSay(config, found.url, onMigration);
     try {
       if (core.first_start.created) {
         await keepSandboxKey(core);
@@ -37,6 +41,13 @@ export async function withCore<Result>(work: (core: Core) => Promise<Result>): P
   } finally {
     await found.release();
   }
+}
+
+/** The database of the service at this address, null where it is out of our reach. */
+export async function findDatabaseOf(config: Config, service_url: string): Promise<string | null> {
+  if (config.database_url) return config.database_url;
+  const instance = await readInstance(config.data_dir).catch(() => null);
+  return (instance?.public_url === service_url && instance.database_url) || null;
 }
 
 async function findDatabase(config: Config): Promise<{ url: string; release(): Promise<void> }> {
@@ -69,9 +80,13 @@ export async function startOwn(config: Config) {
 }
 
 /** An outside database that does not answer, or not to us, is the operator's to mend. */
-export async function openCoreOrSay(config: Config, url: string): Promise<Core> {
+export async function openCoreOrSay(
+  config: Config,
+  url: string,
+  onMigration?: OnMigration,
+): Promise<Core> {
   try {
-    return await openCore(config, url);
+    return await openCore(config, url, onMigration);
   } catch (error) {
     const why = whyNotOpen(error);
     if (why === null) throw error;

@@ -4,8 +4,7 @@ import { type Config, readConfig } from "../platform/config/config.ts";
 import { readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
-
-type Finding = { check: string; ok: boolean; finding: string };
+import { examineDatabase, type Finding } from "./doctor-checks.ts";
 
 const DISK_FREE_MIN_BYTES = 500_000_000;
 const ANSWER_MAX_MS = 5_000;
@@ -19,13 +18,25 @@ export function addDoctorCommand(program: Command): void {
       const findings = await examine();
       const ok = findings.every((finding) => finding.ok);
       print(options, { ok, findings }, [
-        ...findings.map(
-          ({ check, ok, finding }) => `${ok ? "ok   " : "WRONG"} ${check}: ${finding}`,
-        ),
-        ok ? "All is well." : "Mend what is marked WRONG, then run sliproad doctor again.",
+        ...findings.map((entry) => `${markOf(entry)} ${entry.check}: ${entry.finding}`),
+        verdictOf(findings),
       ]);
       if (!ok) process.exitCode = 1;
     });
+}
+
+function markOf({ ok, look }: Finding): string {
+  if (!ok) return "WRONG";
+  return look ? "LOOK " : "ok   ";
+}
+
+function verdictOf(findings: Finding[]): string {
+  if (findings.some(({ ok }) => !ok)) {
+    return "Mend what is marked WRONG, then run sliproad doctor again.";
+  }
+  return findings.some(({ look }) => look)
+    ? "Nothing is broken; somebody should see to what is marked LOOK."
+    : "All is well.";
 }
 
 async function examine(): Promise<Finding[]> {
@@ -35,11 +46,10 @@ async function examine(): Promise<Finding[]> {
   } catch (error) {
     return [{ check: "settings", ok: false, finding: (error as Error).message }];
   }
-  const findings = [{ check: "settings", ok: true, finding: `${config.mode} mode` }];
-  for (const check of [checkNode, checkDataDir, checkDisk, checkDatabase, checkService]) {
-    findings.push(await check(config));
-  }
-  return findings;
+  const settings = { check: "settings", ok: true, finding: `${config.mode} mode` };
+  const local = [await checkNode(), await checkDataDir(config), await checkDisk(config)];
+  const url = await findServiceUrl(config);
+  return [settings, ...local, ...(await checkDatabase(url !== null)), await checkService(url)];
 }
 
 async function checkNode(): Promise<Finding> {
@@ -75,37 +85,34 @@ async function checkDisk({ data_dir }: Config): Promise<Finding> {
   }
 }
 
-async function checkDatabase(): Promise<Finding> {
+async function checkDatabase(is_service_up: boolean): Promise<Finding[]> {
   try {
-    const version = await withCore(async ({ database }) => {
-      const [row] = await database.query<{ server_version: string }>("show server_version");
-      return row!.server_version;
-    });
-    const ok = Number.parseInt(version, 10) >= 15;
-    const finding = `PostgreSQL ${version}, migrated, with the right key and mode`;
-    return { check: "database", ok, finding: ok ? finding : `${finding}; use version 15 or later` };
+    return await withCore((core) => examineDatabase(core, is_service_up));
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
-    return { check: "database", ok: false, finding: error.message };
+    return [{ check: "database", ok: false, finding: error.message }];
   }
 }
 
-/** Asks the running service itself; a stopped one is not a fault of the installation. */
-async function checkService(config: Config): Promise<Finding> {
+/** Null where none runs here and none is said to run elsewhere. */
+async function findServiceUrl(config: Config): Promise<string | null> {
   const instance = await readInstance(config.data_dir).catch(() => null);
-  const url = instance?.public_url ?? config.public_url;
-  if (!url) return { check: "service", ok: true, finding: "not running; sliproad start runs it" };
+  return instance?.public_url || config.public_url || null;
+}
+
+/** Asks the running service itself; a stopped one is not a fault of the installation. */
+async function checkService(url: string | null): Promise<Finding> {
+  const check = "service";
+  if (url === null) return { check, ok: true, finding: "not running; sliproad start runs it" };
   try {
     const signal = AbortSignal.timeout(ANSWER_MAX_MS);
     const answer = await fetch(`${url}/readyz`, { signal });
-    const { problems = [] } = (await answer.json()) as { problems?: string[] };
-    return {
-      check: "service",
-      ok: answer.ok,
-      finding: answer.ok ? `ready at ${url}` : problems.join(" "),
-    };
+    if (answer.ok) return { check, ok: true, finding: `ready at ${url}` };
+    const body = (await answer.json().catch(() => null)) as { problems?: string[] } | null;
+    const why = body?.problems?.join(" ") ?? `${url}/readyz answered ${answer.status}.`;
+    return { check, ok: false, finding: `not ready: ${why}` };
   } catch (error) {
     const finding = `${url} does not answer (${(error as Error).message}); start it again`;
-    return { check: "service", ok: false, finding };
+    return { check, ok: false, finding };
   }
 }

@@ -1,7 +1,14 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
+import { readConfig } from "../platform/config/config.ts";
+import { openDatabase } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { type ApiOptions, openApiClient, withApiOptions } from "./api-client.ts";
-import { type JsonOption, print } from "./context.ts";
+import { findReplay } from "../webhooks/webhook-store.ts";
+import { type ApiClient, type ApiOptions, openApiClient, withApiOptions } from "./api-client.ts";
+import { findDatabaseOf, type JsonOption, print } from "./context.ts";
+import { type Progress, withProgress } from "./progress.ts";
+
+const FOLLOW_MAX_SECONDS = 60;
 
 type RangeOptions = ApiOptions &
   JsonOption & { app?: string; from?: string; to?: string; onlyFailed?: boolean };
@@ -52,6 +59,40 @@ async function replayRange(app_id: string, from: string, options: RangeOptions):
     ...(options.to ? { to: options.to } : {}),
     only_failed: options.onlyFailed ?? false,
   });
-  const { replay } = answer as { replay: { from: string; to: string } };
-  print(options, answer, [`Events from ${replay.from} to ${replay.to} are being sent again.`]);
+  const { replay } = answer as { replay: { id: string; from: string; to: string } };
+  const events = `Events from ${replay.from} to ${replay.to}`;
+  const deliveries = await withProgress(options, (progress) =>
+    followReplay(api, replay.id, progress),
+  );
+  print(options, answer, [
+    deliveries === null
+      ? `${events} are being sent again.`
+      : `${events} are sent again: ${deliveries} deliveries.`,
+  ]);
+}
+
+/**
+ * Waits with a person at a terminal until the worker has prepared the deliveries, and counts them;
+ * null where nobody looks on, where the database is out of reach, or when it takes too long.
+ */
+async function followReplay(
+  api: ApiClient,
+  id: string,
+  progress: Progress,
+): Promise<number | null> {
+  const url = progress.is_seen ? await findDatabaseOf(readConfig(process.env), api.url) : null;
+  if (url === null) return null;
+  const { account } = await api.call("GET", "/me");
+  const database = openDatabase({ url, connections_max: 1 });
+  try {
+    for (let second = 0; second < FOLLOW_MAX_SECONDS; second += 1) {
+      const replay = await findReplay(database, account.id, id);
+      if (replay?.deliveries != null) return replay.deliveries;
+      progress.show({ done: second, total: FOLLOW_MAX_SECONDS, unit: "seconds at most" });
+      await sleep(1_000);
+    }
+    return null;
+  } finally {
+    await database.close();
+  }
 }

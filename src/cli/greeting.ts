@@ -1,4 +1,6 @@
+import { isAbsolute, relative, resolve } from "node:path";
 import type { Core } from "../app.ts";
+import type { Config } from "../platform/config/config.ts";
 import { tellFirstStart } from "./first-start.ts";
 
 /** What a person sees when the service is ready: where it is, the key, what to paste next. */
@@ -27,15 +29,38 @@ export function greetingLines(input: {
     );
   }
   if (notice) lines.push("", notice);
-  lines.push(
-    "",
-    "Next, paste this:",
+  lines.push("", ...nextLines(core, public_url, key));
+  return lines;
+}
+
+/** The first pasted line shows a whole payout, the second one how it is begun by hand. */
+function nextLines({ config }: Core, public_url: string, key: string): string[] {
+  const demo =
+    config.mode === "sandbox"
+      ? ["Next, see a whole payout happen:", "", `  ${demoCommand(config)}`, ""]
+      : [];
+  return [
+    ...demo,
+    demo.length > 0 ? "Or begin one by hand:" : "Next, paste this:",
     "",
     `  curl ${public_url}/users -H 'Authorization: Bearer ${key}' \\`,
     "    -H 'Content-Type: application/json' \\",
     `    -d '{"user":{"beneficiary_type":"individual","email":"ana.sample@example.com",` +
       `"first_name":"Ana","last_name":"Sample"}}'`,
     "",
-  );
-  return lines;
+  ];
+}
+
+/** As it can be pasted where the service was started, be it in a clone or not. */
+function demoCommand({ data_dir }: Config): string {
+  const script = process.argv[1] ?? "";
+  const from_here = relative(process.cwd(), script);
+  const is_near = script !== "" && !from_here.startsWith("..") && !isAbsolute(from_here);
+  const is_default = resolve(data_dir) === resolve(".sliproad");
+  const setting = is_default ? "" : `SLIPROAD_DATA_DIR=${quoteForShell(data_dir)} `;
+  return `${setting}${is_near ? quoteForShell(from_here) : "sliproad"} demo`;
+}
+
+function quoteForShell(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

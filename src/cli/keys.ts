@@ -9,6 +9,7 @@ import { type Rotation, rotateEncryption } from "../platform/encryption/rotate-e
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
+import { type Progress, withProgress } from "./progress.ts";
 
 type ReasonOption = { reason: string };
 
@@ -67,7 +68,9 @@ export function addKeyCommands(program: Command): void {
     .option("--reason <reason>", "why, for the audit log", "rotated on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & ReasonOption) => {
-      const rotated = await withCore((core) => rotate(core, options.reason));
+      const rotated = await withProgress(options, (progress) =>
+        withCore((core) => rotate(core, options.reason, progress)),
+      );
       print(options, rotated, [
         `Rewrapped the keys of ${rotated.accounts} accounts under master key ${rotated.key_id}.`,
         rotated.kept_in === "environment"
@@ -96,9 +99,11 @@ async function create(
   return { key, api_key };
 }
 
-async function rotate(core: Core, reason: string): Promise<Rotation> {
+async function rotate(core: Core, reason: string, progress: Progress): Promise<Rotation> {
   const { config, database, masters, clock, first_start } = core;
-  const rotation = await rotateEncryption(database, masters, config);
+  const rotation = await rotateEncryption(database, masters, config, (state) =>
+    progress.show({ ...state, unit: "account keys" }),
+  );
   const { accounts, key_id } = rotation;
   await database.transaction(async (tx) =>
     recordAudit(

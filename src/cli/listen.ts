@@ -1,10 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { makeWebhookSecret } from "../access/app-model.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { readSecret, signatureHeaders, standardForm } from "../webhooks/sign.ts";
-import { type ApiClient, type ApiOptions, openApiClient, withApiOptions } from "./api-client.ts";
+import {
+  type ApiClient,
+  type ApiOptions,
+  openApiClient,
+  UnreachableError,
+  withApiOptions,
+} from "./api-client.ts";
+import { openColours, type Paint } from "./colours.ts";
 import type { JsonOption } from "./context.ts";
+import { shortenIds } from "./exchanges.ts";
+import { EVENT_NAMES } from "./trigger.ts";
 
 type ListenOptions = ApiOptions &
   JsonOption & { forwardTo?: string; secret?: string; event?: string[]; since?: string };
@@ -19,6 +28,8 @@ type WebhookEvent = {
 };
 
 const ASK_MS = 500;
+const PAGE_EVENTS = 100;
+const NAME_WIDTH = Math.max(...EVENT_NAMES.map((name) => name.length));
 const FORWARD_MAX_MS = 15_000;
 
 /** For a receiver under development that no server could reach. */
@@ -27,12 +38,15 @@ export function addListenCommand(program: Command): void {
     .description("print the account's events as they happen, and forward them signed")
     .option("--forward-to <url>", "post each to this address, as a delivery would be")
     .option("--secret <secret>", "what signs them (default: made up and printed)")
-    .option("--event <name...>", "only these events")
+    .addOption(new Option("--event <name...>", "only these events").choices(EVENT_NAMES))
     .option("--since <time>", "ISO 8601: also what happened since then")
     .option("--json", "print one JSON document a line")
     .action(async (options: ListenOptions) => {
-      if (options.forwardTo !== undefined && !URL.canParse(options.forwardTo)) {
-        throw new StartupError("--forward-to must be an address such as http://localhost:3000.");
+      const { forwardTo } = options;
+      if (forwardTo !== undefined && !/^https?:$/.test(URL.parse(forwardTo)?.protocol ?? "")) {
+        throw new StartupError(
+          "--forward-to must be an address such as http://localhost:3000/hook.",
+        );
       }
       const stop = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -55,35 +69,77 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
       ? `Forwarding events of ${api.url} to ${options.forwardTo}, signed with ${secret}`
       : `Events of ${api.url}; Ctrl-C ends`,
   );
-  let after: string | null = null;
-  while (!signal.aborted) {
-    const cursor: string = after
-      ? `starting_after=${after}`
-      : `created_after=${encodeURIComponent(created_after)}`;
-    const { webhook_events: events }: { webhook_events: WebhookEvent[] } = await api.call(
-      "GET",
-      `/webhook_events?limit=100&${cursor}`,
-    );
-    for (const event of events) {
-      after = event.id;
-      if (options.event && !options.event.includes(event.event)) continue;
-      const answered = options.forwardTo
-        ? await forward(options.forwardTo, secret, event, signal)
-        : null;
-      const { id, created_at, record_id, sequence } = event;
-      say(
-        { webhook_event: event, forwarded: answered },
-        `${created_at}  ${event.event.padEnd(22)} ${record_id} #${sequence}  ${id}` +
-          (answered === null ? "" : `  → ${answered}`),
-      );
-      if (signal.aborted) return;
-    }
-    if (events.length === 0) await sleep(ASK_MS, null, { signal }).catch(() => {});
+  const paint = openColours(process.stdout, process.env);
+  for await (const event of follow(api, created_after, signal)) {
+    if (options.event && !options.event.includes(event.event)) continue;
+    const forwarded = options.forwardTo
+      ? await forward(options.forwardTo, secret, event, signal)
+      : null;
+    say({ webhook_event: event, forwarded }, eventLine(event, forwarded, paint));
   }
 }
 
+/** Events without end. A service that is started anew is waited for, and nothing is missed. */
+async function* follow(
+  api: ApiClient,
+  created_after: string,
+  signal: AbortSignal,
+): AsyncGenerator<WebhookEvent> {
+  let cursor = `created_after=${encodeURIComponent(created_after)}`;
+  let is_lost = false;
+  while (!signal.aborted) {
+    const events = await listEvents(api, cursor);
+    if (!events && !is_lost) console.error(`Nothing answers at ${api.url}; waiting for it.`);
+    if (events && is_lost) console.error(`${api.url} answers again.`);
+    is_lost = !events;
+    for (const event of events ?? []) {
+      if (signal.aborted) return;
+      cursor = `starting_after=${event.id}`;
+      yield event;
+    }
+    if (!events || events.length === 0) await sleep(ASK_MS, null, { signal }).catch(() => {});
+  }
+}
+
+/** Null while nothing answers. */
+async function listEvents(api: ApiClient, cursor: string): Promise<WebhookEvent[] | null> {
+  try {
+    const answer = await api.call("GET", `/webhook_events?limit=${PAGE_EVENTS}&${cursor}`);
+    return answer.webhook_events;
+  } catch (error) {
+    if (error instanceof UnreachableError) return null;
+    throw error;
+  }
+}
+
+/** `06:50:01  offramp_update          01a1dde8…c6cc  fiat_sent  #5  <event id>  → 200` */
+function eventLine(event: WebhookEvent, forwarded: number | string | null, paint: Paint): string {
+  const { created_at, record_id, sequence } = event;
+  const is_taken = typeof forwarded === "number" && forwarded >= 200 && forwarded < 300;
+  return [
+    paint("dim", created_at.slice(11, 19)),
+    event.event.padEnd(NAME_WIDTH),
+    shortenIds(record_id),
+    paint("bold", statusIn(event.body) ?? "-"),
+    `#${sequence}`,
+    paint("dim", event.id),
+    ...(forwarded === null ? [] : [paint(is_taken ? "green" : "red", `→ ${forwarded}`)]),
+  ].join("  ");
+}
+
+/** The state that an event tells of, wherever its body says it. */
+function statusIn(body: string | null): string | null {
+  const content = body === null ? null : JSON.parse(body);
+  const record = content?.invoice ?? Object.values(content?.payload ?? {})[0];
+  return record?.status ?? record?.kyc?.general?.status ?? null;
+}
+
 async function findNow(api: ApiClient): Promise<string> {
-  const answer = await api.call("GET", "/sandbox/clock").catch(() => null);
+  const answer = await api.call("GET", "/sandbox/clock").catch((error: unknown) => {
+    // In live mode there is no such clock, and the service's time is ours.
+    if (error instanceof UnreachableError) throw error;
+    return null;
+  });
   return answer?.clock?.now ?? new Date().toISOString();
 }
 

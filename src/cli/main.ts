@@ -1,50 +1,26 @@
-import { Command, CommanderError } from "commander";
-import manifest from "../../package.json" with { type: "json" };
+import { CommanderError } from "commander";
+import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { addAccountCommands } from "./accounts.ts";
-import { addAppCommands } from "./apps.ts";
-import { addDoctorCommand } from "./doctor.ts";
-import { addEventCommands } from "./events.ts";
-import { addKeyCommands } from "./keys.ts";
-import { addListenCommand } from "./listen.ts";
-import { addMemberCommands } from "./members.ts";
-import { addMigrateCommand } from "./migrate.ts";
-import { addRateCommands } from "./rates.ts";
-import { addStartCommands } from "./start.ts";
-import { addTriggerCommand } from "./trigger.ts";
-import { addUserCommands } from "./users.ts";
-import { addVerifyCommand } from "./verify.ts";
+import { createProgram } from "./program.ts";
 
-const program = new Command("sliproad")
-  .description(manifest.description)
-  .version(manifest.version)
-  .configureOutput({
-    // Like every other complaint: one line that begins with the program's name.
-    outputError: (text, write) => {
-      const [complaint = ""] = /^error: .*$/s.exec(text.trim()) ?? [text.trim()];
-      write(`${complaint.replace(/^error: /, "sliproad: ").replaceAll("\n", " ")}; see --help.\n`);
-    },
-  });
-
-addStartCommands(program);
-addMigrateCommand(program);
-addAccountCommands(program);
-addKeyCommands(program);
-addMemberCommands(program);
-addAppCommands(program);
-addEventCommands(program);
-addListenCommand(program);
-addTriggerCommand(program);
-addRateCommands(program);
-addUserCommands(program);
-addVerifyCommand(program);
-addDoctorCommand(program);
+// Whoever reads only the beginning, as head does, has seen enough.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
+});
 
 try {
-  await program.parseAsync();
+  await createProgram().parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exit(error.exitCode);
   // A sentence for what a person can mend; the whole story for what only we can.
-  console.error(error instanceof StartupError ? `sliproad: ${error.message}` : error);
+  console.error(isForPerson(error) ? `sliproad: ${error.message}` : error);
   process.exit(1);
+}
+
+function isForPerson(error: unknown): error is Error {
+  if (error instanceof DatabaseUnavailableError) {
+    error.message = `The database was lost (${error.message}); see whether it still runs.`;
+    return true;
+  }
+  return error instanceof StartupError;
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { listMigrations } from "../platform/db/migrate.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
+import { withProgress } from "./progress.ts";
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -9,7 +10,12 @@ export function addMigrateCommand(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       // Opening the core migrates; what remains is to say so.
-      const migrations = await withCore(({ database }) => listMigrations(database));
+      const migrations = await withProgress(options, (progress) =>
+        withCore(
+          ({ database }) => listMigrations(database),
+          ({ done, total, name }) => progress.show({ done, total, unit: "migrations", note: name }),
+        ),
+      );
       print(options, { migrations }, [
         `The database is up to date: ${migrations.length} migrations, the last ` +
           `${migrations.at(-1)?.name}.`,

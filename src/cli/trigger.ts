@@ -1,109 +1,74 @@
-import { randomUUID } from "node:crypto";
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { RAMP_EVENTS } from "../access/app-model.ts";
+import { nearest } from "../platform/http/nearest.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { INVOICE_EVENTS } from "../webhooks/record-events.ts";
-import { type ApiClient, type ApiOptions, openApiClient, withApiOptions } from "./api-client.ts";
+import { type EventName, INVOICE_EVENTS } from "../webhooks/record-events.ts";
+import { type ApiOptions, openApiClient, withApiOptions } from "./api-client.ts";
 import { type JsonOption, print } from "./context.ts";
+import { type Story, storyOf } from "./trigger-stories.ts";
 
-type Triggered = { record: string; id: string | null };
+type TriggerOptions = ApiOptions & JsonOption & { status?: string };
 
-/** What leads to each event in earnest; the others are sent as samples. */
-const STORIES: Record<string, (api: ApiClient, status: string) => Promise<Triggered>> = {
-  kyc_update: async (api, status) => {
-    const id = await makeUser(api);
-    await api.call("PATCH", `/sandbox/users/${id}/kycs`, { kyc: { status } });
-    return { record: "user", id };
-  },
-  payment_detail_update: async (api, status) => {
-    const user_id = await makeUser(api);
-    const id = await makePaymentDetail(api, user_id);
-    const path = `/sandbox/users/${user_id}/payment_details/${id}`;
-    await api.call("PATCH", path, { payment_detail: { status } });
-    return { record: "payment_detail", id };
-  },
-  offramp_update: async (api, status) => {
-    const user_id = await makeUser(api);
-    await api.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status: "approved" } });
-    const payment_detail_id = await makePaymentDetail(api, user_id);
-    const { quote } = await api.call("POST", `/users/${user_id}/quotes`, {
-      quote: { deposit_token: "usdc", deposit_token_chain: "polygon" },
-    });
-    const supporting_document_attributes = { submitted_url: "https://files.test/invoice.pdf" };
-    const { offramps } = await api.call("POST", `/users/${user_id}/quotes/${quote.id}/offramps`, {
-      offramps: [
-        {
-          payment_detail_id,
-          destination_amount: 1000,
-          destination_currency: "eur",
-          supporting_document_attributes,
-        },
-      ],
-    });
-    await api.call("PATCH", `/sandbox/offramps/${offramps[0].id}`, { offramp: { status } });
-    return { record: "offramp", id: offramps[0].id };
-  },
-};
-
-const DEFAULT_STATUS: Record<string, string> = {
-  kyc_update: "approved",
-  payment_detail_update: "pending",
-  offramp_update: "fiat_sent",
-  onramp_update: "crypto_sent",
-};
+export const EVENT_NAMES: readonly EventName[] = [...RAMP_EVENTS, ...INVOICE_EVENTS];
 
 export function addTriggerCommand(program: Command): void {
-  const names = [...RAMP_EVENTS, ...INVOICE_EVENTS];
   withApiOptions(program.command("trigger"))
     .description("let something happen in the sandbox, so that its events are sent")
-    .argument("<event>", names.join(", "))
-    .option("--status <status>", "the state to reach")
+    .addArgument(new Argument("[event]", "what is to happen").choices(EVENT_NAMES))
+    .option("--status <status>", "the state to reach, one of those listed below")
     .option("--json", "print one JSON document")
-    .action(async (event: string, options: ApiOptions & JsonOption & { status?: string }) => {
-      if (!(names as string[]).includes(event)) {
-        throw new StartupError(`There is no event ${event}; choose one of ${names.join(", ")}.`);
+    .addHelpText("after", () => `\n${choiceLines().join("\n")}`)
+    .action(async (event: EventName | undefined, options: TriggerOptions) => {
+      if (event === undefined) {
+        throw new StartupError(`Name an event.\n${choiceLines().join("\n")}`);
       }
-      const api = await openApiClient(options);
-      const status = options.status ?? DEFAULT_STATUS[event];
-      const story = STORIES[event];
-      if (story) {
-        const { record, id } = await story(api, status!);
-        const line = `${record} ${id} was made and taken to ${status}.`;
-        return print(options, { triggered: { event, status, record, id } }, [line]);
-      }
-      const body = { webhook_type: event, ...(status ? { status } : {}) };
-      const { webhook } = await api.call("POST", "/sandbox/webhook", body);
-      const line = `A sample of ${event} goes to ${webhook.deliveries} applications.`;
-      print(options, { triggered: { event, status: status ?? null, ...webhook } }, [line]);
+      const story = storyOf(event);
+      if (!story) return sendSample(event, options);
+      const status = readStatus(event, story, options.status);
+      const { record, id } = await story.play(await openApiClient(options), status);
+      const line = `${record} ${id} was made and taken to ${status}.`;
+      print(options, { triggered: { event, status, record, id } }, [line]);
     });
 }
 
-async function makeUser(api: ApiClient): Promise<string> {
-  const { user } = await api.call("POST", "/users", {
-    user: {
-      beneficiary_type: "individual",
-      email: `trigger-${randomUUID()}@example.com`,
-      first_name: "Ana",
-      last_name: "Sample",
-    },
-  });
-  return user.id;
+/** Every event with the states that it can be asked to reach, the usual one first. */
+function choiceLines(): string[] {
+  const width = Math.max(...EVENT_NAMES.map((name) => name.length));
+  return [
+    "Events, and the states that --status may name (the first when none is named):",
+    ...EVENT_NAMES.map((name) => `  ${name.padEnd(width)}  ${describeStory(storyOf(name))}`),
+  ];
 }
 
-async function makePaymentDetail(api: ApiClient, user_id: string): Promise<string> {
-  const { payment_detail } = await api.call("POST", `/users/${user_id}/payment_details`, {
-    payment_detail: {
-      account_name: "Maria Sample",
-      currency: "eur",
-      iban: "DE89370400440532013000",
-      bank_name: "Sample Bank",
-      beneficiary_type: "individual",
-      date_of_birth: "21/04/1988",
-      address_line1: "12 Sample Street",
-      city: "Lisbon",
-      postal_code: "1100-148",
-      country: "PT",
-    },
-  });
-  return payment_detail.id;
+function describeStory(story: Story | undefined): string {
+  if (!story) return "(a sample; it happens when an offramp pays an invoice)";
+  const { statuses, default_status } = story;
+  if (statuses.length === 0) return `(an invoice that ends ${default_status})`;
+  return [default_status, ...statuses.filter((status) => status !== default_status)].join(", ");
+}
+
+function readStatus(event: EventName, story: Story, wanted: string | undefined): string {
+  const { statuses, default_status } = story;
+  if (wanted === undefined) return default_status;
+  if (statuses.includes(wanted)) return wanted;
+  if (statuses.length === 0) {
+    throw new StartupError(`${event} takes no --status: its invoice ends ${default_status}.`);
+  }
+  const meant = nearest(wanted, statuses);
+  const hint = meant ? ` (did you mean ${meant}?)` : "";
+  throw new StartupError(
+    `--status ${wanted} is not a state of ${event}${hint}; choose one of ${statuses.join(", ")}.`,
+  );
+}
+
+async function sendSample(event: EventName, options: TriggerOptions): Promise<void> {
+  const { status } = options;
+  const api = await openApiClient(options);
+  const body = { webhook_type: event, ...(status ? { status } : {}) };
+  const { webhook } = await api.call("POST", "/sandbox/webhook", body);
+  const line =
+    webhook.deliveries === 0
+      ? `No application is told of ${event}; sliproad apps create makes one.`
+      : `A sample of ${event} goes out; applications that are told: ${webhook.deliveries}.`;
+  print(options, { triggered: { event, status: status ?? null, ...webhook } }, [line]);
 }

@@ -7,8 +7,9 @@ import { signingKey } from "../platform/sealing/seal.ts";
 import { signingSeed } from "../platform/sealing/signing-seed.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
-import { type Verification, verify } from "../verify/verify.ts";
+import { type Verification, type VerifyProgress, verify } from "../verify/verify.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
+import { type Progress, withProgress } from "./progress.ts";
 
 type Options = JsonOption & { anchor?: string };
 
@@ -19,17 +20,30 @@ export function addVerifyCommand(program: Command): void {
     .option("--anchor <file>", "a log of the service: the heads in it must still be there")
     .option("--json", "print one JSON document")
     .action(async (options: Options) => {
-      const { accounts, fault } = await withCore((core) => run(core, options.anchor));
+      const { accounts, fault } = await withProgress(options, (progress) =>
+        withCore((core) => run(core, options.anchor, progress)),
+      );
       const sentence = fault ? `Wrong: ${fault}.` : `All is well in ${accounts} accounts.`;
       print(options, { ok: fault === null, accounts, fault }, [sentence]);
       if (fault) process.exitCode = 1;
     });
 }
 
-async function run(core: Core, anchor: string | undefined): Promise<Verification> {
+async function run(
+  core: Core,
+  anchor: string | undefined,
+  progress: Progress,
+): Promise<Verification> {
   const { config, database, clock, keyring } = core;
   const key = signingKey(signingSeed(config));
-  const input = { now: clock.now(), real_now: realTime(clock), keyring };
+  const onProgress = ({ accounts_done, accounts, pages }: VerifyProgress) =>
+    progress.show({
+      done: accounts_done,
+      total: accounts,
+      unit: "accounts",
+      note: `${pages} pages read`,
+    });
+  const input = { now: clock.now(), real_now: realTime(clock), keyring, onProgress };
   if (anchor === undefined) return verify(database, key, input);
   await access(anchor, constants.R_OK).catch(() => {
     throw new StartupError(`--anchor ${anchor} cannot be read; name a log of the service.`);

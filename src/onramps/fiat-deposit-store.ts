@@ -105,6 +105,15 @@ export async function findDeposit(
   return row;
 }
 
+/** How many wait for the operator. */
+export async function findUnmatchedCount(session: Session, account_id: string): Promise<bigint> {
+  const [row] = await session.query<{ count: bigint }>(
+    "select count(*) from fiat_deposits where account_id = $1 and status = 'unmatched'",
+    [account_id],
+  );
+  return row!.count;
+}
+
 export function listDeposits(
   session: Session,
   account_id: string,

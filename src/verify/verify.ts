@@ -40,7 +40,11 @@ export type VerifyInput = {
   keyring?: Keyring;
   /** Lines of the service's log: the heads in it must still be in their chains. */
   anchors?: AsyncIterable<string>;
+  /** Told of every page that is read, for whoever waits. */
+  onProgress?: (progress: VerifyProgress) => void;
 };
+
+export type VerifyProgress = { accounts_done: number; accounts: number; pages: number };
 
 export type Verification = { accounts: number; fault: string | null };
 
@@ -51,21 +55,36 @@ export type Verification = { accounts: number; fault: string | null };
 export function verify(
   database: Database,
   key: KeyObject,
-  { now, real_now, keyring, anchors }: VerifyInput,
+  { now, real_now, keyring, anchors, onProgress }: VerifyInput,
 ): Promise<Verification> {
   return database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
     const accounts = await listAccounts(tx);
     const { beating } = await workerHealth(tx, { now, real_now });
-    for (const account of accounts) {
+    let pages = 0;
+    for (const [accounts_done, account] of accounts.entries()) {
+      const session = withCount(tx, () => {
+        pages += 1;
+        onProgress?.({ accounts_done, accounts: accounts.length, pages });
+      });
       const fault =
-        (await findFault(tx, key, account.id, now, beating)) ??
-        (keyring ? await verifyDetails(tx, keyring, account.id) : null);
+        (await findFault(session, key, account.id, now, beating)) ??
+        (keyring ? await verifyDetails(session, keyring, account.id) : null);
       if (fault) return { accounts: accounts.length, fault };
     }
     const fault = anchors ? await verifyAnchors(tx, key, anchors) : null;
     return { accounts: accounts.length, fault };
   });
+}
+
+/** Checks read page by page, one statement each: counting those tells how far they are. */
+function withCount(session: Session, onRead: () => void): Session {
+  return {
+    query: (text, values) => {
+      onRead();
+      return session.query(text, values);
+    },
+  };
 }
 
 /** The first fault of one account, in a session that sees one snapshot. */

@@ -29,6 +29,27 @@ export function listEndpointPage(
   );
 }
 
+export type AilingEndpoint = {
+  id: string;
+  name: string;
+  account_name: string;
+  webhook_state: string;
+  failing_since: Date | null;
+};
+
+/** Endpoints of all accounts that fail or were disabled for it: for the operator. */
+export function listAilingEndpoints(session: Session, limit: number): Promise<AilingEndpoint[]> {
+  return session.query<AilingEndpoint>(
+    `select apps.id, apps.name, accounts.name as account_name, apps.webhook_state,
+       apps.failing_since
+     from apps join accounts on accounts.id = apps.account_id
+     where apps.deleted_at is null and apps.webhook_url is not null
+       and (apps.failing_since is not null or apps.webhook_state = 'disabled')
+     order by apps.failing_since, apps.id limit $1`,
+    [limit],
+  );
+}
+
 export type Replay = {
   account_id: string;
   id: string;

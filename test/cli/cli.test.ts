@@ -197,7 +197,8 @@ describe("doctor", () => {
     const { ok, findings } = documentOf(await run(["doctor", "--json"]));
     expect(ok).toBe(true);
     expect(findings.map((finding: { check: string }) => finding.check)).toEqual([
-      ...["settings", "node", "data directory", "disk", "database", "service"],
+      ...["settings", "node", "data directory", "disk", "database", "clock", "worker", "watchers"],
+      ...["webhooks", "deposits", "proposals", "rates", "service"],
     ]);
     const { code, stdout } = await run(["doctor"]);
     expect(code).toBe(0);
@@ -262,7 +263,16 @@ describe("verify", () => {
 
 describe("what goes wrong is said in one sentence", () => {
   it.each([
-    ["an unknown option", ["keys", "list", "--jsno"], "unknown option '--jsno'"],
+    [
+      "an unknown option",
+      ["keys", "list", "--jsno"],
+      "'--jsno' (Did you mean --json?); see --help",
+    ],
+    [
+      "a required option that is mistyped",
+      ["accounts", "create", "--nmae", "Acme"],
+      "unknown option '--nmae' (Did you mean --name?); see --help",
+    ],
     ["an unknown command", ["kyes"], "unknown command 'kyes'"],
     ["a missing argument", ["keys", "revoke"], "missing required argument 'id'"],
     ["one argument too many", ["accounts", "list", "all"], "too many arguments"],

@@ -7,11 +7,18 @@ const MIGRATIONS_DIR = join(import.meta.dirname, "../../../migrations");
 // Any constant works as long as all processes use the same one.
 const ADVISORY_LOCK = 7_420_261_115;
 
+/** Told before each migration, for whoever waits. */
+export type OnMigration = (progress: { done: number; total: number; name: string }) => void;
+
 /**
  * Applies what is missing, in order. Several processes may start at once: an advisory lock lets
  * one work while the others wait. Returns the names of the migrations it applied.
  */
-export async function migrate(database: Database, now: () => Date): Promise<string[]> {
+export async function migrate(
+  database: Database,
+  now: () => Date,
+  onProgress?: OnMigration,
+): Promise<string[]> {
   const files = (await readdir(MIGRATIONS_DIR)).filter((name) => name.endsWith(".sql")).sort();
   return database.connection(async (session) => {
     await session.query("select pg_advisory_lock($1)", [ADVISORY_LOCK]);
@@ -24,7 +31,10 @@ export async function migrate(database: Database, now: () => Date): Promise<stri
       );
     }
     const missing = files.filter((name) => !applied.includes(name));
-    for (const name of missing) await apply(session, name, now());
+    for (const [done, name] of missing.entries()) {
+      onProgress?.({ done, total: missing.length, name });
+      await apply(session, name, now());
+    }
     return missing;
   });
 }

@@ -56,6 +56,9 @@ export async function openInstallation(
   return { index_key: open(known.bytes, INDEX_KEY_PLACE, row!.index_key) };
 }
 
+/** Told before each step, for whoever waits. */
+export type OnRewrapped = (progress: { done: number; total: number }) => void;
+
 /**
  * Makes `to` the master key: first the installation names it (so that new accounts use it), then
  * every account's key is wrapped anew, in steps. Interrupted, it can simply be run again.
@@ -65,6 +68,7 @@ export async function rotateMasterKey(
   database: Database,
   masters: MasterKeys,
   to: MasterKey,
+  onProgress?: OnRewrapped,
 ): Promise<number> {
   const find = (id: string) => {
     const key = masters.find(id);
@@ -86,8 +90,13 @@ export async function rotateMasterKey(
       seal(to.bytes, 1, INDEX_KEY_PLACE, index_key),
     ]);
   });
+  const [left] = await database.query<{ count: bigint }>(
+    "select count(*) from account_keys where master_key_id <> $1",
+    [to.id],
+  );
   let rewrapped = 0;
   for (;;) {
+    onProgress?.({ done: rewrapped, total: Number(left!.count) });
     const count = await database.transaction(async (tx) => {
       const rows = await tx.query<{
         account_id: string;

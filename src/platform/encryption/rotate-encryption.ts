@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import type { Database } from "../db/database.ts";
 import { StartupError } from "../startup-error.ts";
 import { KEY_BYTES } from "./cipher.ts";
-import { rotateMasterKey } from "./installation.ts";
+import { type OnRewrapped, rotateMasterKey } from "./installation.ts";
 import { type MasterKeys, readKeyFile, toMasterKey, writeKeyFile } from "./master-keys.ts";
 
 export type Rotation = {
@@ -24,6 +24,7 @@ export function rotateEncryption(
   database: Database,
   masters: MasterKeys,
   config: Config,
+  onProgress?: OnRewrapped,
 ): Promise<Rotation> {
   return database.connection(async (session) => {
     // Of two rotations at once, each would drop the key that the other one is wrapping with.
@@ -35,22 +36,27 @@ export function rotateEncryption(
       throw new StartupError("Another rotation is running; wait for its end, then run it again.");
     }
     try {
-      return await rotate(database, masters, config);
+      return await rotate(database, masters, config, onProgress);
     } finally {
       await session.query("select pg_advisory_unlock($1)", [ADVISORY_LOCK]);
     }
   });
 }
 
-async function rotate(database: Database, masters: MasterKeys, config: Config): Promise<Rotation> {
+async function rotate(
+  database: Database,
+  masters: MasterKeys,
+  config: Config,
+  onProgress?: OnRewrapped,
+): Promise<Rotation> {
   if (config.encryption_key) {
     const key = masters.current();
-    const accounts = await rotateMasterKey(database, masters, key);
+    const accounts = await rotateMasterKey(database, masters, key, onProgress);
     return { accounts, key_id: key.id, kept_in: "environment" };
   }
   const key = toMasterKey(randomBytes(KEY_BYTES));
   writeKeyFile(config.data_dir, [key, ...readKeyFile(config.data_dir)]);
-  const accounts = await rotateMasterKey(database, masters, key);
+  const accounts = await rotateMasterKey(database, masters, key, onProgress);
   writeKeyFile(config.data_dir, [key]);
   return { accounts, key_id: key.id, kept_in: "data directory" };
 }

@@ -41,6 +41,17 @@ export async function workerHealth(
   return { beating, overdue_ms, oldest_due_at: oldest?.due_at ?? null, failing, problems };
 }
 
+/** Recurring work of these kinds, each with how often it failed in a row. */
+export function listRecurring(
+  session: Session,
+  kinds: readonly string[],
+): Promise<{ kind: string; attempts: number; due_at: Date }[]> {
+  return session.query(
+    "select kind, attempts, due_at from tasks where kind = any($1::text[]) order by kind",
+    [kinds],
+  );
+}
+
 /** One row, the oldest of all kinds; also what is at work counts, since a handler may hang. */
 async function listOldestDue(session: Session, now: Date) {
   return session.query<{ kind: string; due_at: Date }>(

@@ -1,0 +1,68 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type WebhookEvent, webhooks } from "../../sdk/src/index.ts";
+
+export type ReceivedEvent = {
+  event: WebhookEvent;
+  webhook_id: string;
+  /** The signature that was proved, as it arrived. */
+  signature: string;
+};
+
+/** A webhook receiver on loopback, written as a caller of the SDK would write it. */
+export type DemoReceiver = {
+  url: string;
+  received: readonly ReceivedEvent[];
+  /** Why a request was turned away; empty when every signature was right. */
+  refused: readonly string[];
+  expectSecret(secret: string): void;
+  close(): Promise<void>;
+};
+
+const BODY_BYTES_MAX = 1_000_000;
+
+export async function startDemoReceiver(): Promise<DemoReceiver> {
+  const received: ReceivedEvent[] = [];
+  const refused: string[] = [];
+  let secret: string | null = null;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > BODY_BYTES_MAX) request.destroy();
+      else chunks.push(chunk);
+    });
+    request.on("end", async () => {
+      try {
+        const event = await webhooks.verify(Buffer.concat(chunks), request.headers, secret ?? []);
+        received.push({ event, ...identityOf(request.headers) });
+        response.writeHead(204).end();
+      } catch (error) {
+        refused.push((error as Error).message);
+        response.writeHead(400).end();
+      }
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    received,
+    refused,
+    expectSecret: (text) => {
+      secret = text;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function identityOf(headers: IncomingHttpHeaders) {
+  const webhook_id = String(headers["webhook-id"]);
+  return { webhook_id, signature: String(headers["webhook-signature"]) };
+}

@@ -1,0 +1,145 @@
+/** What `--help` shows below the options of a command: lines to paste, and where to read on. */
+export type Lesson = { examples: readonly string[]; more?: string };
+
+const WEBHOOKS = "Bodies, signatures and retries of events: docs/reference/webhooks.md.";
+const SETTINGS = "Settings are environment variables: docs/reference/settings.md.";
+
+/** By the words that lead to the command. */
+export const LESSONS: Readonly<Record<string, Lesson>> = {
+  start: {
+    examples: ["sliproad start", "PORT=8080 SLIPROAD_DATA_DIR=/var/lib/sliproad sliproad start"],
+    more: SETTINGS,
+  },
+  api: {
+    examples: ["DATABASE_URL=postgres://sliproad@db.internal/sliproad sliproad api"],
+    more: SETTINGS,
+  },
+  worker: {
+    examples: ["DATABASE_URL=postgres://sliproad@db.internal/sliproad sliproad worker"],
+    more: SETTINGS,
+  },
+  demo: {
+    examples: ["sliproad demo", "sliproad demo --json", "NO_COLOR=1 sliproad demo --fast"],
+    more: "It needs a running sandbox (sliproad start) and moves no real money.",
+  },
+  migrate: { examples: ["sliproad migrate", "sliproad migrate --json"] },
+  "accounts create": { examples: ["sliproad accounts create --name Acme"] },
+  "accounts list": { examples: ["sliproad accounts list", "sliproad accounts list --json"] },
+  "accounts set-billing-email": {
+    examples: ["sliproad accounts set-billing-email --account Acme --email billing@acme.example"],
+    more: "Who sees which invoice: docs/guides/invoices.md.",
+  },
+  "accounts set": {
+    examples: [
+      "sliproad accounts set --account Acme --kyc-four-eyes on",
+      "sliproad accounts set --account Acme --kyc-review operator",
+    ],
+  },
+  "accounts enable-webhooks": {
+    examples: ["sliproad accounts enable-webhooks Acme --reason 'signed on 3 March'"],
+    more: WEBHOOKS,
+  },
+  "keys create": {
+    examples: [
+      "sliproad keys create",
+      "sliproad keys create --account Acme --name 'payroll server' --json",
+    ],
+  },
+  "keys list": { examples: ["sliproad keys list"] },
+  "keys revoke": {
+    examples: ["sliproad keys revoke 01900000-0000-7000-8000-000000000000 --reason 'key leaked'"],
+  },
+  "keys rotate-encryption": {
+    examples: ["sliproad keys rotate-encryption --reason 'yearly rotation'"],
+    more: "With the key in the environment: docs/decisions/0004-master-key-rotation.md.",
+  },
+  "members create": {
+    examples: ["sliproad members create --email ana@example.com --role approver --account Acme"],
+  },
+  "apps create": {
+    examples: [
+      "sliproad apps create --name Sync --webhook-url http://localhost:3000/hook " +
+        "--events offramp_update,kyc_update",
+      "sliproad apps create --name Books --flow authorization_code " +
+        "--redirect-uri https://books.example.com/callback",
+    ],
+    more: `OAuth: docs/guides/oauth.md. ${WEBHOOKS}`,
+  },
+  "apps list": { examples: ["sliproad apps list", "sliproad apps list --account Acme"] },
+  "apps rotate-secret": {
+    examples: [
+      "sliproad apps rotate-secret 01900000-0000-7000-8000-000000000000 --grace-hours 48",
+      "sliproad apps rotate-secret 01900000-0000-7000-8000-000000000000 --client",
+    ],
+  },
+  "apps pause": { examples: ["sliproad apps pause 01900000-0000-7000-8000-000000000000"] },
+  "apps resume": { examples: ["sliproad apps resume 01900000-0000-7000-8000-000000000000"] },
+  "apps replay": {
+    examples: [
+      "sliproad apps replay 01900000-0000-7000-8000-000000000000 --from 2026-03-01T00:00:00Z " +
+        "--only-failed",
+    ],
+  },
+  "events replay": {
+    examples: [
+      "sliproad events replay 01900000-0000-7000-8000-000000000000",
+      "sliproad events replay --app 01900000-0000-7000-8000-000000000000 " +
+        "--from 2026-03-01T00:00:00Z",
+    ],
+    more: WEBHOOKS,
+  },
+  listen: {
+    examples: [
+      "sliproad listen",
+      "sliproad listen --forward-to http://localhost:3000/hook --event offramp_update",
+    ],
+    more: `Let something happen meanwhile: sliproad trigger. ${WEBHOOKS}`,
+  },
+  trigger: {
+    examples: [
+      "sliproad trigger offramp_update",
+      "sliproad trigger offramp_update --status bounced",
+    ],
+    more: `Without an event it lists what can happen. ${WEBHOOKS}`,
+  },
+  "rates list": { examples: ["sliproad rates list", "sliproad rates list --held"] },
+  "rates confirm": {
+    examples: ["sliproad rates confirm usdc eur 0.81", "sliproad rates confirm --all"],
+  },
+  "users erase": {
+    examples: [
+      "sliproad users erase 01900000-0000-7000-8000-000000000000 --reason 'asked on 3 March'",
+    ],
+    more: "What stays and why: docs/decisions/0003-erasing-a-person.md.",
+  },
+  verify: {
+    examples: ["sliproad verify", "sliproad verify --anchor /var/log/sliproad.log --json"],
+    more: "Exit code 1 names the first wrong row; it reads only, also beside a running service.",
+  },
+  doctor: { examples: ["sliproad doctor", "sliproad doctor --json"] },
+  completion: {
+    examples: ['eval "$(sliproad completion bash)"', 'eval "$(sliproad completion zsh)"'],
+    more: "Put the line into ~/.bashrc or ~/.zshrc to have it in every terminal.",
+  },
+};
+
+export const PROGRAM_HELP = `
+Examples:
+  $ sliproad start                     everything in one process; the sandbox by default
+  $ sliproad demo                      a whole payout, step by step
+  $ sliproad listen                    what happens, as it happens
+  $ sliproad help keys create          more about a command
+
+Exit codes:
+  0  done
+  1  refused, failed or found something wrong; one sentence on stderr says what and how to mend it
+     (verify and doctor print what they found; with --json it is in the document)
+
+With --json a command prints one JSON document on stdout and nothing else there. Which installation
+is meant is said by settings such as SLIPROAD_DATA_DIR and DATABASE_URL: docs/reference/settings.md.
+The API: /docs of the running service.`;
+
+export function lessonText({ examples, more }: Lesson): string {
+  const lines = examples.map((example) => `  $ ${example}`);
+  return ["", "Examples:", ...lines, ...(more ? ["", more] : [])].join("\n");
+}

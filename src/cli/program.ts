@@ -1,0 +1,73 @@
+import { Command } from "commander";
+import manifest from "../../package.json" with { type: "json" };
+import { nearest } from "../platform/http/nearest.ts";
+import { addAccountCommands } from "./accounts.ts";
+import { addAppCommands } from "./apps.ts";
+import { addCompletionCommand, listCommands } from "./completion.ts";
+import { addDemoCommand } from "./demo.ts";
+import { addDoctorCommand } from "./doctor.ts";
+import { addEventCommands } from "./events.ts";
+import { LESSONS, lessonText, PROGRAM_HELP } from "./examples.ts";
+import { addKeyCommands } from "./keys.ts";
+import { addListenCommand } from "./listen.ts";
+import { addMemberCommands } from "./members.ts";
+import { addMigrateCommand } from "./migrate.ts";
+import { addRateCommands } from "./rates.ts";
+import { addStartCommands } from "./start.ts";
+import { addTriggerCommand } from "./trigger.ts";
+import { addUserCommands } from "./users.ts";
+import { addVerifyCommand } from "./verify.ts";
+
+/** All commands, as a tree that can also be looked at without running any. */
+export function createProgram(): Command {
+  const program: Command = new Command("sliproad")
+    .description(manifest.description)
+    .version(manifest.version)
+    .configureOutput({
+      outputError: (text, write) => write(complaintLine(program, text)),
+    });
+  addStartCommands(program);
+  addDemoCommand(program);
+  addMigrateCommand(program);
+  addAccountCommands(program);
+  addKeyCommands(program);
+  addMemberCommands(program);
+  addAppCommands(program);
+  addEventCommands(program);
+  addListenCommand(program);
+  addTriggerCommand(program);
+  addRateCommands(program);
+  addUserCommands(program);
+  addVerifyCommand(program);
+  addDoctorCommand(program);
+  addCompletionCommand(program);
+  program.addHelpText("after", PROGRAM_HELP);
+  for (const { path, command } of listCommands(program)) {
+    const lesson = LESSONS[path];
+    if (lesson) command.addHelpText("after", lessonText(lesson));
+  }
+  return program;
+}
+
+/** Like every other complaint: one line that begins with the program's name. */
+function complaintLine(program: Command, text: string): string {
+  const [complaint = ""] = /^error: .*$/s.exec(text.trim()) ?? [text.trim()];
+  // A required option that is missing was most likely mistyped, which is then what to say.
+  const mistyped = complaint.includes("not specified") && findMistyped(program, process.argv);
+  const line = (mistyped || complaint.replace(/^error: /, "")).replaceAll("\n", " ");
+  return `sliproad: ${line.replace(/\.$/, "")}; see --help.\n`;
+}
+
+/** The first option among these words that its command does not have, with the one meant. */
+function findMistyped(program: Command, words: readonly string[]): string | null {
+  let command = program;
+  for (const word of words) {
+    command = command.commands.find((child) => child.name() === word) ?? command;
+    const [flag = ""] = word.split("=");
+    const known = command.options.flatMap(({ long }) => long ?? []);
+    if (!flag.startsWith("--") || flag === "--" || known.includes(flag)) continue;
+    const meant = nearest(flag, known);
+    return `unknown option '${flag}'${meant ? ` (Did you mean ${meant}?)` : ""}`;
+  }
+  return null;
+}

@@ -1,0 +1,76 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { writeCompletion } from "../../src/cli/completion.ts";
+import { createProgram } from "../../src/cli/program.ts";
+import { runCommand } from "../harness/command-line.ts";
+
+const run = promisify(execFile);
+const script = writeCompletion(createProgram(), "bash");
+
+/** What bash would offer for the last word, as it would ask: with the words typed so far. */
+async function complete(...words: string[]): Promise<string[]> {
+  const typed = ["sliproad", ...words].map((word) => `'${word}'`).join(" ");
+  const lines = [
+    script,
+    `COMP_WORDS=(${typed})`,
+    `COMP_CWORD=${words.length}`,
+    "_sliproad",
+    `printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ];
+  const { stdout } = await run("bash", ["--norc", "-euc", lines.join("\n")]);
+  return stdout.split("\n").filter(Boolean);
+}
+
+describe("completion in bash", () => {
+  it("the command prints the script, registered for sliproad, which bash can read", async () => {
+    const { code, stdout } = await runCommand(["completion", "bash"], {});
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${script}\n` });
+    await run("bash", ["-n", "-c", script]);
+    const asked = await run("bash", ["--norc", "-c", `${script}\ncomplete -p sliproad`]);
+    expect(asked.stdout).toBe("complete -F _sliproad sliproad\n");
+  });
+
+  it("offers commands, then those below them", async () => {
+    expect(await complete("")).toEqual(expect.arrayContaining(["start", "demo", "keys"]));
+    expect(await complete("d")).toEqual(["demo", "doctor"]);
+    expect(await complete("keys", "r")).toEqual(["revoke", "rotate-encryption"]);
+  });
+
+  it("offers the options of the command that was named, and its arguments", async () => {
+    expect(await complete("apps", "create", "--web")).toEqual([
+      "--webhook-url",
+      "--webhook-secret",
+    ]);
+    expect(await complete("trigger", "o")).toEqual(["offramp_update", "onramp_update"]);
+    expect(await complete("completion", "")).toEqual(["bash", "zsh", "--help"]);
+  });
+
+  it("offers the values of an option that has a list of them, and nothing for any other", async () => {
+    expect(await complete("accounts", "set", "--kyc-review", "")).toEqual(["account", "operator"]);
+    expect(await complete("accounts", "create", "--name", "")).toEqual([]);
+  });
+
+  it("takes no value of an option for a command", async () => {
+    const words = ["keys", "create", "--name", "list", "--"];
+    expect(await complete(...words)).toContain("--account");
+    expect(await complete("listen", "--url", "keys", "--f")).toEqual(["--forward-to"]);
+  });
+});
+
+describe("completion in zsh", () => {
+  it("is the same function, brought in by zsh's own bridge", async () => {
+    const zsh = writeCompletion(createProgram(), "zsh");
+    expect(zsh).toMatch(/^#compdef sliproad\n/);
+    expect(zsh).toContain("bashcompinit");
+    expect(zsh.split("\n").slice(-10)).toEqual(script.split("\n").slice(-10));
+    const installed = await run("sh", ["-c", "command -v zsh || true"]);
+    if (installed.stdout.trim() !== "") await run("zsh", ["-n", "-c", zsh]);
+  });
+
+  it("another shell is refused with those that there are", async () => {
+    const { code, stderr } = await runCommand(["completion", "fish"], {});
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^sliproad: .*'fish'.*bash, zsh; see --help\.\n$/);
+  });
+});

@@ -1,0 +1,154 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Ended, runCommand } from "../harness/command-line.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+const environmentOf = ({ db, data_dir, key }: TestServer) => ({
+  DATABASE_URL: db.url,
+  SLIPROAD_DATA_DIR: data_dir,
+  SLIPROAD_API_KEY: key,
+});
+const run = (args: string[], on = server, environment: Record<string, string> = {}) =>
+  runCommand(["demo", "--url", on.url, ...args], { ...environmentOf(on), ...environment });
+
+function expectSentence(ended: Ended, words: string | RegExp): void {
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toMatch(/^sliproad: [^\n]+\.\n$/);
+  expect(ended.stderr).toMatch(words);
+}
+
+describe("a payout that is played", () => {
+  it("ends with fiat_sent and its proof, every request shown, no key, secret or colour", async () => {
+    const { code, stdout, stderr } = await run([]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const requests = [
+      "POST /users  → 200",
+      "payment_details  → 200",
+      "quotes  → 200",
+      "offramps  → 200",
+      "supporting-documents  → 200",
+      "execute  → 422",
+      "kycs  → 200",
+      "execute  → 200",
+    ];
+    const places = requests.map((text) => stdout.indexOf(text));
+    expect(places).not.toContain(-1);
+    expect(stdout).toContain(`url ${server.url}/kyc/`);
+    expect(stdout).toContain("error_code not_yet_passed_kyc_kyb");
+    expect(stdout).toContain("payout_booked");
+    expect(stdout).toMatch(/\nfiat_sent after \d+\.\d s\.\n {2}Bank {7}\w+, \w+\n/);
+    expect(stdout).not.toContain(server.key);
+    expect(stdout).not.toContain("whsec_");
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  it("--json prints one document; the application is used again, and left without address", async () => {
+    const { code, stdout, stderr } = await run(["--json"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const { ok, status, steps, proof } = JSON.parse(stdout);
+    expect({ ok, status }).toEqual({ ok: true, status: "fiat_sent" });
+    expect(steps.map((step: { title: string }) => step.title)).toContain(
+      "The webhook, its " + "signature proved by the SDK",
+    );
+    expect(proof.webhook).toMatchObject({ verified: true, signature: expect.any(String) });
+    const [offramp] = proof.offramps;
+    const shown = await server.call("GET", "/webhook_events?event=offramp_update&limit=100");
+    const events = shown.body.webhook_events.filter(
+      (event: { record_id: string }) => event.record_id === offramp.id,
+    );
+    expect(events.length).toBeGreaterThan(3);
+    const booked = proof.ledger.filter((entry: { kind: string }) => entry.kind === "payout_booked");
+    expect(booked).toHaveLength(2);
+    expect(stdout).not.toMatch(/whsec_/);
+    const { apps } = (await server.call("GET", "/apps")).body;
+    expect(apps).toHaveLength(1);
+    expect(apps[0].webhook).toMatchObject({ url: null, events: [] });
+  });
+
+  it("where KYC is asked for already with a bank account, it shows that and goes on", async () => {
+    const environment = { SLIPROAD_KYC_ENFORCEMENT: "payment_detail" };
+    const beside = await startTestServer({ beside: server, environment });
+    try {
+      const { code, stdout } = await run([], beside);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/payment_details {2}→ 422.*payment_details {2}→ 200/s);
+    } finally {
+      await beside.close();
+    }
+  });
+});
+
+describe("what goes wrong is said in one sentence, with exit code 1", () => {
+  it("no service runs; another key; an address that is none", async () => {
+    const none = { DATABASE_URL: "", SLIPROAD_DATA_DIR: join(server.data_dir, "none"), PORT: "1" };
+    const [nowhere, stranger, odd] = await Promise.all([
+      runCommand(["demo"], none),
+      run(["--key", "sk_test_of_somebody_else_entirely"]),
+      runCommand(["demo", "--url", "localhost:4000"], none),
+    ]);
+    expectSentence(nowhere, "start the service with npm start (or sliproad start)");
+    expect(nowhere.stdout).toBe("");
+    expectSentence(stranger, "refuses the API key");
+    expectSentence(odd, "--url must be an address");
+  });
+
+  it("KYC enforcement is off", async () => {
+    const environment = { SLIPROAD_KYC_ENFORCEMENT: "off" };
+    const careless = await startTestServer({ beside: server, environment });
+    try {
+      const ended = await run(["--json"], careless);
+      expectSentence(ended, "KYC enforcement is off");
+      const { ok, problem, steps } = JSON.parse(ended.stdout);
+      expect({ ok, problem: `sliproad: ${problem}\n` }).toEqual({
+        ok: false,
+        problem: ended.stderr,
+      });
+      expect(steps.at(-1).facts).toEqual({ problem });
+    } finally {
+      await careless.close();
+    }
+  });
+
+  it("the service goes away in the middle, or is not ready, or has no sandbox", async () => {
+    const me = JSON.stringify({ user: null, account: { id: server.account_id, name: "demo" } });
+    const [gone, unready, live] = await Promise.all([
+      startScripted({ "/readyz": [200, "{}"], "/me": [200, me] }),
+      startScripted({ "/readyz": [503, '{"problems":["No worker is running."]}'] }),
+      startScripted({
+        "/readyz": [200, "{}"],
+        "/me": [200, me],
+        "/sandbox/clock": [404, '{"error_code":"route_not_found","message":"No such route."}'],
+      }),
+    ]);
+    try {
+      const [middle, waiting, real] = await Promise.all(
+        [gone, unready, live].map(({ url }) => run(["--url", url])),
+      );
+      expectSentence(middle!, /stopped answering \(connection_failed\) in the step "The service"/);
+      expectSentence(waiting!, "is not ready: No worker is running.");
+      expectSentence(real!, "has no sandbox");
+    } finally {
+      for (const { http } of [gone, unready, live]) http.close();
+    }
+  });
+});
+
+/** Answers what is scripted and cuts every other connection. */
+async function startScripted(script: Record<string, [number, string]>) {
+  const http: Server = createServer((request, response) => {
+    const scripted = script[request.url!];
+    if (!scripted) return request.socket.destroy();
+    const [status, body] = scripted;
+    response.writeHead(status, { "content-type": "application/json" }).end(body);
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  return { http, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
+}

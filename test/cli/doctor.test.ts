@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { runCommand } from "../harness/command-line.ts";
+import { type Receiver, startReceiver } from "../harness/receiver.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let server: TestServer;
+let receiver: Receiver;
+beforeAll(async () => {
+  server = await startTestServer();
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await receiver.close();
+  await server.close();
+});
+
+type Finding = { check: string; ok: boolean; look?: true; finding: string };
+
+const run = (environment: Record<string, string> = {}, ...args: string[]) =>
+  runCommand(["doctor", ...args], {
+    DATABASE_URL: server.db.url,
+    SLIPROAD_DATA_DIR: server.data_dir,
+    ...environment,
+  });
+
+async function examine(environment: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await run(environment, "--json");
+  expect(stderr).toBe("");
+  const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] };
+  const of = (check: string) => findings.find((finding) => finding.check === check);
+  return { code, ok, of };
+}
+
+it("what waits for people is named with what to do, and is no fault", async () => {
+  receiver.answer(() => 410);
+  const app = { name: "Broken", webhook_url: receiver.url, events: ["kyc_update"] };
+  const made = (await server.call("POST", "/apps", { app })).body.app;
+  await server.call("POST", "/sandbox/webhook", { webhook_type: "kyc_update" });
+  const deposit = { amount: 10, currency: "usd", deposit_message: "no code" };
+  await server.call("POST", "/sandbox/deposits", { deposit });
+  await waitFor(async () => {
+    const { body } = await server.call("GET", `/apps/${made.id}`);
+    return body.app.webhook.state === "disabled";
+  });
+  await waitFor(async () => {
+    const { body } = await server.call("GET", "/deposits?status=unmatched");
+    return body.deposits.length === 1;
+  });
+  const { code, ok, of } = await examine();
+  expect({ code, ok }).toEqual({ code: 0, ok: true });
+  expect(of("webhooks")).toMatchObject({ ok: true, look: true });
+  expect(of("webhooks")!.finding).toMatch(/^Broken of demo \(.*\) disabled.*sliproad apps resume/);
+  expect(of("deposits")).toMatchObject({ ok: true, look: true });
+  expect(of("deposits")!.finding).toMatch(/^1 unmatched; .*GET \/deposits\?status=unmatched/);
+  const { stdout } = await run();
+  expect(stdout).toMatch(/\nLOOK {2}deposits: 1 unmatched/);
+  expect(stdout).toMatch(/\nNothing is broken; somebody should see to what is marked LOOK\.\n$/);
+});
+
+it("a service that answers is asked, and one that should answer and does not is a fault", async () => {
+  const [up, down] = await Promise.all([
+    examine({ SLIPROAD_PUBLIC_URL: server.url }),
+    examine({ SLIPROAD_PUBLIC_URL: "http://127.0.0.1:1" }),
+  ]);
+  expect(up.of("service")).toEqual({
+    check: "service",
+    ok: true,
+    finding: `ready at ${server.url}`,
+  });
+  expect(down).toMatchObject({ code: 1, ok: false });
+  expect(down.of("service")!.finding).toMatch(/does not answer .*; start it again$/);
+});
+
+it("work that keeps failing, a watcher that is behind and a silent worker are faults", async () => {
+  const { database } = server.db;
+  await server.app.worker.stop();
+  // As if another worker were at work, on all but this.
+  await database.query("insert into worker_beats values ($1, $2)", [server.account_id, new Date()]);
+  await database.query("update tasks set attempts = 20 where kind = 'watch-chains'");
+  const failing = await examine();
+  expect(failing).toMatchObject({ code: 1, ok: false });
+  expect(failing.of("worker")!.finding).toContain('"watch-chains" failed up to 20 times');
+  expect(failing.of("watchers")!.finding).toMatch(/^behind: watch-chains \(failed 20 times/);
+
+  await database.query("delete from worker_beats");
+  const [serving, stopped] = await Promise.all([
+    examine({ SLIPROAD_PUBLIC_URL: server.url }),
+    examine(),
+  ]);
+  expect(serving.of("worker")).toMatchObject({ ok: false });
+  expect(serving.of("service")!.finding).toContain("No worker is running.");
+  expect(stopped.of("worker")).toMatchObject({ ok: true });
+  expect(stopped.of("worker")!.finding).toMatch(/^none is running; sliproad start/);
+});

@@ -1,0 +1,111 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { CommanderError } from "commander";
+import { describe, expect, it } from "vitest";
+import { listCommands, type PlacedCommand } from "../../src/cli/completion.ts";
+import { LESSONS } from "../../src/cli/examples.ts";
+import { createProgram } from "../../src/cli/program.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const commands = listCommands(createProgram()).filter(({ path }) => path !== "");
+const leaves = commands.filter(({ command }) => command.commands.length === 0);
+const pathsOf = (list: PlacedCommand[]) => list.map(({ path }) => path);
+
+/** They print no result: a service that runs, or a script for a shell. */
+const WITHOUT_JSON = ["start", "api", "worker", "completion"];
+
+describe("every command", () => {
+  it("has a description of one line", () => {
+    const wrong = commands.filter(({ command }) => !/^[^\n]{10,}$/.test(command.description()));
+    expect(pathsOf(wrong)).toEqual([]);
+  });
+
+  it("describes its options and arguments", () => {
+    const wrong = commands.flatMap(({ path, command }) =>
+      [
+        ...command.options.map(({ flags, description }) => ({ name: flags, description })),
+        ...command.registeredArguments.map((argument) => ({
+          name: argument.name(),
+          description: argument.description,
+        })),
+      ]
+        .filter(({ description }) => description.trim() === "")
+        .map(({ name }) => `${path} ${name}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("that has a result can print it as JSON", () => {
+    const without = leaves.filter(
+      ({ command }) => !command.options.some((option) => option.long === "--json"),
+    );
+    expect(pathsOf(without)).toEqual(WITHOUT_JSON);
+  });
+
+  it("teaches by examples, all of which it would accept", () => {
+    expect(Object.keys(LESSONS).toSorted()).toEqual(pathsOf(leaves).toSorted());
+    for (const [path, { examples }] of Object.entries(LESSONS)) {
+      for (const example of examples) {
+        expect(whyRefused(example, path), example).toBeNull();
+      }
+    }
+  });
+
+  it("points only to documents that exist", () => {
+    const named = Object.values(LESSONS).flatMap(({ more = "" }) =>
+      [...more.matchAll(/docs\/[\w./-]+\.md/g)].map(([file]) => file),
+    );
+    expect(named.length).toBeGreaterThan(3);
+    expect(named.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+  });
+
+  it("refuses an option that it does not have, and names the one that was meant", () => {
+    // Where an option is required, its absence is noticed first; cli.test.ts sees to those.
+    const free = leaves.filter(
+      ({ command }) => !command.options.some(({ mandatory }) => mandatory),
+    );
+    expect(free.length).toBeGreaterThan(15);
+    for (const { path, command } of free) {
+      const meant = command.options.findLast(({ long }) => long)?.long ?? "--help";
+      const mistyped = meant.replace(/(.)(.)$/, "$2$1");
+      const refused = whyRefused(`sliproad ${path} ${mistyped}`, path);
+      expect(refused, path).toMatchObject({ code: "commander.unknownOption", exit_code: 1 });
+      expect(refused!.message).toMatch(/\(Did you mean (one of )?--/);
+      expect(refused!.message).toContain(meant);
+    }
+  });
+});
+
+describe("the whole program", () => {
+  it("its help names every command, the exit codes and where settings are described", () => {
+    const program = createProgram();
+    let help = "";
+    program.configureOutput({ writeOut: (text) => (help += text) });
+    program.outputHelp();
+    for (const { command } of commands.filter(({ path }) => !path.includes(" "))) {
+      expect(help).toMatch(new RegExp(`^ {2}${command.name()}\\b`, "m"));
+    }
+    expect(help).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}refused/);
+    expect(help).toContain("docs/reference/settings.md");
+  });
+});
+
+/** How the program would refuse a line, without running it; null when it would take it. */
+function whyRefused(line: string, path: string) {
+  const program = createProgram();
+  for (const { command } of listCommands(program)) {
+    command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} });
+    command.action(() => {});
+  }
+  const words = line.match(/'[^']*'|[^\s']+/g)!.map((word) => word.replaceAll("'", ""));
+  const begin = words.findIndex((word) => /(^|\()sliproad$/.test(word));
+  const given = words.slice(begin + 1).map((word) => word.replace(/\)"$/, ""));
+  expect(given.join(" ")).toMatch(new RegExp(`^${path}\\b`));
+  try {
+    program.parse(given, { from: "user" });
+    return null;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return { code: error.code, exit_code: error.exitCode, message: error.message };
+  }
+}
