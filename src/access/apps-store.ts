@@ -178,7 +178,8 @@ export function updateApp(tx: Transaction, app: App): void {
        client_secret_last_four = $6, webhook_url = $7, webhook_secret = $8,
        webhook_secret_next = $9, webhook_secret_switch_at = $10, webhook_headers = $11,
        events = $12::text[], is_ordered = $13, webhook_state = $14, webhook_state_reason = $15,
-       failing_since = $16, circuit_failures = $17, circuit_until = $18, updated_at = $19
+       failing_since = $16, circuit_failures = $17, circuit_until = $18, updated_at = $19,
+       deleted_at = $20
      where account_id = $1 and id = $2`,
     [
       app.account_id,
@@ -200,6 +201,7 @@ export function updateApp(tx: Transaction, app: App): void {
       app.circuit_failures,
       app.circuit_until,
       app.updated_at,
+      app.deleted_at,
     ],
   );
 }

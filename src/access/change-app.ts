@@ -18,7 +18,9 @@ export type AppChange =
   | { kind: "rotate_webhook_secret"; webhook_secret: string | null; grace_ms: number }
   /** Ends the time to switch over. */
   | { kind: "switch_webhook_secret" }
-  | { kind: "rotate_client_secret" };
+  | { kind: "rotate_client_secret" }
+  /** For good: its tokens, consents and deliveries end with it. */
+  | { kind: "delete" };
 
 /** Absent fields stay as they are. */
 export type AppFields = {
@@ -50,6 +52,8 @@ export function changeApp(
       return { app: { ...changed, webhook_state: "paused", ...PAUSED }, revealed: {} };
     case "resume":
       return { app: { ...changed, webhook_state: "active", ...WELL }, revealed: {} };
+    case "delete":
+      return { app: { ...changed, deleted_at: now }, revealed: {} };
     case "rotate_webhook_secret":
       return rotated(changed, change, keys, now);
     case "switch_webhook_secret":

@@ -174,6 +174,49 @@ export async function findMember(
   return member;
 }
 
+export type MemberRow = { account_id: string; person_id: string; role: Role; created_at: Date };
+
+/** All members of an account, the oldest first, with their sealed addresses. */
+export function listMembers(
+  session: Session,
+  account_id: string,
+): Promise<(MemberRow & { email: Buffer })[]> {
+  return session.query(
+    `select members.*, people.email from members join people on people.id = members.person_id
+     where members.account_id = $1 order by members.created_at, members.person_id`,
+    [account_id],
+  );
+}
+
+export function lockMembers(tx: Session, account_id: string): Promise<MemberRow[]> {
+  return tx.query<MemberRow>(
+    "select * from members where account_id = $1 order by person_id for update",
+    [account_id],
+  );
+}
+
+export function updateMemberRole(
+  tx: Transaction,
+  member: { account_id: string; person_id: string },
+  role: Role,
+): void {
+  tx.write("update members set role = $3 where account_id = $1 and person_id = $2", [
+    member.account_id,
+    member.person_id,
+    role,
+  ]);
+}
+
+export function deleteMember(
+  tx: Transaction,
+  member: { account_id: string; person_id: string },
+): void {
+  tx.write("delete from members where account_id = $1 and person_id = $2", [
+    member.account_id,
+    member.person_id,
+  ]);
+}
+
 export type Membership = { account_id: string; account_name: string; role: Role };
 
 /** The accounts that a person belongs to, the oldest first. */

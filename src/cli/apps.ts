@@ -188,6 +188,7 @@ function addStates(apps: Command): void {
   const states = [
     ["pause", "keep events back until the endpoint is resumed", "Paused"],
     ["resume", "send again to an endpoint that was paused or disabled", "Resumed"],
+    ["delete", "delete it for good: its tokens and consents end at once", "Deleted"],
   ] as const;
   for (const [kind, description, done] of states) {
     apps

@@ -1,11 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
+import { type MemberKey, removeMember, setMemberRole } from "../access/change-members.ts";
 import { createMember } from "../access/create-member.ts";
-import { ROLES, type Role } from "../access/model.ts";
+import { type Account, ROLES, type Role } from "../access/model.ts";
 import { hashPassword } from "../access/passwords.ts";
-import { hashEmail } from "../access/person-email.ts";
-import { findAccount, findOperator, findPerson } from "../access/store.ts";
+import { hashEmail, openEmail } from "../access/person-email.ts";
+import {
+  findAccount,
+  findMember,
+  findOperator,
+  findPerson,
+  listMembers,
+} from "../access/store.ts";
 import type { Core } from "../app.ts";
+import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
@@ -13,18 +21,24 @@ import { type JsonOption, print, withCore } from "./context.ts";
 type CreateOptions = { email: string; role: Role; account?: string; reason: string };
 
 const PASSWORD_BYTES = 15;
+const ACCOUNT = ["--account <name or id>", "where (default: the first account)"] as const;
+const roleOption = () =>
+  new Option("--role <role>", "what the person may do").choices(ROLES).makeOptionMandatory();
 
 export function addMemberCommands(program: Command): void {
   const members = program.command("members").description("the people who may sign in");
+  addCreate(members);
+  addList(members);
+  addChanges(members);
+}
 
+function addCreate(members: Command): void {
   members
     .command("create")
     .description("let a person sign in; a new person's password is shown only once")
     .requiredOption("--email <address>", "the person's e-mail address")
-    .addOption(
-      new Option("--role <role>", "what the person may do").choices(ROLES).makeOptionMandatory(),
-    )
-    .option("--account <name or id>", "where (default: the first account)")
+    .addOption(roleOption())
+    .option(...ACCOUNT)
     .option("--reason <reason>", "why, for the audit log", "made on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & CreateOptions) => {
@@ -38,28 +52,119 @@ export function addMemberCommands(program: Command): void {
     });
 }
 
-async function create(
-  { database, index_key, clock }: Core,
-  { email, role, account: name_or_id, reason }: CreateOptions,
-) {
-  const account = name_or_id
-    ? await findAccount(database, name_or_id)
-    : await findOperator(database);
-  if (!account) {
-    throw new StartupError(`There is no account ${name_or_id}; see sliproad accounts list.`);
-  }
-  const password = randomBytes(PASSWORD_BYTES).toString("base64url");
-  const password_hash = await hashPassword(password);
-  const input = { account_id: account.id, email, password_hash, role, reason };
-  try {
-    return await database.transaction(async (tx) => {
-      const known = await findPerson(tx, hashEmail(index_key, email));
-      const actor = "command line" as const;
-      const member = await createMember(tx, index_key, { ...input, actor }, clock.now());
-      return { member, password: known ? null : password };
+function addList(members: Command): void {
+  members
+    .command("list")
+    .description("list who may sign in")
+    .option(...ACCOUNT)
+    .option("--json", "print one JSON document")
+    .action(async (options: JsonOption & { account?: string }) => {
+      const found = await withCore((core) => list(core, options.account));
+      print(
+        options,
+        { members: found },
+        found.map(({ email, role, person_id }) => `${person_id}  ${role}  ${email}`),
+      );
     });
+}
+
+async function list(core: Core, wanted: string | undefined) {
+  const account = await accountOf(core, wanted);
+  const rows = await listMembers(core.database, account.id);
+  return rows.map(({ email, ...row }) => ({
+    ...row,
+    email: openEmail(core.index_key, row.person_id, email),
+  }));
+}
+
+type ChangeOptions = JsonOption & {
+  email: string;
+  account?: string;
+  reason: string;
+};
+
+function addChanges(members: Command): void {
+  const change = (name: string, description: string) =>
+    members
+      .command(name)
+      .description(description)
+      .requiredOption("--email <address>", "the person's e-mail address")
+      .option(...ACCOUNT)
+      .option("--reason <reason>", "why, for the audit log", "on the command line")
+      .option("--json", "print one JSON document");
+
+  change("set-role", "change what a member may do, at once")
+    .addOption(roleOption())
+    .action(async (options: ChangeOptions & { role: Role }) => {
+      const { role, email } = options;
+      const member = await withCore((core) =>
+        changeMember(core, options, (tx, member, by) => setMemberRole(tx, member, role, ...by)),
+      );
+      print(options, { member: { ...member, email, role } }, [`${email} is ${role} now.`]);
+    });
+
+  change("remove", "end a membership with its sessions and consents, at once").action(
+    async (options: ChangeOptions) => {
+      const { email } = options;
+      const member = await withCore((core) =>
+        changeMember(core, options, (tx, member, by) => removeMember(tx, member, ...by)),
+      );
+      print(options, { member: { ...member, email } }, [`${email} is no member any more.`]);
+    },
+  );
+}
+
+async function changeMember(
+  core: Core,
+  { email, account: wanted, reason }: ChangeOptions,
+  change: (
+    tx: Transaction,
+    member: MemberKey,
+    by: [{ actor: "command line"; reason: string }, Date],
+  ) => Promise<void>,
+): Promise<MemberKey> {
+  const { database, index_key, clock } = core;
+  const account = await accountOf(core, wanted);
+  const person = await findPerson(database, hashEmail(index_key, email));
+  const member = person && { account_id: account.id, person_id: person.id };
+  if (!member || !(await findMember(database, account.id, member.person_id))) {
+    throw new StartupError(`${email} is no member of ${account.name}; see sliproad members list.`);
+  }
+  const by = { actor: "command line", reason } as const;
+  await inWords(database.transaction((tx) => change(tx, member, [by, clock.now()])));
+  return member;
+}
+
+async function accountOf({ database }: Core, wanted: string | undefined): Promise<Account> {
+  const account = wanted ? await findAccount(database, wanted) : await findOperator(database);
+  if (!account) {
+    throw new StartupError(`There is no account ${wanted}; see sliproad accounts list.`);
+  }
+  return account;
+}
+
+/** A refusal as the command line says it. */
+async function inWords<Result>(result: Promise<Result>): Promise<Result> {
+  try {
+    return await result;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw new StartupError(`${error.problems[0]?.message ?? error.message}`);
   }
+}
+
+async function create(core: Core, { email, role, account: wanted, reason }: CreateOptions) {
+  const { database, index_key, clock } = core;
+  const account = await accountOf(core, wanted);
+  const password = randomBytes(PASSWORD_BYTES).toString("base64url");
+  const password_hash = await hashPassword(password);
+  const input = { account_id: account.id, email, password_hash, role, reason };
+  return inWords(
+    database.transaction(async (tx) => {
+      const known = await findPerson(tx, hashEmail(index_key, email));
+      const actor = "command line" as const;
+      const member = await createMember(tx, index_key, { ...input, actor }, clock.now());
+      return { member, password: known ? null : password };
+    }),
+  );
 }

@@ -170,6 +170,7 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     ["resume", "resumeApp", "Resume an endpoint that was paused or disabled"],
     ["switch_webhook_secret", "switchWebhookSecret", "End a rotation: the new secret signs alone"],
     ["rotate_client_secret", "rotateClientSecret", "Replace the client secret at once"],
+    ["delete", "deleteApp", "Delete an application: its tokens and consents end at once"],
   ] as const;
   for (const [kind, operation, summary] of simple) {
     addRoute({

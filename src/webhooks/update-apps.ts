@@ -47,7 +47,8 @@ export function updateApps(
     decide: ({ apps, keys, enabled }, commands, now) => {
       const verdicts = new Map<string, Verdict<Changed>>();
       for (const { id, account_id, input } of commands) {
-        const app = apps.get(account_id, input.id);
+        const known = apps.get(account_id, input.id);
+        const app = known?.deleted_at ? undefined : known;
         const problems = [...input.problems, ...(app ? [] : [notFound("app_id")])];
         if (!app || problems.length > 0) {
           verdicts.set(id, { refusal: Refusal.of(problems) });
@@ -83,7 +84,8 @@ export function recordAppChange(
   now: Date,
 ): void {
   const { account_id, id } = endpoint;
-  if (missingSetup(endpoint) === null && endpoint.webhook_state === "active") {
+  const is_there = endpoint.deleted_at === null && endpoint.webhook_state === "active";
+  if (missingSetup(endpoint) === null && is_there) {
     wakeTasks(tx, DELIVER_TASK, [endpoint], now);
   }
   updateApp(tx, endpoint);

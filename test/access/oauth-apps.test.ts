@@ -53,6 +53,16 @@ describe("applications of the account", () => {
     expect(entry).toEqual({ actor: `member:${admin_id}` });
   });
 
+  test("an admin deletes one, and it is gone", async () => {
+    const app = await addApp(server, server.account_id, { flow: "client_credentials" });
+    expect((await admin.get(PATH)).text).toContain(app.id);
+    const gone = await admin.post(`${PATH}/delete`, { app_id: app.id });
+    expect(gone).toMatchObject({ status: 303, location: PATH });
+    expect((await admin.get(PATH)).text).not.toContain(app.id);
+    const fields = { grant_type: "client_credentials" };
+    expect((await post(server, "/oauth/token", app, fields)).status).toBe(401);
+  });
+
   test.each([
     ["no name", { name: " " }, "Name:"],
     ["no redirect address", { flow: "authorization_code" }, "Redirect addresses:"],

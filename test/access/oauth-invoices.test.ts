@@ -28,8 +28,12 @@ test("a token that only reads sees invoices and changes none", async () => {
   const fields = { ...CREDENTIALS, scope: "invoices:read" };
   const key = (await post(server, "/oauth/token", app, fields)).body.access_token;
   const invoice = good(await create(server, { convert: true }));
-  expect((await show(server, invoice.id, key)).id).toBe(invoice.id);
-  expect((await server.call("GET", "/invoices", undefined, { key })).status).toBe(200);
+  // By its link one acts for the other party, so whoever only reads is not given it.
+  expect(invoice.invoiceLinks.view).toContain("/invoices/view/");
+  expect(await show(server, invoice.id, key)).toEqual({ ...invoice, invoiceLinks: null });
+  const listed = await server.call("GET", "/invoices?take=100", undefined, { key });
+  expect(listed.status).toBe(200);
+  expect(listed.text).not.toContain("/invoices/view/");
   for (const answer of [
     await create(server, {}, key),
     await server.call("POST", `/invoices/${invoice.id}`, undefined, { key }),

@@ -243,6 +243,28 @@ describe("limits", () => {
     }
   });
 
+  test("many wrong secrets at once are cut off as well, and many right ones all pass", async () => {
+    const now_ms = performance.now();
+    const stopped = vi.spyOn(performance, "now").mockImplementation(() => now_ms);
+    const limited = await startTestServer();
+    try {
+      const app = await addApp(limited, limited.account_id, { flow: "client_credentials" });
+      const tryAll = async (client: typeof app) => {
+        const answers = await Promise.all(
+          Array.from({ length: 60 }, () => post(limited, "/oauth/token", client, CREDENTIALS)),
+        );
+        return Map.groupBy(answers, ({ status }) => status);
+      };
+      expect((await tryAll(app)).get(200)).toHaveLength(60);
+      const wrong = await tryAll({ ...app, secret: "wrong" });
+      expect(wrong.get(401)).toHaveLength(20);
+      expect(wrong.get(429)).toHaveLength(40);
+    } finally {
+      stopped.mockRestore();
+      await limited.close();
+    }
+  });
+
   test("authorization requests from one address are limited", async () => {
     const now_ms = performance.now();
     const stopped = vi.spyOn(performance, "now").mockImplementation(() => now_ms);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { removeMember } from "../../src/access/change-members.ts";
 import {
   addApp,
   addMember,
@@ -6,6 +7,7 @@ import {
   letIn,
   Person,
   post,
+  REDIRECT_URI,
   refresh,
   type Tokens,
 } from "../harness/oauth.ts";
@@ -15,6 +17,7 @@ import { type ProbeServer, startProbeServer } from "./probe-server.ts";
 
 const SCOPE = "openid offline_access user:read invoices:read invoices:write";
 const TOKEN_PATH = "/oauth/token";
+const BY = { actor: "command line", reason: "test" } as const;
 const CREDENTIALS = { grant_type: "client_credentials" };
 
 let server: TestServer;
@@ -216,11 +219,16 @@ describe("client credentials", () => {
   test("a deleted application and its tokens end at once", async () => {
     const app = await addApp(server, server.account_id, { flow: "client_credentials" });
     const { body } = await post(server, TOKEN_PATH, app, CREDENTIALS);
-    await server.db.database.query("update apps set deleted_at = created_at where id = $1", [
-      app.id,
-    ]);
+    const gone = await server.call("POST", `/apps/${app.id}/delete`);
+    expect(gone.status).toBe(200);
     expect((await post(server, TOKEN_PATH, app, CREDENTIALS)).status).toBe(401);
     expect((await probe.call("POST", "/probe", body.access_token)).status).toBe(401);
+    expect((await server.call("POST", `/apps/${app.id}/delete`)).status).toBe(404);
+    const entries = await server.db.database.query(
+      "select action from audit_entries where action = 'app.delete' and record = $1",
+      [`app:${app.id}`],
+    );
+    expect(entries).toHaveLength(1);
   });
 });
 
@@ -296,7 +304,14 @@ describe("asking about a token and ending it", () => {
     const app = await addApp(server, server.account_id);
     const tokens = await letIn(server, leaver, app, SCOPE, account_id);
     expect((await probe.call("POST", "/probe", tokens.access_token)).status).toBe(200);
-    await server.db.database.query("delete from members where person_id = $1", [leaver_id]);
+    const leaver_key = { account_id, person_id: leaver_id };
+    const { core } = server;
+    const leave = () =>
+      core.database.transaction((tx) => removeMember(tx, leaver_key, BY, core.clock.now()));
+    await expect(leave()).rejects.toMatchObject({ code: "invalid_transition" });
+    await addMember(server, account_id, "stayer@example.test");
+    await leave();
+    expect((await leaver.get("/dashboard")).location).toContain("/sign-in");
     expect((await probe.call("POST", "/probe", tokens.access_token)).status).toBe(401);
     expect((await refresh(server, app, tokens.refresh_token!)).body.error).toBe("invalid_grant");
     expect(await isActive(app, tokens.access_token)).toBe(false);
@@ -313,6 +328,22 @@ describe("asking about a token and ending it", () => {
     ]);
     expect((await probe.call("POST", "/probe", tokens.access_token)).status).toBe(403);
     expect((await probe.call("GET", "/probe", tokens.access_token)).status).toBe(200);
+
+    const less = SCOPE.replace(" invoices:write", "");
+    const token = tokens.access_token;
+    expect((await post(server, "/oauth/introspect", app, { token })).body.scope).toBe(less);
+    const next = await refresh(server, app, tokens.refresh_token!);
+    expect(next.body).toMatchObject({ scope: less });
+    const asked = { scope: SCOPE, response_type: "code", client_id: app.id, prompt: "none" };
+    const silent = await changed.visit(
+      `/authorize?${new URLSearchParams({
+        ...asked,
+        redirect_uri: REDIRECT_URI,
+        code_challenge: "x".repeat(43),
+        code_challenge_method: "S256",
+      })}`,
+    );
+    expect(silent.location).toContain("error=consent_required");
   });
 });
 

@@ -59,3 +59,37 @@ it("says what is wrong with a role, an address or an account", async () => {
   expect(none.stderr).toMatch(/^sliproad: .*--role/);
   expect([role, email, account, none].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
 });
+
+it("roles change and memberships end by command, but an account keeps an admin", async () => {
+  const { account_id } = await server.addAccount("Coming and going");
+  const run = (verb: string, ...args: string[]) =>
+    runCommand(["members", verb, ...args, "--account", account_id], {
+      DATABASE_URL: server.db.url,
+      SLIPROAD_DATA_DIR: server.data_dir,
+    });
+  const [first, second] = ["one@example.test", "two@example.test"];
+  memberIn(await create("--email", first, "--role", "admin", "--account", account_id, "--json"));
+  memberIn(await create("--email", second, "--role", "accountant", "--account", account_id, "--json"));
+  for (const refused of [
+    await run("remove", "--email", first),
+    await run("set-role", "--email", first, "--role", "approver"),
+  ]) {
+    expect(refused.stderr).toContain("last admin");
+    expect(refused.code).toBe(1);
+  }
+  const admin = memberIn(await run("set-role", "--email", second, "--role", "admin", "--json"));
+  expect(admin).toMatchObject({ account_id, role: "admin" });
+  memberIn(await run("remove", "--email", first, "--reason", "left", "--json"));
+  const listed = JSON.parse((await run("list", "--json")).stdout).members;
+  expect(listed).toMatchObject([{ email: second, role: "admin" }]);
+  expect((await run("remove", "--email", first)).stderr).toContain("is no member of");
+  const entries = await server.db.database.query(
+    `select action, reason from audit_entries
+     where account_id = $1 and action <> 'member.create' and action like 'member.%' order by at`,
+    [account_id],
+  );
+  expect(entries).toEqual([
+    { action: "member.set_role", reason: "on the command line" },
+    { action: "member.remove", reason: "left" },
+  ]);
+});

@@ -68,7 +68,7 @@ function ownSection(session: MemberSession, apps: readonly App[]): Html {
 <h2 id="own-title">Applications of ${session.account_name}</h2>
 ${table({
   label: "Applications of this account",
-  columns: ["Application", "Flow", "Webhook", "First used", "Secret"],
+  columns: ["Application", "Flow", "Webhook", "First used", "Secret", "Delete"],
   rows: apps.map((app) => [
     html`<div>${app.name}<br><code>${app.id}</code></div>`,
     FLOW_WORDS[app.flow],
@@ -78,6 +78,9 @@ ${table({
 <input type="hidden" name="app_id" value="${app.id}">
 <code>…${app.client_secret_last_four}</code>
 <button type="submit" aria-label="Make a new secret for ${app.name}">New secret</button></form>`,
+    html`<form method="post" action="${APPS_PATH}/delete">${csrfField(session.csrf)}
+<input type="hidden" name="app_id" value="${app.id}">
+<button type="submit" aria-label="Delete ${app.name} for good">Delete</button></form>`,
   ]),
   empty: "This account has no application yet.",
 })}

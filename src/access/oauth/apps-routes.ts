@@ -5,7 +5,7 @@ import { isId } from "../../platform/ids.ts";
 import { makeWebhookSecret } from "../app-model.ts";
 import { lockApps, updateApp } from "../apps-store.ts";
 import { recordAudit } from "../audit.ts";
-import { changeApp } from "../change-app.ts";
+import { type AppChange, changeApp } from "../change-app.ts";
 import type { AppRules } from "../check-app.ts";
 import { createApp, type NewApp } from "../create-app.ts";
 import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "../page-scope.ts";
@@ -38,6 +38,11 @@ export function addAppsPages(app: FastifyInstance, deps: AppsPageDeps): void {
     scope.post(`${APPS_PATH}/rotate`, makes_apps, async (request, reply) => {
       const secrets = await rotate(deps, request);
       return show(deps, request, reply, { secrets });
+    });
+
+    scope.post(`${APPS_PATH}/delete`, makes_apps, async (request, reply) => {
+      await change(deps, request, { kind: "delete" });
+      return reply.redirect(APPS_PATH, 303);
     });
 
     scope.post(`${APPS_PATH}/revoke`, signed_in, async (request, reply) => {
@@ -95,22 +100,30 @@ async function create(
 }
 
 async function rotate(deps: AppsPageDeps, request: FastifyRequest): Promise<Secrets> {
-  const { database, keyring, index_key, clock } = deps;
+  const { app, revealed } = await change(deps, request, { kind: "rotate_client_secret" });
+  const client_secret = revealed.client_secret!;
+  return { app_name: app.name, client_id: app.id, client_secret, webhook_secret: null };
+}
+
+/** A change of one of the account's applications that needs nothing but its name. */
+async function change(
+  { database, keyring, index_key, clock }: AppsPageDeps,
+  request: FastifyRequest,
+  wanted: AppChange,
+): Promise<ReturnType<typeof changeApp>> {
   const { account_id, person_id } = request.member!;
   const id = readField(request, "app_id");
   return database.transaction(async (tx) => {
     const [app] = isId(id) ? await lockApps(tx, [{ account_id, id }]) : [];
     if (!app) throw Refusal.of([notFound("app_id")]);
     const account_key = (await keyring.openAccounts(tx, [account_id])).get(account_id)!;
-    const change = { kind: "rotate_client_secret" } as const;
     const now = clock.now();
-    const changed = changeApp(app, change, { index_key, account_key }, now);
+    const changed = changeApp(app, wanted, { index_key, account_key }, now);
     updateApp(tx, changed.app);
     const actor = `member:${person_id}` as const;
-    const entry = { action: `app.${change.kind}`, record: `app:${id}`, reason: "" };
+    const entry = { action: `app.${wanted.kind}`, record: `app:${app.id}`, reason: "" };
     recordAudit(tx, { account_id, actor, ...entry }, now);
-    const client_secret = changed.revealed.client_secret!;
-    return { app_name: app.name, client_id: id, client_secret, webhook_secret: null };
+    return changed;
   });
 }
 

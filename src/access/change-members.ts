@@ -1,0 +1,56 @@
+import type { Transaction } from "../platform/db/database.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import { recordAudit } from "./audit.ts";
+import type { Actor, Role } from "./model.ts";
+import { deleteMember, lockMembers, updateMemberRole } from "./store.ts";
+
+export type MemberKey = { account_id: string; person_id: string };
+type By = { actor: Actor; reason: string };
+
+/** From now on the person may do what this role allows, and so may what they let act for them. */
+export async function setMemberRole(
+  tx: Transaction,
+  member: MemberKey,
+  role: Role,
+  by: By,
+  now: Date,
+): Promise<void> {
+  await checkMember(tx, member, role);
+  updateMemberRole(tx, member, role);
+  record(tx, member, { ...by, action: "member.set_role", detail: { role } }, now);
+}
+
+/**
+ * Ends a membership, and with it the person's sessions in the account and every consent that they
+ * gave for it: these rows rest on the member's.
+ */
+export async function removeMember(
+  tx: Transaction,
+  member: MemberKey,
+  by: By,
+  now: Date,
+): Promise<void> {
+  await checkMember(tx, member, null);
+  deleteMember(tx, member);
+  record(tx, member, { ...by, action: "member.remove", detail: {} }, now);
+}
+
+/** All members are locked: of two admins who leave at once, one stays. */
+async function checkMember(tx: Transaction, member: MemberKey, role: Role | null): Promise<void> {
+  const members = await lockMembers(tx, member.account_id);
+  const known = members.find(({ person_id }) => person_id === member.person_id);
+  if (!known) throw Refusal.of([notFound("person_id")]);
+  const admins = members.filter((one) => one.role === "admin");
+  if (known.role !== "admin" || role === "admin" || admins.length > 1) return;
+  const message = "This is the account's last admin; make somebody else an admin first.";
+  throw Refusal.of([{ field: "role", code: "invalid_transition", message }]);
+}
+
+function record(
+  tx: Transaction,
+  { account_id, person_id }: MemberKey,
+  entry: By & { action: string; detail: Record<string, string> },
+  now: Date,
+): void {
+  recordAudit(tx, { account_id, record: `person:${person_id}`, ...entry }, now);
+}
