@@ -30,7 +30,7 @@ export async function generatedFiles(
     { path: "docs/reference/webhooks.md", text: page("Webhooks", webhooksPage(table)) },
     {
       path: "docs/reference/command-line.md",
-      text: page("Command line", await commandLinePage(table)),
+      text: page("Command line", commandLinePage(table)),
     },
     { path: "docs/reference/postings.md", text: `${MARKDOWN_NOTE}\n\n${describePostings()}` },
   ];

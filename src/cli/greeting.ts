@@ -17,7 +17,7 @@ export function greetingLines(input: {
     `Sliproad is ready (${core.config.mode}).`,
     "",
     `  Address    ${public_url}`,
-    `  Reference  ${public_url}/docs`,
+    `  Docs       ${public_url}/docs`,
     `  Dashboard  ${public_url}/dashboard`,
   ];
   if (made) {
