@@ -3,10 +3,9 @@ import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { createProgram } from "./program.ts";
 
-// Whoever reads only the beginning, as head does, has seen enough.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === "EPIPE" ? 0 : 1);
-});
+// Whoever reads only the beginning, as head does, needs no story of a broken pipe. Never 0: what
+// was not read may have said that something is wrong.
+process.stdout.on("error", () => process.exit(1));
 
 try {
   await createProgram().parseAsync();

@@ -36,7 +36,7 @@ export function openProgress(options: JsonOption, terminal: Terminal = process.s
   };
 }
 
-/** `[############------------] 3 of 6 accounts, 120 reads` */
+/** `[############------------] 3 of 6 accounts, 120 pages read` */
 function progressLine({ done, total, unit, note }: Parameters<Progress["show"]>[0]): string {
   const filled = total > 0 ? Math.round((Math.min(done, total) / total) * BAR_WIDTH) : 0;
   const bar = `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}]`;
