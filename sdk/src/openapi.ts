@@ -997,7 +997,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Take a user's KYC to a state */
+        /**
+         * Take a user's KYC to a state
+         * @description `swift_status` grants (`approved`) or withdraws (`suspended`) the clearance for swift of a user who is approved then, in eur and in all other currencies.
+         */
         patch: operations["setSandboxKyc"];
         trace?: never;
     };
@@ -11322,6 +11325,8 @@ export interface operations {
                     kyc: {
                         /** @description The state to reach. */
                         status: string;
+                        /** @description The clearance for swift: approved, suspended. */
+                        swift_status?: string;
                     };
                 };
             };

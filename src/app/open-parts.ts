@@ -85,6 +85,7 @@ export async function openRamp(
     ...partners,
     identity: partners.identity ?? createReviewerIdentity(),
     kyc_retention_days: config.kyc_retention_days,
+    swift_clearance: config.swift_clearance,
     prices,
     four_eyes: {
       limit_usd: config.four_eyes_usd,

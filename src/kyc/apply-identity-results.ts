@@ -2,17 +2,15 @@ import { recordAudit } from "../access/audit.ts";
 import { findCursor, updateCursor } from "../partners/cursor-store.ts";
 import type { IdentityOutcome, IdentityPort, IdentityResult } from "../partners/identity/port.ts";
 import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import type { KycStatus, User } from "../users/model.ts";
 import { findApplicationUser, findLastApplication, insertResult } from "./application-store.ts";
 import { findChangedSince, type Values } from "./fields.ts";
 import { KYC_MOVES } from "./model.ts";
-import { lockKycUser, recordMoves } from "./move-kyc.ts";
+import { lockKycUser, type MoveDeps, recordJudgement } from "./move-kyc.ts";
 
-export type ResultDeps = {
+export type ResultDeps = MoveDeps & {
   database: Database;
-  keyring: Keyring;
   identity: IdentityPort;
   log: TaskLog;
 };
@@ -72,7 +70,7 @@ async function applyOne(deps: ResultDeps, result: IdentityResult, now: Date): Pr
     const is_new = await insertResult(tx, result, is_applied, now);
     if (!is_new || !is_applied) return;
     const comment = to === "retry_required" ? (result.comment ?? ASKED_AGAIN) : result.comment;
-    recordMoves(tx, locked, [to], comment, now);
+    recordJudgement(tx, deps, locked, [to], comment, now);
     recordAudit(
       tx,
       {

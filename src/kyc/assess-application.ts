@@ -9,7 +9,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import { DecryptionError } from "../platform/encryption/cipher.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
-import type { KycStatus, User } from "../users/model.ts";
+import type { User } from "../users/model.ts";
 import { findUser, openUsers, type UserKey } from "../users/store.ts";
 import {
   findApplicationUser,
@@ -119,7 +119,7 @@ async function findFault(
   }
 }
 
-const PASSED: readonly KycStatus[] = ["prechecks_completed", "application_queued"];
+const PASSED = ["prechecks_completed", "application_queued"] as const;
 
 /** Prechecks have no ending of their own: who must try again comes to that by the legal way. */
 async function recordPrechecks(

@@ -13,6 +13,7 @@ import {
   type KycFile,
   listKycFiles,
 } from "./application-store.ts";
+import { type Decision, decisionsFor } from "./decisions.ts";
 import { knownValues, type Values } from "./fields.ts";
 import { findProposal, type Proposal } from "./proposal-store.ts";
 import { mayReview, type ReviewDeps } from "./review-kyc.ts";
@@ -25,6 +26,8 @@ export type LoadedReview = {
   values: Partial<Values>;
   files: KycFile[];
   proposal: Proposal | null;
+  /** What can be decided now. */
+  decisions: Decision[];
 };
 
 /** A user in clear, for somebody who may review that account; the log tells that they looked. */
@@ -47,6 +50,7 @@ export function loadReview(
       values: { ...knownValues(user.beneficiary_type, user.identity, {}), ...submitted },
       files,
       proposal: found?.user_sequence === user.sequence ? found : null,
+      decisions: decisionsFor(user.kyc, deps.swift_clearance),
     };
   });
 }

@@ -1,3 +1,4 @@
+import type { Mode } from "../access/model.ts";
 import { findAccountById } from "../access/store.ts";
 import { type Catalogue, isBlockedCountry } from "../catalogue/catalogue.ts";
 import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
@@ -26,7 +27,7 @@ import {
 import { BIRTH_DATE_TRIES_MAX, EDITABLE } from "./model.ts";
 import { gone, type Visitor, type VisitorDeps } from "./visitor.ts";
 
-export type StateDeps = VisitorDeps & { catalogue: Catalogue };
+export type StateDeps = VisitorDeps & { catalogue: Catalogue; mode: Mode };
 
 /** What the page shows, and nothing that this visitor may not see. */
 export async function loadState(deps: StateDeps, visitor: Visitor) {
@@ -52,6 +53,7 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
   const is_confirmed = visit.confirmed_at !== null;
   const tries_left = BIRTH_DATE_TRIES_MAX - session.wrong_birth_dates;
   return {
+    mode: deps.mode,
     status: user.kyc.general.status,
     moderation_comment: user.kyc.general.moderation_comment,
     beneficiary_type: type,

@@ -1,4 +1,5 @@
-import type { Kyc, KycStatus } from "../users/model.ts";
+import { digestOf } from "../platform/sealing/seal.ts";
+import type { Kyc, KycStatus, User } from "../users/model.ts";
 
 /** Legal moves of a user's verification (contract §4). */
 export const KYC_MOVES: Readonly<Record<KycStatus, readonly KycStatus[]>> = {
@@ -31,15 +32,55 @@ export const BIRTH_DATE_TRIES_MAX = 5;
 export const ADULT_YEARS = 18;
 export const FILE_BYTES_MAX = 10 * 1024 * 1024;
 
+/** Whether approval clears for swift as well, or a reviewer does that on its own. */
+export type SwiftClearance = "with_approval" | "separate";
+
+/** Swift in eur has a clearance of its own; that of usd holds for every other currency. */
+export const SWIFT_CURRENCIES = ["usd", "eur"] as const;
+export type SwiftCurrency = (typeof SWIFT_CURRENCIES)[number];
+
 /**
- * The status map after a move. What is cleared follows the general status: approval grants every
- * currency and swift, and taking it back takes them back.
+ * The status map after a move. What is cleared follows the general status, and taking that back
+ * takes all of it back; only approval leaves swift where it was, when clearance is separate.
  */
-export function movedKyc(status: KycStatus, moderation_comment: string | null): Kyc {
-  const per_currency = { status, swift_status: status };
+export function movedKyc(
+  { usd, eur }: Kyc,
+  status: KycStatus,
+  moderation_comment: string | null,
+  swift_clearance: SwiftClearance,
+): Kyc {
+  const stays = status === "approved" && swift_clearance === "separate";
+  const swiftAfter = (before: KycStatus) => (stays ? before : status);
   return {
     general: { status, moderation_comment },
-    usd: { ...per_currency },
-    eur: { ...per_currency },
+    usd: { status, swift_status: swiftAfter(usd.swift_status) },
+    eur: { status, swift_status: swiftAfter(eur.swift_status) },
   };
 }
+
+/** The status map after swift was granted or withdrawn; null where no legal move leads there. */
+export function withSwift(
+  kyc: Kyc,
+  currencies: readonly SwiftCurrency[],
+  swift_status: KycStatus,
+): Kyc | null {
+  if (kyc.general.status !== "approved") return null;
+  const after = { ...kyc };
+  for (const currency of currencies) {
+    const before = kyc[currency].swift_status;
+    if (before !== swift_status && !KYC_MOVES[before].includes(swift_status)) return null;
+    after[currency] = { ...kyc[currency], swift_status };
+  }
+  return after;
+}
+
+/** What the event of a change vouches for. */
+export function digestKyc({ account_id, id, kyc, sequence }: DigestedUser): Buffer {
+  const { general, usd, eur } = kyc;
+  const cleared = [usd.status, usd.swift_status, eur.status, eur.swift_status];
+  return digestOf(account_id, id, general.status, sequence, ...cleared);
+}
+
+type DigestedUser = Pick<User, "account_id" | "id" | "sequence"> & {
+  kyc: { general: { status: KycStatus }; usd: Kyc["usd"]; eur: Kyc["eur"] };
+};

@@ -1,37 +1,19 @@
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { digestOf } from "../platform/sealing/seal.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import type { KycStatus, User } from "../users/model.ts";
+import type { Kyc, KycStatus, User } from "../users/model.ts";
 import { reassessUser } from "../users/reassess-user.ts";
 import { renderKycEvent } from "../users/render.ts";
 import { lockUsers, toUsers, type UserKey, updateKyc } from "../users/store.ts";
 import { type NewEvent, recordEvents } from "../webhooks/record-events.ts";
 import { deleteKycDraft, updateApplicationsDecided } from "./application-store.ts";
-import { DECIDED, EDITABLE, movedKyc } from "./model.ts";
+import { DECIDED, digestKyc, EDITABLE, movedKyc, type SwiftClearance } from "./model.ts";
 import { sweepFiles } from "./task-kinds.ts";
 
 /** A user whose row is locked, with the key of what is personal in it. */
 export type LockedUser = { user: User; subject_key: Buffer };
 
-/**
- * Takes a user through the states that `choosePath` gives for its present one, each with an event
- * of its own. Undefined when there is no such user, null when there is no path.
- */
-export async function moveKyc(
-  tx: Transaction,
-  keyring: Keyring,
-  key: UserKey,
-  choosePath: (from: KycStatus) => readonly KycStatus[] | null,
-  moderation_comment: string | null,
-  now: Date,
-): Promise<User | null | undefined> {
-  const locked = await lockKycUser(tx, keyring, key);
-  if (!locked) return undefined;
-  const path = choosePath(locked.user.kyc.general.status);
-  if (!path) return null;
-  return recordMoves(tx, locked, path, moderation_comment, now);
-}
+export type MoveDeps = { keyring: Keyring; swift_clearance: SwiftClearance };
 
 export async function lockKycUser(
   tx: Transaction,
@@ -46,24 +28,63 @@ export async function lockKycUser(
   return user && subject_key ? { user, subject_key } : undefined;
 }
 
+/** Writes moves of a locked user of which none is an approval. */
+export function recordMoves(
+  tx: Transaction,
+  locked: LockedUser,
+  path: readonly Exclude<KycStatus, "approved">[],
+  moderation_comment: string | null,
+  now: Date,
+): User {
+  // What the setting says matters to approvals only.
+  const deps = { swift_clearance: "separate" } as const;
+  return recordJudgement(tx, deps, locked, path, moderation_comment, now);
+}
+
 /**
  * Writes the moves of a locked user. Where nothing can be changed any more, what was typed and not
  * submitted goes; with a judgement, the time begins for which the papers are kept.
  */
-export function recordMoves(
+export function recordJudgement(
   tx: Transaction,
-  { user: found, subject_key }: LockedUser,
+  { swift_clearance }: Pick<MoveDeps, "swift_clearance">,
+  locked: LockedUser,
   path: readonly KycStatus[],
   moderation_comment: string | null,
+  now: Date,
+): User {
+  const kycs: Kyc[] = [];
+  for (const status of path) {
+    const before = kycs.at(-1) ?? locked.user.kyc;
+    kycs.push(movedKyc(before, status, moderation_comment, swift_clearance));
+  }
+  const user = recordKycs(tx, locked, kycs, now);
+  const status = path.at(-1);
+  if (status === undefined) return user;
+  const key = { account_id: user.account_id, user_id: user.id };
+  // Who begins again has not sent anything yet: the earlier papers go as if they had not.
+  if (status !== "initiated") {
+    updateApplicationsDecided(tx, key, DECIDED.includes(status) ? now : null);
+  }
+  if (EDITABLE.includes(status)) return user;
+  deleteKycDraft(tx, key);
+  enqueueTasks(tx, [sweepFiles(key, now)]);
+  return user;
+}
+
+/** Writes the status maps that a locked user comes to, one after the other, an event each. */
+export function recordKycs(
+  tx: Transaction,
+  { user: found, subject_key }: LockedUser,
+  kycs: readonly Kyc[],
   now: Date,
 ): User {
   const { account_id, id } = found;
   let user = found;
   const events: NewEvent[] = [];
-  for (const status of path) {
+  for (const kyc of kycs) {
     const from_status = user.kyc.general.status;
     const updated_at = new Date(Math.max(now.getTime(), user.updated_at.getTime() + 1));
-    const kyc = movedKyc(status, moderation_comment);
     user = { ...user, kyc, sequence: user.sequence + 1, updated_at };
     events.push({
       account_id,
@@ -71,24 +92,16 @@ export function recordMoves(
       record_id: id,
       sequence: user.sequence,
       from_status,
-      to_status: status,
-      facts: digestOf(account_id, id, status, user.sequence),
+      to_status: kyc.general.status,
+      facts: digestKyc(user),
       subject_id: id,
       key: subject_key,
       body: renderKycEvent(user),
     });
   }
-  const status = path.at(-1);
-  if (status === undefined) return user;
-  const key = { account_id, user_id: id };
+  if (events.length === 0) return user;
   updateKyc(tx, user, subject_key);
   recordEvents(tx, events, now);
-  // Who begins again has not sent anything yet: the earlier papers go as if they had not.
-  if (status !== "initiated") {
-    updateApplicationsDecided(tx, key, DECIDED.includes(status) ? now : null);
-  }
-  if (!EDITABLE.includes(status)) deleteKycDraft(tx, key);
-  const sweep = EDITABLE.includes(status) ? [] : [sweepFiles(key, now)];
-  enqueueTasks(tx, [reassessUser(key, now), ...sweep]);
+  enqueueTasks(tx, [reassessUser({ account_id, user_id: id }, now)]);
   return user;
 }

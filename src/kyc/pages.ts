@@ -6,7 +6,7 @@ import { findPostalCountry } from "../catalogue/postal.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import type { KycStatus } from "../users/model.ts";
 import type { KycFile } from "./application-store.ts";
-import { COMMENT_LENGTH_MAX, DECISIONS, type Decision, decisionsFrom } from "./decisions.ts";
+import { COMMENT_LENGTH_MAX, type Decision, labelOfDecision, needsTwo } from "./decisions.ts";
 import { FIELDS, type Field, findChangedSince, knownValues } from "./fields.ts";
 import type { LoadedReview } from "./load-review.ts";
 import { versionOf } from "./review-kyc.ts";
@@ -60,7 +60,8 @@ export function reviewPage(
   comment = "",
 ): Html {
   const { account, user, application } = review;
-  const { status, moderation_comment } = user.kyc.general;
+  const { general, usd, eur } = user.kyc;
+  const { status, moderation_comment } = general;
   const body = html`<p><a href="${QUEUE_PATH}">All identity reviews</a></p>
 <div class="heading"><h1>${titleOf(review)}</h1></div>
 ${notice && noticeLine(notice)}
@@ -69,7 +70,9 @@ ${notice && noticeLine(notice)}
 <dl>
 <div><dt>Account</dt><dd>${account.name}</dd></div>
 <div><dt>User</dt><dd><code>${user.id}</code></dd></div>
-<div><dt>Status</dt><dd>${status.replaceAll("_", " ")}</dd></div>
+<div><dt>Status</dt><dd>${words(status)}</dd></div>
+<div><dt>Swift in eur</dt><dd>${words(eur.swift_status)}</dd></div>
+<div><dt>Swift in other currencies</dt><dd>${words(usd.swift_status)}</dd></div>
 ${application && html`<div><dt>Submitted</dt><dd>${moment(application.submitted_at)}</dd></div>`}
 ${moderation_comment && html`<div><dt>Comment</dt><dd>${moderation_comment}</dd></div>`}
 </dl>
@@ -150,44 +153,58 @@ function fileFigure(user: { account_id: string; id: string }, file: KycFile): Ht
 }
 
 function decisionSection(session: MemberSession, review: LoadedReview, comment: string): Html {
-  const { user, account, proposal } = review;
-  const possible = decisionsFrom(user.kyc.general.status);
-  if (possible.length === 0) return html``;
-  const path = reviewPath({ account_id: account.id, user_id: user.id });
+  const { proposal, decisions } = review;
+  if (decisions.length === 0) return html``;
   const is_own = proposal?.person_id === session.person_id;
-  const body = is_own
-    ? html`<p>You proposed: <strong>${DECISIONS[proposal.decision].label}</strong>. Another member
+  // Who waits for a second member can still stop somebody alone.
+  const possible = is_own ? decisions.filter((name) => !needsTwo(name)) : decisions;
+  return html`<section class="card" aria-labelledby="decision-title">
+<h2 id="decision-title">Decision</h2>
+${
+  is_own &&
+  html`<p>You proposed: <strong>${labelOfDecision(proposal.decision)}</strong>. Another member
 has to confirm it.</p>`
-    : html`<form method="post" action="${path}">
+}
+${proposal && !is_own && proposalLine(proposal.decision, proposal.comment)}
+${possible.length > 0 && decisionForm(session, review, possible, comment)}
+</section>`;
+}
+
+function decisionForm(
+  session: MemberSession,
+  { account, user, proposal }: LoadedReview,
+  possible: readonly Decision[],
+  comment: string,
+): Html {
+  return html`<form method="post" action="${reviewPath({ account_id: account.id, user_id: user.id })}">
 ${csrfField(session.csrf)}
 <input type="hidden" name="seen" value="${versionOf(user)}">
 <label for="comment">Comment</label>
 <textarea id="comment" name="comment" rows="3" maxlength="${COMMENT_LENGTH_MAX}"
   aria-describedby="comment-hint">${comment}</textarea>
 <p class="hint" id="comment-hint">Who is asked again, refused or suspended reads it, and so does
-whoever else holds the link: write nothing personal. Of an approval it stands in the audit log
-only.</p>
+whoever else holds the link: write nothing personal. Of an approval, and of anything about swift, it
+stands in the audit log only.</p>
 <p class="buttons">${possible.map((name) => decisionButton(name, proposal?.decision))}</p>
 </form>`;
-  return html`<section class="card" aria-labelledby="decision-title">
-<h2 id="decision-title">Decision</h2>
-${proposal && !is_own && proposalLine(proposal.decision, proposal.comment)}
-${body}
-</section>`;
 }
 
 function proposalLine(decision: Decision, comment: string): Html {
   return html`<p class="note">Another member proposed:
-<strong>${DECISIONS[decision].label}</strong>${comment && html`, saying “${comment}”`}. The same
+<strong>${labelOfDecision(decision)}</strong>${comment && html`, saying “${comment}”`}. The same
 decision confirms it; any other sends it back.</p>`;
 }
 
 function decisionButton(name: Decision, proposed: Decision | undefined): Html {
-  const label = DECISIONS[name].label;
+  const label = labelOfDecision(name);
   const text = proposed === name ? `Confirm: ${label}` : label;
   const is_first = proposed ? proposed === name : name === "approve" || name === "unsuspend";
   return html`<button${is_first && html` class="primary"`} type="submit" name="decision"
   value="${name}">${text}</button> `;
+}
+
+function words(status: KycStatus): string {
+  return status.replaceAll("_", " ");
 }
 
 /** `controller_first_name` → `Controller first name`. */

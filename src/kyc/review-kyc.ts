@@ -6,7 +6,6 @@ import { findAccountById } from "../access/store.ts";
 import { hasForbiddenCharacters, isLongerThan } from "../catalogue/text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { User } from "../users/model.ts";
 import type { UserKey } from "../users/store.ts";
@@ -15,13 +14,23 @@ import {
   COMMENT_LENGTH_MAX,
   DECISIONS,
   type Decision,
+  decisionsFor,
+  isSwiftDecision,
   needsComment,
   needsTwo,
+  SWIFT_DECISIONS,
 } from "./decisions.ts";
-import { type LockedUser, lockKycUser, recordMoves } from "./move-kyc.ts";
+import { withSwift } from "./model.ts";
+import {
+  type LockedUser,
+  lockKycUser,
+  type MoveDeps,
+  recordJudgement,
+  recordKycs,
+} from "./move-kyc.ts";
 import { deleteProposal, findProposal, updateProposal } from "./proposal-store.ts";
 
-export type ReviewDeps = { database: Database; keyring: Keyring; clock: Clock };
+export type ReviewDeps = MoveDeps & { database: Database; clock: Clock };
 
 export type Review = {
   decision: Decision;
@@ -58,12 +67,13 @@ export function reviewKyc(
     const locked = await lockKycUser(tx, deps.keyring, key);
     if (!account || !locked || !mayReview(member, account)) throw new Refusal("record_not_found");
     const { user, subject_key } = locked;
-    const { from } = DECISIONS[review.decision];
-    if (versionOf(user) !== review.seen || user.kyc.general.status !== from) {
+    const possible = decisionsFor(user.kyc, deps.swift_clearance);
+    if (versionOf(user) !== review.seen || !possible.includes(review.decision)) {
       throw new Refusal("invalid_transition", OUT_OF_DATE);
     }
     const now = deps.clock.now();
-    const by: Act = { tx, member, key, now, evidence: await readEvidence(tx, key, subject_key) };
+    const evidence = await readEvidence(tx, key, subject_key);
+    const by: Act = { ...deps, tx, member, key, now, evidence };
     if (!account.kyc_four_eyes || !needsTwo(review.decision)) {
       return decide(by, locked, review.decision, review.comment, review.comment);
     }
@@ -85,7 +95,7 @@ const OUT_OF_DATE =
 const NOT_THE_SAME =
   "You proposed this yourself, so nothing was done. Another member has to confirm it.";
 
-type Act = {
+type Act = Pick<MoveDeps, "swift_clearance"> & {
   tx: Transaction;
   member: MemberSession;
   key: UserKey;
@@ -100,8 +110,15 @@ function decide(
   told: string,
   reason: string,
 ): ReviewOutcome {
-  const comment = needsComment(decision) ? told : null;
-  recordMoves(by.tx, locked, [DECISIONS[decision].to], comment, by.now);
+  if (isSwiftDecision(decision)) {
+    const { currency, to } = SWIFT_DECISIONS[decision];
+    const kyc = withSwift(locked.user.kyc, [currency], to);
+    if (!kyc) throw new Refusal("invalid_transition", OUT_OF_DATE);
+    recordKycs(by.tx, locked, [kyc], by.now);
+  } else {
+    const comment = needsComment(decision) ? told : null;
+    recordJudgement(by.tx, by, locked, [DECISIONS[decision].to], comment, by.now);
+  }
   deleteProposal(by.tx, by.key);
   record(by, `kyc.${decision}`, reason);
   return "decided";

@@ -1,7 +1,5 @@
 import { isToken, TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
-import { KYC_MOVES } from "../kyc/model.ts";
-import { moveKyc } from "../kyc/move-kyc.ts";
 import { OFFRAMP_STATUSES } from "../offramps/model.ts";
 import { recordDeposits } from "../offramps/record-deposits.ts";
 import { OfframpAnswer } from "../offramps/schemas.ts";
@@ -21,10 +19,8 @@ import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { advanceClock } from "../platform/tasks/advance-clock.ts";
 import { waitUntilIdle } from "../platform/tasks/wait-until-idle.ts";
 import { findQuotes } from "../quotes/store.ts";
-import { KYC_STATUSES } from "../users/model.ts";
-import { renderUser } from "../users/render.ts";
-import { UserAnswer } from "../users/schemas.ts";
 import { findPath } from "./find-path.ts";
+import { addSandboxKycRoute, type KycSandboxDeps } from "./kyc-route.ts";
 import { addOnrampSandboxRoutes, type OnrampSandboxDeps } from "./onramp-routes.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import {
@@ -32,7 +28,6 @@ import {
   ClockBody,
   CryptoDepositAnswer,
   CryptoDepositBody,
-  KycBody,
   OfframpStatusBody,
   PaymentDetailStatusBody,
 } from "./schemas.ts";
@@ -40,6 +35,7 @@ import { type WalkDeps, walkOfframp } from "./walk-offramp.ts";
 import { addSandboxWebhookRoute } from "./webhook-route.ts";
 
 export type SandboxDeps = WalkDeps &
+  KycSandboxDeps &
   OnrampSandboxDeps & { clock: WalkDeps["clock"] & SandboxClock };
 
 const TAG = "Sandbox";
@@ -51,7 +47,7 @@ const writeDeposit = compileRender(CryptoDepositAnswer);
 /** Routes that play the partners and move the time. They exist in sandbox mode only. */
 export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
   addClockRoutes(addRoute, deps);
-  addKycRoute(addRoute, deps);
+  addSandboxKycRoute(addRoute, deps);
   addPaymentDetailRoute(addRoute, deps);
   addOfframpRoute(addRoute, deps);
   addDepositRoute(addRoute, deps);
@@ -92,47 +88,6 @@ function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
       if (problems.length > 0) throw Refusal.of(problems);
       const { now, idle } = await advanceClock(deps, body.advance_ms, IDLE_MAX_MS);
       return writeClock({ clock: { now: now.toISOString(), idle } });
-    },
-  });
-}
-
-function addKycRoute(addRoute: AddRoute, { database, keyring, clock, poke }: SandboxDeps): void {
-  addRoute({
-    method: "PATCH",
-    path: "/sandbox/users/:user_id/kycs",
-    operation: "setSandboxKyc",
-    stores_nothing: true,
-    summary: "Take a user's KYC to a state",
-    tag: TAG,
-    body: KycBody,
-    body_example: { kyc: { status: "approved" } },
-    answer: UserAnswer,
-    errors: ["invalid_kyc_status_param", "invalid_transition"],
-    handle: async ({ caller, params, body, problems }) => {
-      const wanted = body?.kyc?.status;
-      const status = KYC_STATUSES.find((known) => known === wanted);
-      const found = [...problems];
-      if (!status && problems.length === 0) {
-        const message = `Send one of ${KYC_STATUSES.join(", ")}.`;
-        found.push({ field: "kyc.status", code: "invalid_kyc_status_param", message });
-      }
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
-      const now = clock.now();
-      const moved = await database.transaction((tx) =>
-        moveKyc(
-          tx,
-          keyring,
-          key,
-          (from) => (status && found.length === 0 ? findPath(KYC_MOVES, from, status) : []),
-          null,
-          now,
-        ),
-      );
-      if (moved === undefined) throw Refusal.of([...found, notFound("user_id")]);
-      if (found.length > 0) throw Refusal.of(found);
-      if (moved === null) throw Refusal.of([noPath("kyc.status")]);
-      poke();
-      return renderUser(moved);
     },
   });
 }

@@ -14,7 +14,23 @@ export const ClockBody = Type.Object(
 
 const wish = Type.Object({ status: Type.String({ description: "The state to reach." }) }, closed);
 
-export const KycBody = Type.Object({ kyc: wish }, closed);
+/** Granted or withdrawn; every other state of it only comes with the general one. */
+export const SWIFT_STATUSES = ["approved", "suspended"] as const;
+
+export const KycBody = Type.Object(
+  {
+    kyc: Type.Object(
+      {
+        ...wish.properties,
+        swift_status: Type.Optional(
+          Type.String({ description: `The clearance for swift: ${SWIFT_STATUSES.join(", ")}.` }),
+        ),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
 export const PaymentDetailStatusBody = Type.Object({ payment_detail: wish }, closed);
 export const OfframpStatusBody = Type.Object({ offramp: wish }, closed);
 export const InvoiceStatusBody = Type.Object({ invoice: wish }, closed);

@@ -5,8 +5,9 @@ export type EventedTable<Row> = {
   table: string;
   name: string;
   event: string;
-  /** The legal moves; records begin as `initiated`. */
   moves: Readonly<Record<string, readonly string[]>>;
+  /** The state of a record without events; null where making it is one, as `initiated`. */
+  before_events: string | null;
   /** What the last event vouches for. */
   digest: (row: Row) => Buffer;
 };
@@ -50,11 +51,11 @@ export function listEvents(
 
 /** One event per change, each going on where the one before it ended, the last being today. */
 export function checkEvents<Row extends { status: string; sequence: number }>(
-  { moves, digest }: EventedTable<Row>,
+  { moves, before_events, digest }: EventedTable<Row>,
   record: Row,
   events: readonly EventRow[],
 ): string | null {
-  let status: string | null = null;
+  let status = before_events;
   for (const [index, event] of events.entries()) {
     const name = `its event ${event.sequence}`;
     if (event.sequence !== index + 1) return `${name} comes where event ${index + 1} should be`;
@@ -70,6 +71,7 @@ export function checkEvents<Row extends { status: string; sequence: number }>(
     return `it counts ${record.sequence} changes, but has ${events.length} events`;
   }
   if (status !== record.status) return `it is ${record.status}, but its last event says ${status}`;
+  if (before_events !== null && events.length === 0) return null;
   if (!events.at(-1)?.facts.equals(digest(record))) {
     return "it is not what its last event vouches for";
   }

@@ -18,6 +18,7 @@ const OFFRAMP_EVENTS: EventedTable<Offramp> = {
   name: "offramp",
   event: "offramp_update",
   moves: OFFRAMP_MOVES,
+  before_events: null,
   digest: digestFacts,
 };
 

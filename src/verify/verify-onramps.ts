@@ -22,6 +22,7 @@ const ONRAMP_EVENTS: EventedTable<OnrampRow> = {
   name: "onramp",
   event: "onramp_update",
   moves: ONRAMP_MOVES,
+  before_events: null,
   digest: digestFacts,
 };
 

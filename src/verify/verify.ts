@@ -15,6 +15,7 @@ import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyOnramps } from "./verify-onramps.ts";
 import { verifyProposals } from "./verify-proposals.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
+import { verifyUsers } from "./verify-users.ts";
 
 const SEALED_TABLES: readonly SealedTable[] = [
   { ...AUDIT_LOG, table: "audit_entries" },
@@ -29,6 +30,7 @@ const CHECKS: readonly Check[] = [
   verifyQuotes,
   verifyInvoices,
   verifyProposals,
+  verifyUsers,
 ];
 
 export type VerifyInput = {
@@ -43,8 +45,8 @@ export type VerifyInput = {
 export type Verification = { accounts: number; fault: string | null };
 
 /**
- * Recomputes the sealed logs, the ledger, quotes, offramps, payouts, onramps, deposits and
- * proposals from one snapshot of a live system and names the first wrong row.
+ * Recomputes the sealed logs, the ledger, quotes, offramps, payouts, onramps, deposits, proposals
+ * and the KYC of users from one snapshot of a live system and names the first wrong row.
  */
 export function verify(
   database: Database,

@@ -32,6 +32,8 @@ export type Stage = {
   photos: Photos;
   visit: (width: number, work: (visit: Visit) => Promise<void>) => Promise<void>;
   addUser: (fields: Record<string, unknown>) => Promise<string>;
+  /** A new user at a step of the page. */
+  openAt: (page: Page, fields: Record<string, unknown>, step: string) => Promise<string>;
   /** A new link for a user; the one before no longer works. */
   makeLink: (user_id: string) => Promise<string>;
   statusOf: (user_id: string) => Promise<string>;
@@ -65,7 +67,26 @@ export async function openStage(): Promise<Stage> {
 }
 
 function actions(server: TestServer, browser: Browser) {
+  const addUser = async (fields: Record<string, unknown>) => {
+    const email = `person-${crypto.randomUUID()}@example.com`;
+    const made = await server.call("POST", "/users", { user: { email, ...fields } });
+    expect(made.status, made.text).toBe(200);
+    return made.body.user.id as string;
+  };
+  const makeLink = async (user_id: string) => {
+    const made = await server.call("POST", `/users/${user_id}/kycs`);
+    expect(made.status, made.text).toBe(200);
+    return made.body.kyc.url as string;
+  };
   return {
+    addUser,
+    makeLink,
+    openAt: async (page: Page, fields: Record<string, unknown>, step: string) => {
+      const user_id = await addUser(fields);
+      await page.goto(`${await makeLink(user_id)}#${step}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      return user_id;
+    },
     visit: async (width: number, work: (visit: Visit) => Promise<void>) => {
       const is_phone = width < 600;
       const viewport = { width, height: 740 };
@@ -79,17 +100,6 @@ function actions(server: TestServer, browser: Browser) {
       } finally {
         await context.close();
       }
-    },
-    addUser: async (fields: Record<string, unknown>) => {
-      const email = `person-${crypto.randomUUID()}@example.com`;
-      const made = await server.call("POST", "/users", { user: { email, ...fields } });
-      expect(made.status, made.text).toBe(200);
-      return made.body.user.id as string;
-    },
-    makeLink: async (user_id: string) => {
-      const made = await server.call("POST", `/users/${user_id}/kycs`);
-      expect(made.status, made.text).toBe(200);
-      return made.body.kyc.url as string;
     },
     statusOf: async (user_id: string) => {
       const shown = await server.call("GET", `/users/${user_id}`);

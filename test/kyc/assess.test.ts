@@ -234,6 +234,7 @@ describe("a business", () => {
 });
 
 function deps() {
-  const { database, keyring } = server.core;
-  return { database, keyring, identity, log: server.app.server.log };
+  const { database, keyring, config } = server.core;
+  const { swift_clearance } = config;
+  return { database, keyring, swift_clearance, identity, log: server.app.server.log };
 }

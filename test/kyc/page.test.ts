@@ -70,6 +70,7 @@ describe("the session of the page", () => {
       moderation_comment: null,
       beneficiary_type: "individual",
       account_name: "demo",
+      mode: "sandbox",
       is_confirmed: false,
       can_confirm: false,
       can_edit: true,

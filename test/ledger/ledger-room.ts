@@ -119,8 +119,8 @@ async function addUser(session: Session, account_id: string): Promise<string> {
     `insert into users (account_id, id, beneficiary_type, email_index, identity, kyc_status,
        kyc_usd_status, kyc_usd_swift_status, kyc_eur_status, kyc_eur_swift_status, created_at,
        updated_at)
-     values ($1, $2, 'individual', $3, '', 'approved', 'approved', 'approved', 'approved',
-       'approved', $4, $4)`,
+     values ($1, $2, 'individual', $3, '', 'not_started', 'not_started', 'not_started',
+       'not_started', 'not_started', $4, $4)`,
     [account_id, id, Buffer.from(id), NOW],
   );
   return id;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { type Beats, openBeats, PAYOUT_BEATS } from "../harness/beats.ts";
-import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
+import { addApprovedUser, addPaymentDetail, addQuote, execute, setKyc } from "../harness/ramp.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { findFault, good, HOUR_MS } from "./story.ts";
@@ -59,14 +59,9 @@ const setDetail = ({ user_id, payment_detail_id }: Payout, status: string) =>
   server.call("PATCH", `/sandbox/users/${user_id}/payment_details/${payment_detail_id}`, {
     payment_detail: { status },
   });
-const setKyc = ({ user_id }: Payout, status: string) =>
-  server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } });
-/** Nothing announces this change: it is noticed at the next regular look. */
-const setSwift = ({ user_id }: Payout, status: string) =>
-  server.db.database.query("update users set kyc_usd_swift_status = $2 where id = $1", [
-    user_id,
-    status,
-  ]);
+const setKycStatus = ({ user_id }: Payout, status: string) => setKyc(server, user_id, { status });
+const setSwift = ({ user_id }: Payout, swift_status: string) =>
+  setKyc(server, user_id, { status: "approved", swift_status });
 const review = ({ offramp_id }: Payout, status: string) =>
   server.call("PATCH", `/offramps/${offramp_id}/supporting-documents`, {
     supporting_document: { status },
@@ -84,8 +79,8 @@ type Gate = {
 
 const GATES: Record<string, Gate> = {
   "KYC suspended": {
-    close: (payout) => setKyc(payout, "suspended"),
-    open: (payout) => setKyc(payout, "approved"),
+    close: (payout) => setKycStatus(payout, "suspended"),
+    open: (payout) => setKycStatus(payout, "approved"),
     is_late: true,
     refusal: "not_yet_passed_kyc_kyb",
   },

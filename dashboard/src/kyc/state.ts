@@ -1,5 +1,7 @@
 /** What the server tells about this session; the page holds nothing that is not made of it. */
 export type KycState = {
+  /** In the sandbox nobody is really checked. */
+  mode: "sandbox" | "live";
   status: KycStatus;
   moderation_comment: string | null;
   beneficiary_type: "individual" | "business";

@@ -159,6 +159,13 @@ export const SETTINGS = {
     "When a user must have passed KYC: at a quote's execution, already when a payment detail is " +
       "created, or never.",
   ),
+  swift_clearance: choice(
+    "SLIPROAD_SWIFT_CLEARANCE",
+    ["with_approval", "separate"],
+    "with_approval",
+    "Whether passing KYC also clears a user for swift. With `separate` a reviewer grants and " +
+      "withdraws it on the user's page, for eur and for all other currencies.",
+  ),
   kyc_retention_days: integer(
     "SLIPROAD_KYC_RETENTION_DAYS",
     0,

@@ -48,6 +48,11 @@ export function Layout(props: {
               </Notice>
             )}
           </div>
+          {state?.mode === "sandbox" && (
+            <Notice kind="plain" icon="alert">
+              <p>{texts.sandbox}</p>
+            </Notice>
+          )}
           <div className="card">{children}</div>
           {account && <p className="run-by">{fill(texts.footer, { account })}</p>}
         </main>

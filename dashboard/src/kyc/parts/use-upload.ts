@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { deleteFile, Refusal, uploadFile } from "../api.ts";
 import { findFault, isPicture } from "../file-checks.ts";
 import { useSession, wordsFor } from "../session.ts";
+import { isLargePhoto, shrinkPhoto } from "../shrink-photo.ts";
 import type { FileSlotName } from "../state.ts";
 import { fileSize, fill, texts } from "../texts.ts";
 
@@ -29,9 +30,20 @@ export function useUpload(slot: FileSlotName, title: string) {
   const url = upload.preview_url;
   useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url]);
 
-  async function choose(file: Blob) {
+  /** What was under way for this slot gives way to what begins now. */
+  function begin(): AbortSignal {
     current.current?.abort();
+    current.current = new AbortController();
+    return current.current.signal;
+  }
+
+  async function choose(chosen: Blob) {
+    const signal = begin();
+    const is_large = await isLargePhoto(chosen);
+    if (is_large && !signal.aborted) setUpload({ ...NOTHING, share: 0 });
+    const file = is_large ? await shrinkPhoto(chosen) : chosen;
     const fault = await findFault(file, accepts);
+    if (signal.aborted) return;
     if (fault) {
       const takes_pdf = accepts.includes("application/pdf");
       const kinds = takes_pdf ? texts.files.kinds : texts.files.kinds_photo;
@@ -40,13 +52,10 @@ export function useUpload(slot: FileSlotName, title: string) {
       return;
     }
     last_file.current = file;
-    await send(file);
+    await send(file, signal);
   }
 
-  async function send(file: Blob) {
-    const controller = new AbortController();
-    const { signal } = controller;
-    current.current = controller;
+  async function send(file: Blob, signal: AbortSignal) {
     const preview_url = (await isPicture(file)) ? URL.createObjectURL(file) : null;
     if (signal.aborted) return;
     const onProgress = (share: number) => {
@@ -85,7 +94,7 @@ export function useUpload(slot: FileSlotName, title: string) {
   }
 
   function retry() {
-    if (last_file.current) void send(last_file.current);
+    if (last_file.current) void send(last_file.current, begin());
   }
 
   const refuse = (problem: string) => setUpload({ ...NOTHING, problem });

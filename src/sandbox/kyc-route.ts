@@ -1,0 +1,66 @@
+import { KYC_MOVES, SWIFT_CURRENCIES, withSwift } from "../kyc/model.ts";
+import { lockKycUser, type MoveDeps, recordJudgement, recordKycs } from "../kyc/move-kyc.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/db/database.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { KYC_STATUSES } from "../users/model.ts";
+import { renderUser } from "../users/render.ts";
+import { UserAnswer } from "../users/schemas.ts";
+import { findPath } from "./find-path.ts";
+import { noPath } from "./read-status.ts";
+import { KycBody, SWIFT_STATUSES } from "./schemas.ts";
+
+export type KycSandboxDeps = MoveDeps & { database: Database; clock: Clock; poke: () => void };
+
+/** Plays the reviewer: on the person, and on their clearance for swift. */
+export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): void {
+  addRoute({
+    method: "PATCH",
+    path: "/sandbox/users/:user_id/kycs",
+    operation: "setSandboxKyc",
+    stores_nothing: true,
+    summary: "Take a user's KYC to a state",
+    description:
+      "`swift_status` grants (`approved`) or withdraws (`suspended`) the clearance for swift of " +
+      "a user who is approved then, in eur and in all other currencies.",
+    tag: "Sandbox",
+    body: KycBody,
+    body_example: { kyc: { status: "approved" } },
+    answer: UserAnswer,
+    errors: ["invalid_kyc_status_param", "invalid_transition"],
+    handle: async ({ caller, params, body, problems }) => {
+      const { status: wanted, swift_status: wanted_swift } = body?.kyc ?? {};
+      const status = KYC_STATUSES.find((known) => known === wanted);
+      const swift_status = SWIFT_STATUSES.find((known) => known === wanted_swift);
+      const found = [...problems];
+      if (!status && problems.length === 0) {
+        const message = `Send one of ${KYC_STATUSES.join(", ")}.`;
+        found.push({ field: "kyc.status", code: "invalid_kyc_status_param", message });
+      }
+      if (!swift_status && wanted_swift !== undefined && problems.length === 0) {
+        const message = `Send one of ${SWIFT_STATUSES.join(", ")}.`;
+        found.push({ field: "kyc.swift_status", code: "invalid_kyc_status_param", message });
+      }
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const now = deps.clock.now();
+      const moved = await deps.database.transaction(async (tx) => {
+        const locked = await lockKycUser(tx, deps.keyring, key);
+        if (!locked) throw Refusal.of([...found, notFound("user_id")]);
+        if (!status || found.length > 0) throw Refusal.of(found);
+        const path = findPath(KYC_MOVES, locked.user.kyc.general.status, status);
+        if (!path) throw Refusal.of([noPath("kyc.status")]);
+        const user = recordJudgement(tx, deps, locked, path, null, now);
+        if (!swift_status) return user;
+        const kyc = withSwift(user.kyc, SWIFT_CURRENCIES, swift_status);
+        if (!kyc) throw Refusal.of([noPath("kyc.swift_status")]);
+        const is_new = SWIFT_CURRENCIES.some(
+          (name) => user.kyc[name].swift_status !== swift_status,
+        );
+        return recordKycs(tx, { ...locked, user }, is_new ? [kyc] : [], now);
+      });
+      deps.poke();
+      return renderUser(moved);
+    },
+  });
+}

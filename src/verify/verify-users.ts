@@ -1,0 +1,71 @@
+import { digestKyc, KYC_MOVES, SWIFT_CURRENCIES } from "../kyc/model.ts";
+import type { Session } from "../platform/db/database.ts";
+import type { Kyc, KycStatus } from "../users/model.ts";
+import { eachPage } from "./each-page.ts";
+import { checkEvents, type EventedTable, findStrayEvent, listEvents } from "./verify-events.ts";
+import type { Check } from "./verify-ledger.ts";
+
+const PAGE_ROWS = 500;
+
+type Row = {
+  account_id: string;
+  id: string;
+  status: KycStatus;
+  usd: Kyc["usd"];
+  eur: Kyc["eur"];
+  sequence: number;
+};
+
+const USER_EVENTS: EventedTable<Row> = {
+  table: "users",
+  name: "user",
+  event: "kyc_update",
+  moves: KYC_MOVES,
+  before_events: "not_started",
+  digest: ({ status, usd, eur, ...row }) =>
+    digestKyc({ ...row, kyc: { general: { status }, usd, eur } }),
+};
+
+/** The KYC of every user, erased ones too, as its events tell of it. */
+export const verifyUsers: Check = async (session, account_id) => {
+  const fault = await findStrayEvent(session, account_id, USER_EVENTS);
+  if (fault) return fault;
+  return eachPage<Row>(
+    (above_id) =>
+      session.query<Row>(
+        `select account_id, id, kyc_status as status, sequence,
+           json_build_object('status', kyc_usd_status, 'swift_status', kyc_usd_swift_status) as usd,
+           json_build_object('status', kyc_eur_status, 'swift_status', kyc_eur_swift_status) as eur
+         from users where account_id = $1 and id > $2 order by id limit $3`,
+        [account_id, above_id, PAGE_ROWS],
+      ),
+    (users) => checkPage(session, account_id, users),
+  );
+};
+
+async function checkPage(
+  session: Session,
+  account_id: string,
+  users: readonly Row[],
+): Promise<string | null> {
+  const ids = users.map((user) => user.id);
+  const events = await listEvents(session, account_id, ids);
+  const events_of = Map.groupBy(events, (event) => event.record_id);
+  for (const user of users) {
+    const fault = checkEvents(USER_EVENTS, user, events_of.get(user.id) ?? []) ?? checkMap(user);
+    if (fault) return `user ${user.id} of account ${account_id}: ${fault}`;
+  }
+  return null;
+}
+
+/** Nothing is cleared beyond what the general status allows, whoever wrote and vouched for it. */
+function checkMap(user: Row): string | null {
+  for (const currency of SWIFT_CURRENCIES) {
+    const { status, swift_status } = user[currency];
+    if (status !== user.status) return `it is ${user.status}, but ${status} in ${currency}`;
+    if (swift_status !== status && status !== "approved") {
+      return `it is ${status}, but ${swift_status} for swift in ${currency}`;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Session } from "../../src/platform/db/database.ts";
+import { verifyUsers } from "../../src/verify/verify-users.ts";
+import { setKyc } from "../harness/ramp.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { addUser } from "../kyc/kyc-room.ts";
+import { findFault, good } from "../offramps/story.ts";
+
+let server: TestServer;
+let approved: string;
+let untouched: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  untouched = await addUser(server);
+  approved = await addUser(server);
+  good(await setKyc(server, approved, { status: "suspended" }));
+  good(await setKyc(server, approved, { status: "approved" }));
+});
+afterAll(() => server.close());
+
+/** What is said of a database that was tampered with; nothing of it stays. */
+function faultAfter(text: string, id: string): Promise<string | null> {
+  return server.db.database.connection(async (session: Session) => {
+    await session.query("begin");
+    await session.query(text, [server.account_id, id]);
+    return verifyUsers(session, server.account_id);
+  });
+}
+
+const named = (id: string, fault: string) => `user ${id} of account ${server.account_id}: ${fault}`;
+
+it("finds nothing wrong in what nobody touched", async () => {
+  expect(await findFault(server)).toBeNull();
+});
+
+describe("the KYC of a user", () => {
+  it.each([
+    ["kyc_status", "failed", "it is failed, but its last event says approved"],
+    ["kyc_usd_status", "failed", "it is not what its last event vouches for"],
+    ["kyc_usd_swift_status", "suspended", "it is not what its last event vouches for"],
+    ["kyc_eur_status", "failed", "it is not what its last event vouches for"],
+    ["kyc_eur_swift_status", "suspended", "it is not what its last event vouches for"],
+  ])("whose %s was changed is named", async (column, value, fault) => {
+    const text = `update users set ${column} = '${value}' where account_id = $1 and id = $2`;
+    expect(await faultAfter(text, approved)).toBe(named(approved, fault));
+  });
+
+  it("that counts more or fewer changes than it has events is named", async () => {
+    const text = "update users set sequence = sequence + 1 where account_id = $1 and id = $2";
+    expect(await faultAfter(text, approved)).toBe(
+      named(approved, "it counts 8 changes, but has 7 events"),
+    );
+  });
+
+  it.each([
+    ["kyc_status", "it is approved, but its last event says not_started"],
+    ["kyc_usd_status", "it is not_started, but approved in usd"],
+    ["kyc_usd_swift_status", "it is not_started, but approved for swift in usd"],
+    ["kyc_eur_swift_status", "it is not_started, but approved for swift in eur"],
+  ])("that was approved in %s without any event is named", async (column, fault) => {
+    const text = `update users set ${column} = 'approved' where account_id = $1 and id = $2`;
+    expect(await faultAfter(text, untouched)).toBe(named(untouched, fault));
+  });
+
+  it("that was erased is still compared", async () => {
+    const text = `update users set kyc_status = 'failed', identity = null, email_index = null,
+      erased_at = created_at where account_id = $1 and id = $2`;
+    expect(await faultAfter(text, approved)).toContain("its last event says approved");
+  });
+});
+
+describe("the events of a user", () => {
+  const events = "events set %s where account_id = $1 and record_id = $2 and sequence = 5";
+  const change = (set: string) => `update ${events.replace("%s", set)}`;
+
+  it.each([
+    ["to_status = 'failed'", "its event 6 begins at approved, but the one before ended at failed"],
+    ["to_status = 'suspended'", "its event 5 goes from application_queued to suspended"],
+    ["sequence = 50", "its event 6 comes where event 5 should be"],
+    [
+      "from_status = null",
+      "its event 5 begins at null, but the one before ended at application_queued",
+    ],
+  ])("are followed move by move: %s", async (set, fault) => {
+    expect(await faultAfter(change(set), approved)).toBe(named(approved, fault));
+  });
+
+  it("of which one is gone, or belongs to nobody, are named", async () => {
+    const last = `with placed as (delete from event_positions where account_id = $1)
+      delete from events where account_id = $1 and record_id = $2 and sequence = 7`;
+    expect(await faultAfter(last, approved)).toBe(
+      named(approved, "it counts 7 changes, but has 6 events"),
+    );
+    const stray = change("record_id = gen_random_uuid()");
+    expect(await faultAfter(stray, approved)).toContain("there is no user");
+  });
+});
