@@ -2,6 +2,7 @@
 export type KycState = {
   /** In the sandbox nobody is really checked. */
   mode: "sandbox" | "live";
+  link_id: string;
   status: KycStatus;
   moderation_comment: string | null;
   beneficiary_type: "individual" | "business";
