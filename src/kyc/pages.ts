@@ -30,7 +30,13 @@ export type Queue = keyof typeof QUEUES;
 
 type Shown = { mode: Mode; session: MemberSession };
 
-export function queuePage({ mode, session }: Shown, queue: Queue, rows: readonly QueueRow[]): Html {
+/** `last` is the row after which there are more. */
+export function queuePage(
+  { mode, session }: Shown,
+  queue: Queue,
+  rows: readonly QueueRow[],
+  last?: QueueRow,
+): Html {
   const links = (Object.keys(QUEUES) as Queue[]).map((name) =>
     name === queue
       ? html`<li><strong aria-current="page">${QUEUES[name]}</strong></li>`
@@ -54,8 +60,18 @@ ${table({
   ]),
   empty: "Nobody is waiting here.",
 })}
+${last && moreLink(queue, last)}
 </section>`;
   return page({ title: "Identity reviews", mode, session, body });
+}
+
+function moreLink(queue: Queue, { updated_at, user_id }: QueueRow): Html {
+  const query = new URLSearchParams({
+    status: queue,
+    since: String(updated_at.getTime()),
+    after: user_id,
+  });
+  return html`<p><a href="${QUEUE_PATH}?${query.toString()}">More, who came later</a></p>`;
 }
 
 export function reviewPage(

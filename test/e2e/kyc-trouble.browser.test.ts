@@ -161,7 +161,7 @@ test(
       await press("Save and continue", "Check and send");
       await tabTo("Send for checking");
       await keys.press("Enter");
-      await heading(page, /we have everything|A person is looking/).waitFor();
+      await heading(page, /we have everything|A person will look/).waitFor();
       expect(errors).toEqual([]);
     });
   },

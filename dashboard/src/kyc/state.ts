@@ -44,6 +44,8 @@ export type Field = {
 export type Country = {
   code: string;
   name: string;
+  /** Whether people who live there are served. */
+  is_served: boolean;
   states: [code: string, name: string][] | null;
   has_postcode: boolean;
   postcode_pattern: string | null;
