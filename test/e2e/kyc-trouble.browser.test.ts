@@ -35,6 +35,9 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       await page.getByLabel("Country").selectOption("Portugal");
       expect(await page.getByLabel("State or region").count()).toBe(0);
       await page.getByText("For example 1100-148").waitFor();
+      await page.getByText("2 things need your attention.").waitFor();
+      const countries = await page.getByLabel("Country").textContent();
+      expect(countries).not.toContain("North Korea");
       expect(errors).toEqual([]);
     });
   });

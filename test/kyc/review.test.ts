@@ -7,7 +7,7 @@ import { verify } from "../../src/verify/verify.ts";
 import type { HttpVisitor } from "../access/http-visitor.ts";
 import { addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { openLink, PageVisitor, pdf, png, statusOf } from "./kyc-room.ts";
+import { addUser, openLink, PageVisitor, pdf, png, statusOf } from "./kyc-room.ts";
 import {
   addWaiting,
   auditOf,
@@ -236,6 +236,26 @@ describe("a reviewer", () => {
     ]);
     expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([303, 422]);
     expect(["approved", "failed"]).toContain(await statusOf(server, user_id));
+  });
+});
+
+describe("the queue", () => {
+  it("goes on after a hundred rows, and shows everybody once", async () => {
+    const { account_id, key } = await server.addAccount("Busy");
+    await setAccount(server, account_id, { kyc_review_by_account: true });
+    const { visitor } = await signInAs(server, account_id, "admin");
+    const made = await Promise.all(Array.from({ length: 103 }, () => addUser(server, {}, key)));
+    const kyc = { status: "suspended" };
+    await Promise.all(
+      made.map((id) => server.call("PATCH", `/sandbox/users/${id}/kycs`, { kyc }, { key })),
+    );
+    const idsIn = (body: string) => [...body.matchAll(/<code>([\w-]{36})</g)].map((one) => one[1]!);
+    const first = (await visitor.get("/dashboard/kyc?status=suspended")).body;
+    const more = /href="([^"]+)">More/.exec(first)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const second = (await visitor.get(more)).body;
+    expect([idsIn(first).length, idsIn(second).length]).toEqual([100, 3]);
+    expect([...idsIn(first), ...idsIn(second)].sort()).toEqual([...made].sort());
+    expect(second).not.toContain(">More");
   });
 });
 
