@@ -203,7 +203,7 @@ export function findContradictions(
     .filter((name) => known[name] && known[name] !== (values[name] ?? null));
 }
 
-/** The identity that an approval makes the user's: what was submitted, and what was changed since. */
+/** What an approval makes the user's identity: the submitted, and what was changed since. */
 export function approvedIdentity(
   type: BeneficiaryType,
   identity: Identity,

@@ -207,15 +207,16 @@ function decisionForm(
   possible: readonly Decision[],
   comment: string,
 ): Html {
-  return html`<form method="post" action="${reviewPath({ account_id: account.id, user_id: user.id })}">
+  const path = reviewPath({ account_id: account.id, user_id: user.id });
+  return html`<form method="post" action="${path}">
 ${csrfField(session.csrf)}
 <input type="hidden" name="seen" value="${seen}">
 <label for="comment">Comment</label>
 <textarea id="comment" name="comment" rows="3" maxlength="${COMMENT_LENGTH_MAX}"
   aria-describedby="comment-hint">${comment}</textarea>
 <p class="hint" id="comment-hint">Who is asked again, refused or suspended reads it, and so does
-whoever else holds the link: write nothing personal. Of an approval, and of anything about swift, only
-reviewers read it.</p>
+whoever else holds the link: write nothing personal. Of an approval, and of anything about swift,
+only reviewers read it.</p>
 <p class="buttons">${possible.map((name) => decisionButton(name, proposal?.decision))}</p>
 </form>`;
 }
@@ -229,6 +230,7 @@ decision is a proposal again.</p>`;
 
 function notesSection({ notes }: LoadedReview): Html {
   if (notes.length === 0) return html``;
+  const columns = ["When", "Decision", "Comment"];
   const rows = notes.map((note) => [
     moment(note.created_at),
     words(note.action.replace("kyc.", "")),
@@ -236,7 +238,7 @@ function notesSection({ notes }: LoadedReview): Html {
   ]);
   return html`<section class="card" aria-labelledby="notes-title">
 <h2 id="notes-title">Comments of reviewers</h2>
-${table({ label: "Comments of reviewers", columns: ["When", "Decision", "Comment"], rows, empty: "" })}
+${table({ label: "Comments of reviewers", columns, rows, empty: "" })}
 </section>`;
 }
 

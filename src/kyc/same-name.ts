@@ -30,11 +30,11 @@ export function isSameName(one: string, other: string): boolean {
 }
 
 /** What stands beside names and is none by itself. */
-const PARTICLES: ReadonlySet<string> = new Set(
-  "a al bin bint binti ben da das de del della der des di do dos du e el ibn la las le los ten ter van von y zu zum zur".split(
-    " ",
-  ),
-);
+const PARTICLES: ReadonlySet<string> = new Set([
+  ...["a", "al", "ben", "bin", "bint", "binti", "da", "das", "de", "del", "della", "der", "des"],
+  ...["di", "do", "dos", "du", "e", "el", "ibn", "la", "las", "le", "los", "ten", "ter", "van"],
+  ...["von", "y", "zu", "zum", "zur"],
+]);
 /** Letters that have no accent to take away and are written otherwise where they are not known. */
 const LETTERS: Readonly<Record<string, string>> = {
   ...{ ł: "l", ø: "o", ı: "i", ß: "ss", æ: "a", œ: "o", đ: "d", ð: "d", þ: "th", ħ: "h" },

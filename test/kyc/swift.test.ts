@@ -154,7 +154,7 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
       const waiting = (await admin.visitor.get(path)).body;
       expect(waiting).toContain("You proposed");
       expect(
-        [...waiting.matchAll(/name="decision"\s+value="(\w+)">/g)].map((match) => match[1]),
+        [...waiting.matchAll(/name="decision"\s+value="(\w+)"/g)].map((match) => match[1]),
       ).toEqual(["suspend"]);
       await decide(approver.visitor, path, "grant_usd_swift");
       expect(await swiftOf(user_id)).toEqual(["approved", "application_queued"]);
