@@ -453,6 +453,7 @@ create table kyc_proposals (
   comment bytea not null,
   person_id uuid not null,
   user_sequence integer not null,
+  seen bytea not null,
   created_at timestamp with time zone not null,
   constraint kyc_proposals_pkey PRIMARY KEY (account_id, user_id),
   constraint kyc_proposals_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
@@ -470,6 +471,20 @@ create table kyc_results (
   constraint kyc_results_account_id_application_id_fkey FOREIGN KEY (account_id, application_id) REFERENCES kyc_applications(account_id, id)
 );
 
+create table kyc_review_notes (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  person_id uuid not null,
+  action text not null,
+  comment bytea not null,
+  created_at timestamp with time zone not null,
+  constraint kyc_review_notes_pkey PRIMARY KEY (account_id, id),
+  constraint kyc_review_notes_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
+  constraint kyc_review_notes_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
+);
+CREATE INDEX kyc_review_notes_user ON public.kyc_review_notes USING btree (account_id, user_id, id);
+
 create table kyc_sessions (
   account_id uuid not null,
   id uuid not null,
@@ -480,6 +495,8 @@ create table kyc_sessions (
   ended_at timestamp with time zone,
   end_reason text,
   wrong_birth_dates integer not null default 0,
+  birth_date_hash bytea,
+  read_only_at timestamp with time zone,
   constraint kyc_sessions_pkey PRIMARY KEY (account_id, id),
   constraint kyc_sessions_check CHECK (((ended_at IS NULL) = (end_reason IS NULL))),
   constraint kyc_sessions_end_reason_check CHECK ((end_reason = ANY (ARRAY['replaced'::text, 'expired'::text]))),

@@ -19,6 +19,10 @@ create table kyc_sessions (
   ended_at timestamptz,
   end_reason text check (end_reason in ('replaced', 'expired')),
   wrong_birth_dates integer not null default 0,
+  -- Keyed hash of the birth date that the account had given when the link was made; null: none.
+  birth_date_hash bytea,
+  -- From the submission on the link shows what came of it, and changes nothing.
+  read_only_at timestamptz,
   primary key (account_id, id),
   foreign key (account_id, user_id) references users,
   check ((ended_at is null) = (end_reason is null))
@@ -124,7 +128,24 @@ create table kyc_proposals (
   person_id uuid not null references people,
   -- The state of the user that was looked at; another state makes the proposal void.
   user_sequence integer not null,
+  -- Keyed hash of all that was looked at; whatever changes of it makes the proposal void too.
+  seen bytea not null,
   created_at timestamptz not null,
   primary key (account_id, user_id),
   foreign key (account_id, user_id) references users
 );
+
+-- What reviewers wrote. The audit log outlives the person and holds only a digest of it.
+create table kyc_review_notes (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  person_id uuid not null references people,
+  action text not null,
+  -- Encrypted with the user's own key: it may speak of the person.
+  comment bytea not null,
+  created_at timestamptz not null,
+  primary key (account_id, id),
+  foreign key (account_id, user_id) references users
+);
+create index kyc_review_notes_user on kyc_review_notes (account_id, user_id, id);

@@ -2,14 +2,12 @@ import type { FileType } from "../partners/files/judge-file.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { UserKey } from "../users/store.ts";
-import type { FieldName, Slot, Values } from "./fields.ts";
+import type { FieldName, Slot, Submitted } from "./fields.ts";
 import { deleteProposal } from "./proposal-store.ts";
+import { deleteNotesOf } from "./review-note-store.ts";
 
 /** What was typed on the page, and in which visit: only that one sees it again in clear. */
 export type KycDraft = Partial<Record<FieldName, { value: string | null; visit_id: string }>>;
-
-/** What was submitted, and which names contradicted what was known before. */
-export type Submitted = { values: Partial<Values>; other_names: FieldName[]; changed: FieldName[] };
 
 export type KycApplication = {
   account_id: string;
@@ -150,6 +148,7 @@ export function deleteKycDataOf(tx: Transaction, key: UserKey, now: Date): void 
   deleteKycDraft(tx, key);
   deleteApplicationData(tx, key, null, now);
   deleteProposal(tx, key);
+  deleteNotesOf(tx, key);
 }
 
 /** Data and files of the applications decided by then; that there were any stays known. */

@@ -1,16 +1,19 @@
 import { recordAudit } from "../access/audit.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import { findCursor, updateCursor } from "../partners/cursor-store.ts";
 import type { IdentityOutcome, IdentityPort, IdentityResult } from "../partners/identity/port.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import type { KycStatus, User } from "../users/model.ts";
 import { findApplicationUser, findLastApplication, insertResult } from "./application-store.ts";
-import { findChangedSince, type Values } from "./fields.ts";
+import { findBar } from "./check-identity.ts";
+import { findChangedSince, findContradictions, PERSON_FIELDS, type Submitted } from "./fields.ts";
 import { KYC_MOVES } from "./model.ts";
 import { lockKycUser, type MoveDeps, recordJudgement } from "./move-kyc.ts";
 
 export type ResultDeps = MoveDeps & {
   database: Database;
+  catalogue: Catalogue;
   identity: IdentityPort;
   log: TaskLog;
 };
@@ -64,13 +67,13 @@ async function applyOne(deps: ResultDeps, result: IdentityResult, now: Date): Pr
     if (!locked) return;
     const last = await findLastApplication(tx, key, locked.subject_key);
     const from = locked.user.kyc.general.status;
-    const to = statusAfter(outcome, locked.user, last?.submitted?.values ?? {});
+    const to = statusAfter(deps, outcome, locked.user, last?.submitted ?? null, now);
     const applies = last?.id === application_id && OPEN.includes(from);
     const is_applied = applies && KYC_MOVES[from].includes(to);
     const is_new = await insertResult(tx, result, is_applied, now);
     if (!is_new || !is_applied) return;
     const comment = to === "retry_required" ? (result.comment ?? ASKED_AGAIN) : result.comment;
-    recordJudgement(tx, deps, locked, [to], comment, now);
+    await recordJudgement(tx, deps, locked, [to], comment, now);
     recordAudit(
       tx,
       {
@@ -86,10 +89,22 @@ async function applyOne(deps: ResultDeps, result: IdentityResult, now: Date): Pr
   });
 }
 
-/** An approval speaks of what was submitted; where the record says otherwise, a person looks. */
-function statusAfter(outcome: IdentityOutcome, user: User, submitted: Partial<Values>): KycStatus {
-  const { beneficiary_type, identity } = user;
-  if (outcome === "approved" && findChangedSince(beneficiary_type, identity, submitted).length > 0)
-    return "awaiting_manual_review";
-  return STATUS_OF[outcome];
+/**
+ * An approval speaks of what was submitted. Where the account's record says otherwise, by now or
+ * about the birth date, and where something bars it today, a person looks.
+ */
+function statusAfter(
+  { catalogue }: ResultDeps,
+  outcome: IdentityOutcome,
+  { beneficiary_type: type, identity }: User,
+  submitted: Submitted | null,
+  now: Date,
+): KycStatus {
+  if (outcome !== "approved" || !submitted) return STATUS_OF[outcome];
+  const today = now.toISOString().slice(0, 10);
+  const needs_a_look =
+    findChangedSince(type, identity, submitted).length > 0 ||
+    findContradictions(type, submitted).includes(PERSON_FIELDS[type].birth_date) ||
+    findBar(catalogue, type, submitted.values, today) !== null;
+  return needs_a_look ? "awaiting_manual_review" : "approved";
 }

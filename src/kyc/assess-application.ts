@@ -1,5 +1,4 @@
 import { findAccountById } from "../access/store.ts";
-import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { FileMissingError } from "../partners/files/file-store.ts";
 import { type FileFault, inspectFile } from "../partners/files/inspect-file.ts";
@@ -17,16 +16,15 @@ import {
   type KycApplication,
   type KycFile,
   listKycFiles,
-  type Submitted,
 } from "./application-store.ts";
 import { applyIdentityResults, type ResultDeps } from "./apply-identity-results.ts";
 import { FAULTS } from "./attach-file.ts";
 import { findMissing } from "./check-identity.ts";
-import type { Slot } from "./fields.ts";
+import type { Slot, Submitted } from "./fields.ts";
 import { openKycFile } from "./kyc-file.ts";
 import { lockKycUser, recordMoves } from "./move-kyc.ts";
 
-export type AssessDeps = ResultDeps & { catalogue: Catalogue; files: FileStore };
+export type AssessDeps = ResultDeps & { files: FileStore };
 
 type Opened = {
   key: UserKey;
@@ -78,9 +76,9 @@ async function open(deps: AssessDeps, task: Task): Promise<Opened | undefined> {
 /** What the person has to do before anybody need look at it; empty when all is in order. */
 async function findAdvice(deps: AssessDeps, opened: Opened, now: Date): Promise<string[]> {
   const { user, application, files, key } = opened;
-  const { values, other_names } = application.submitted;
+  const { values, known, other_names } = application.submitted;
   const today = now.toISOString().slice(0, 10);
-  const problems = findMissing(deps.catalogue, user.beneficiary_type, values, today);
+  const problems = findMissing(deps.catalogue, user.beneficiary_type, values, known, today);
   const advice = problems.map(({ field, message }) => `${nameOf(field)}: ${message}`);
   if (other_names.length > 0) {
     const account = await findAccountById(deps.database, key.account_id);

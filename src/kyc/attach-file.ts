@@ -77,6 +77,7 @@ export function deleteFile(deps: StateDeps, visitor: Visitor, slot: Slot): Promi
 export const FAULTS: Readonly<Record<FileFault, string>> = {
   truncated: "The file is incomplete: it ends too early. Take the picture again, or send it anew.",
   malformed: "The file cannot be opened. Take the picture again, or save the file anew.",
+  locked: "This PDF is protected with a password. Save it without one, or take a picture instead.",
   too_small: "The picture is too small to be read. Send a larger one.",
 };
 

@@ -23,8 +23,8 @@ import {
 } from "./fields.ts";
 import { ADULT_YEARS } from "./model.ts";
 
-/** Letters of any script, with what stands between them in names. */
-const NAME = /^[\p{L}\p{M}][\p{L}\p{M} .,'’ʼ·-]*$/u;
+/** Letters of any script, with the signs and the joiners that stand between them in names. */
+const NAME = /^['’‘]?[\p{L}\p{M}](?:[\p{L}\p{M} .,/'’‘·・‐‑–-]|\u200c|\u200d)*$/u;
 /** Enough to mend a request by; an answer must not grow with what is wrong. */
 const UNKNOWN_NAMED_MAX = 20;
 const ONE_CHARACTER = /^(.)\1{2,}$/iu;
@@ -36,13 +36,14 @@ const NAME_FIELDS = [
 
 /**
  * What is wrong with the form of the values that were given, all at once, and the values as they
- * are kept. `standing` is what holds beside them: a postcode is judged by its country.
+ * are kept. `standing` is what holds beside them: a postcode is judged by its country. A name as it
+ * is in the `record` is always good: the account has taken it so.
  */
 export function checkIdentity(
   catalogue: Catalogue,
   type: BeneficiaryType,
   given: Record<string, unknown>,
-  standing: Partial<Values>,
+  { standing, record }: { standing: Partial<Values>; record: Partial<Values> },
   today: string,
 ): { values: Partial<Values>; problems: Problem[] } {
   const known: readonly string[] = FIELDS[type].map(({ name }) => name);
@@ -54,7 +55,9 @@ export function checkIdentity(
     if (draft.values[name] !== null) draft.values[name] = upperAscii(draft.values[name]);
     checkCountry(draft, name);
   }
-  for (const name of NAME_FIELDS) checkName(draft, name);
+  for (const name of NAME_FIELDS) {
+    if (draft.values[name] !== record[name]) checkName(draft, name);
+  }
   if (draft.values.company_name !== null && !/\p{L}|\p{N}/u.test(draft.values.company_name)) {
     report(
       draft,
@@ -85,6 +88,7 @@ export function findMissing(
   catalogue: Catalogue,
   type: BeneficiaryType,
   values: Partial<Values>,
+  record: Partial<Values>,
   today: string,
 ): Problem[] {
   const country = findPostalCountry(values.country ?? "");
@@ -99,7 +103,8 @@ export function findMissing(
     }));
   // Of what was known before, some may have been taken under other rules.
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
-  problems.push(...checkIdentity(catalogue, type, given, values, today).problems);
+  const beside = { standing: values, record };
+  problems.push(...checkIdentity(catalogue, type, given, beside, today).problems);
   const birth_date = PERSON_FIELDS[type].birth_date;
   const born = values[birth_date];
   if (born && !isAdult(born, today)) {
@@ -107,6 +112,21 @@ export function findMissing(
     problems.push({ field: `identity.${birth_date}`, code: "record_invalid", message });
   }
   return problems;
+}
+
+/** Why somebody cannot be approved today, whatever the papers say; null when nothing bars it. */
+export function findBar(
+  catalogue: Catalogue,
+  type: BeneficiaryType,
+  values: Partial<Values>,
+  today: string,
+): string | null {
+  const born = values[PERSON_FIELDS[type].birth_date];
+  if (born && !isAdult(born, today)) return `This person is not ${ADULT_YEARS} years old yet`;
+  if (values.country && isBlockedCountry(catalogue, values.country)) {
+    return "This person's country is not served";
+  }
+  return null;
 }
 
 /** Both as `YYYY-MM-DD`; who was born on 29 February comes of age on 1 March. */

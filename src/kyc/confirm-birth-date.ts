@@ -1,14 +1,14 @@
 import { parseDate } from "../catalogue/dates.ts";
 import { Refusal } from "../platform/errors.ts";
-import { findLastApplication } from "./application-store.ts";
-import { knownValues, PERSON_FIELDS } from "./fields.ts";
 import { BIRTH_DATE_TRIES_MAX } from "./model.ts";
 import { updateVisitConfirmed, updateWrongBirthDates } from "./store.ts";
-import { lockVisitor, type Visitor, type VisitorDeps } from "./visitor.ts";
+import { hashBirthDate } from "./tokens.ts";
+import { canEdit, lockVisitor, type Visitor, type VisitorDeps } from "./visitor.ts";
 
 /**
- * Whoever knows the birth date may see the rest. Only what stood in the records before counts,
- * never what was typed on the page. All browsers with one link share its few tries.
+ * Whoever knows the birth date may see what the account knows. Only the date counts that the
+ * account had given before the link was made, never one that was typed on a page; and only while
+ * there is something to fill in. All browsers with one link share its few tries.
  */
 export async function confirmBirthDate(
   deps: VisitorDeps,
@@ -19,13 +19,11 @@ export async function confirmBirthDate(
   if (date === null) refuse("Send a real date as DD/MM/YYYY or YYYY-MM-DD.");
   const refusal = await deps.database.transaction(async (tx) => {
     const { user, subject_key, session } = await lockVisitor(tx, deps, visitor);
-    const last = await findLastApplication(tx, visitor.key, subject_key);
-    const type = user.beneficiary_type;
-    const known = knownValues(type, user.identity, last?.submitted?.values ?? {});
-    const born = known[PERSON_FIELDS[type].birth_date];
-    if (!born) return "No date of birth is known yet; type your data anew instead.";
+    if (!canEdit(user, session)) throw new Refusal("invalid_transition", NOTHING_TO_SHOW);
+    const { birth_date_hash } = session;
+    if (!birth_date_hash) return "No date of birth is known yet; type your data anew instead.";
     if (session.wrong_birth_dates >= BIRTH_DATE_TRIES_MAX) return NO_MORE_TRIES;
-    if (date === born) {
+    if (hashBirthDate(subject_key, session.id, date).equals(birth_date_hash)) {
       updateVisitConfirmed(tx, visitor.visit, deps.clock.now());
       return null;
     }
@@ -40,6 +38,7 @@ export async function confirmBirthDate(
   if (refusal !== null) refuse(refusal);
 }
 
+const NOTHING_TO_SHOW = "Your data was submitted; it is no longer shown here.";
 const NO_MORE_TRIES =
   "Too many wrong dates: what is known stays hidden with this link. You can type it anew.";
 

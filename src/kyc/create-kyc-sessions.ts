@@ -7,13 +7,14 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { KycStatus } from "../users/model.ts";
-import { lockUsers, type UserKey, type UserRow } from "../users/store.ts";
+import { lockUsers, toUsers, type UserKey, type UserRow } from "../users/store.ts";
 import {
   findLastApplication,
   insertKycFiles,
   type KycFile,
   listKycFiles,
 } from "./application-store.ts";
+import { accountBirthDate } from "./fields.ts";
 import { EDITABLE, SESSION_MS } from "./model.ts";
 import {
   insertKycSessions,
@@ -23,7 +24,7 @@ import {
   updateSessionsEnded,
 } from "./store.ts";
 import { EXPIRE_SESSION_TASK } from "./task-kinds.ts";
-import { hashKycToken, makeKycToken } from "./tokens.ts";
+import { hashBirthDate, hashKycToken, makeKycToken } from "./tokens.ts";
 
 export type NewKycSession = { user_id: string; problems: readonly Problem[] };
 
@@ -123,9 +124,12 @@ function decideOne(loaded: Loaded, command: Command<NewKycSession>, now: Date): 
   const problems = [...input.problems];
   if (!EDITABLE.includes(user.kyc_status)) problems.push(notNow(user.kyc_status));
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  const id = newId(now);
+  const [known] = toUsers([user], loaded.keys);
+  const born = known ? accountBirthDate(known.beneficiary_type, known.identity) : null;
   const session: KycSession = {
     account_id,
-    id: newId(now),
+    id,
     user_id,
     command_id: command.id,
     created_at: now,
@@ -133,6 +137,9 @@ function decideOne(loaded: Loaded, command: Command<NewKycSession>, now: Date): 
     ended_at: null,
     end_reason: null,
     wrong_birth_dates: 0,
+    // Taken now: what is typed under this link must never open what was known before it.
+    birth_date_hash: born === null ? null : hashBirthDate(key, id, born),
+    read_only_at: null,
   };
   const replaced = loaded.open.get(account_id, user_id) ?? [];
   loaded.open.set(account_id, user_id, [session]);

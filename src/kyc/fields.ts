@@ -138,48 +138,82 @@ const IN_USER: Readonly<Partial<Record<FieldName, keyof Omit<Identity, "metadata
   source_of_funds: "source_of_funds",
 };
 
-/** What is known of the fields: from the user's record, the rest from the last application. */
-export function knownValues(
-  type: BeneficiaryType,
-  identity: Identity,
-  submitted: Partial<Values>,
-): Partial<Values> {
+/** What was submitted, beside what the account's record said at that time. */
+export type Submitted = {
+  values: Partial<Values>;
+  known: Partial<Values>;
+  /** Names that contradict the record. */
+  other_names: FieldName[];
+};
+
+/** What the user's own record says: until the approval, only what the account has given. */
+export function recordValues(type: BeneficiaryType, identity: Identity): Partial<Values> {
   return Object.fromEntries(
     FIELDS[type].map(({ name }) => {
       const in_user = IN_USER[name];
-      return [name, in_user ? identity[in_user] : (submitted[name] ?? null)];
+      return [name, in_user ? identity[in_user] : null];
     }),
   );
 }
 
+/** The birth date by which a person shows who they are; of a company's people none is given. */
+export function accountBirthDate(type: BeneficiaryType, identity: Identity): string | null {
+  return recordValues(type, identity)[PERSON_FIELDS[type].birth_date] ?? null;
+}
+
 /**
- * What the user's record says otherwise than what was submitted: the account can change its record
- * until the approval, and nobody must approve what was never shown.
+ * What is known of the fields: what was last submitted, else what the record says. The record
+ * stands where the account changed it since, and where the submitted name contradicts it.
  */
+export function knownValues(
+  type: BeneficiaryType,
+  identity: Identity,
+  submitted: Submitted | null,
+): Partial<Values> {
+  const record = recordValues(type, identity);
+  if (!submitted) return record;
+  const kept = [...findChangedSince(type, identity, submitted), ...submitted.other_names];
+  return Object.fromEntries(
+    FIELDS[type].map(({ name }) => {
+      const source = kept.includes(name) ? record : submitted.values;
+      return [name, source[name] ?? null];
+    }),
+  );
+}
+
+/** Where the account changed its record after the submission. */
 export function findChangedSince(
   type: BeneficiaryType,
   identity: Identity,
-  submitted: Partial<Values>,
+  { known }: Submitted,
+): FieldName[] {
+  const record = recordValues(type, identity);
+  return FIELDS[type]
+    .map(({ name }) => name)
+    .filter((name) => (record[name] ?? null) !== (known[name] ?? null));
+}
+
+/** Where the person gave something else than the account had: a reviewer looks there first. */
+export function findContradictions(
+  type: BeneficiaryType,
+  { known, values }: Submitted,
 ): FieldName[] {
   return FIELDS[type]
     .map(({ name }) => name)
-    .filter((name) => {
-      const in_user = IN_USER[name];
-      return in_user && identity[in_user] !== (submitted[name] ?? null);
-    });
+    .filter((name) => known[name] && known[name] !== (values[name] ?? null));
 }
 
-/** The user's identity with what was submitted laid over it. */
-export function withSubmitted(
+/** What an approval makes the user's identity: the submitted, and what was changed since. */
+export function approvedIdentity(
   type: BeneficiaryType,
   identity: Identity,
-  values: Partial<Values>,
-  except: readonly FieldName[],
+  submitted: Submitted,
 ): Identity {
-  const changed = { ...identity };
+  const values = knownValues(type, identity, submitted);
+  const approved = { ...identity };
   for (const { name } of FIELDS[type]) {
     const in_user = IN_USER[name];
-    if (in_user && !except.includes(name)) changed[in_user] = values[name] ?? null;
+    if (in_user) approved[in_user] = values[name] ?? null;
   }
-  return changed;
+  return approved;
 }

@@ -6,17 +6,13 @@ import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { User } from "../users/model.ts";
 import { findUser, openUsers, type UserKey } from "../users/store.ts";
-import {
-  findKycFile,
-  findLastApplication,
-  type KycApplication,
-  type KycFile,
-  listKycFiles,
-} from "./application-store.ts";
+import { findKycFile, type KycApplication, type KycFile } from "./application-store.ts";
 import { type Decision, decisionsFor } from "./decisions.ts";
-import { knownValues, type Values } from "./fields.ts";
+import { recordValues, type Values } from "./fields.ts";
 import { findProposal, type Proposal } from "./proposal-store.ts";
 import { mayReview, type ReviewDeps } from "./review-kyc.ts";
+import { listReviewNotes, type ReviewNote } from "./review-note-store.ts";
+import { digestSeen, isStanding, readPapers } from "./seen.ts";
 
 export type LoadedReview = {
   account: Account;
@@ -26,6 +22,11 @@ export type LoadedReview = {
   values: Partial<Values>;
   files: KycFile[];
   proposal: Proposal | null;
+  /** One that no longer counts: something changed after it was made. */
+  void_proposal: Proposal | null;
+  notes: ReviewNote[];
+  /** Sent with the decision: it holds for what is shown here. */
+  seen: string;
   /** What can be decided now. */
   decisions: Decision[];
 };
@@ -38,18 +39,22 @@ export function loadReview(
 ): Promise<LoadedReview> {
   return deps.database.transaction(async (tx) => {
     const { account, user, subject_key } = await openForReview(tx, deps, member, key);
-    const application = (await findLastApplication(tx, key, subject_key)) ?? null;
-    const files = application ? await listKycFiles(tx, key, application.id) : [];
-    const found = await findProposal(tx, key, subject_key);
+    const { application, files } = await readPapers(tx, key, subject_key);
+    const seen = digestSeen({ user, subject_key }, { application, files });
+    const found = (await findProposal(tx, key, subject_key)) ?? null;
+    const stands = found !== null && isStanding(found, user, seen);
     const submitted = application?.submitted?.values ?? {};
     recordRead(tx, deps, member, key, "kyc.read", { application_id: application?.id ?? null });
     return {
       account,
       user,
       application,
-      values: { ...knownValues(user.beneficiary_type, user.identity, {}), ...submitted },
+      values: { ...recordValues(user.beneficiary_type, user.identity), ...submitted },
       files,
-      proposal: found?.user_sequence === user.sequence ? found : null,
+      proposal: stands ? found : null,
+      void_proposal: stands ? null : found,
+      notes: await listReviewNotes(tx, key, subject_key),
+      seen: seen.toString("base64url"),
       decisions: decisionsFor(user.kyc, deps.swift_clearance),
     };
   });

@@ -21,11 +21,13 @@ import {
   isSlotRequired,
   knownValues,
   PERSON_FIELDS,
+  recordValues,
   SLOTS_OF,
   type Values,
 } from "./fields.ts";
-import { BIRTH_DATE_TRIES_MAX, EDITABLE } from "./model.ts";
-import { gone, type Visitor, type VisitorDeps } from "./visitor.ts";
+import { BIRTH_DATE_TRIES_MAX } from "./model.ts";
+import type { KycVisit } from "./store.ts";
+import { canEdit, gone, type Visitor, type VisitorDeps } from "./visitor.ts";
 
 export type StateDeps = VisitorDeps & { catalogue: Catalogue; mode: Mode };
 
@@ -43,25 +45,32 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
   const subject_key = keys.get(account_id, user_id);
   if (!user || !subject_key) throw gone();
   const last = await findLastApplication(database, key, subject_key);
-  const can_edit = EDITABLE.includes(user.kyc.general.status);
+  const can_edit = canEdit(user, session);
   const [draft, files] = await Promise.all([
     findKycDraft(database, key, subject_key),
     listKycFiles(database, key, can_edit ? null : (last?.id ?? null)),
   ]);
   const type = user.beneficiary_type;
-  const known = knownValues(type, user.identity, last?.submitted?.values ?? {});
+  const known = knownValues(type, user.identity, last?.submitted ?? null);
+  const record = recordValues(type, user.identity);
   const is_confirmed = visit.confirmed_at !== null;
   const tries_left = BIRTH_DATE_TRIES_MAX - session.wrong_birth_dates;
   return {
     mode: deps.mode,
+    /** Sent with every request, so that two links in one browser are never taken for one. */
+    link_id: session.id,
     status: user.kyc.general.status,
     moderation_comment: user.kyc.general.moderation_comment,
     beneficiary_type: type,
     account_name: account?.name ?? "",
     expires_at: session.expires_at.toISOString(),
     is_confirmed,
-    can_confirm: !is_confirmed && tries_left > 0 && !!known[PERSON_FIELDS[type].birth_date],
-    identity: showIdentity(type, known, draft, visit.id, is_confirmed),
+    can_confirm: can_edit && !is_confirmed && tries_left > 0 && session.birth_date_hash !== null,
+    identity: showIdentity(
+      type,
+      laidOver(known, draft),
+      (name, value) => can_edit && maySee(visit, draft, record, name, value),
+    ),
     fields: FIELDS[type].map((field) => ({
       ...field,
       label_key: field.name,
@@ -73,7 +82,7 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
       is_served: !isBlockedCountry(deps.catalogue, country.code),
     })),
     files: showFiles(type, laidOver(known, draft), files, (file) => {
-      return can_edit && (is_confirmed || file.visit_id === visit.id);
+      return can_edit && file.visit_id === visit.id;
     }),
     can_edit,
   };
@@ -87,19 +96,30 @@ export function laidOver(known: Partial<Values>, draft: KycDraft): Partial<Value
   return { ...known, ...Object.fromEntries(typed) };
 }
 
+/**
+ * What was typed is shown in the browser in which it was typed; what the account has given, to who
+ * confirmed the birth date. What others typed is shown to nobody.
+ */
+export function maySee(
+  visit: KycVisit,
+  draft: KycDraft,
+  record: Partial<Values>,
+  name: FieldName,
+  value: string,
+): boolean {
+  if (draft[name]?.visit_id === visit.id) return true;
+  return visit.confirmed_at !== null && record[name] === value;
+}
+
 function showIdentity(
   type: BeneficiaryType,
-  known: Partial<Values>,
-  draft: KycDraft,
-  visit_id: string,
-  is_confirmed: boolean,
+  values: Partial<Values>,
+  isShown: (name: FieldName, value: string) => boolean,
 ) {
-  const values = laidOver(known, draft);
   return Object.fromEntries(
     FIELDS[type].map(({ name }) => {
       const value = values[name] ?? null;
-      const is_own = draft[name]?.visit_id === visit_id;
-      const is_masked = value !== null && !is_confirmed && !is_own;
+      const is_masked = value !== null && !isShown(name, value);
       const shown = is_masked ? mask(name, value) : value;
       return [name, { value: shown, is_masked, is_known: value !== null }];
     }),

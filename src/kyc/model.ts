@@ -29,6 +29,8 @@ export const DECIDED: readonly KycStatus[] = [
 
 export const SESSION_MS = 24 * 60 * 60 * 1000;
 export const BIRTH_DATE_TRIES_MAX = 5;
+/** Browsers in which one link can be opened. */
+export const VISITS_MAX = 60;
 export const ADULT_YEARS = 18;
 export const FILE_BYTES_MAX = 10 * 1024 * 1024;
 

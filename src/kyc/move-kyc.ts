@@ -4,10 +4,16 @@ import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { Kyc, KycStatus, User } from "../users/model.ts";
 import { reassessUser } from "../users/reassess-user.ts";
 import { renderKycEvent } from "../users/render.ts";
-import { lockUsers, toUsers, type UserKey, updateKyc } from "../users/store.ts";
+import { lockUsers, toUsers, type UserKey, updateIdentity, updateKyc } from "../users/store.ts";
 import { type NewEvent, recordEvents } from "../webhooks/record-events.ts";
-import { deleteKycDraft, updateApplicationsDecided } from "./application-store.ts";
+import {
+  deleteKycDraft,
+  findLastApplication,
+  updateApplicationsDecided,
+} from "./application-store.ts";
+import { approvedIdentity } from "./fields.ts";
 import { DECIDED, digestKyc, EDITABLE, movedKyc, type SwiftClearance } from "./model.ts";
+import { updateSessionsReadOnly } from "./store.ts";
 import { sweepFiles } from "./task-kinds.ts";
 
 /** A user whose row is locked, with the key of what is personal in it. */
@@ -38,14 +44,40 @@ export function recordMoves(
 ): User {
   // What the setting says matters to approvals only.
   const deps = { swift_clearance: "separate" } as const;
-  return recordJudgement(tx, deps, locked, path, moderation_comment, now);
+  return recordPath(tx, deps, locked, path, moderation_comment, now);
+}
+
+/** Writes the moves of a locked user; an approval makes what was submitted the user's own data. */
+export async function recordJudgement(
+  tx: Transaction,
+  deps: Pick<MoveDeps, "swift_clearance">,
+  locked: LockedUser,
+  path: readonly KycStatus[],
+  moderation_comment: string | null,
+  now: Date,
+): Promise<User> {
+  const approved = path.includes("approved") ? await takeOver(tx, locked) : locked;
+  return recordPath(tx, deps, approved, path, moderation_comment, now);
+}
+
+/** Not again when a suspension is lifted, and nothing of what was sent back. */
+async function takeOver(tx: Transaction, locked: LockedUser): Promise<LockedUser> {
+  const { user, subject_key } = locked;
+  const key = { account_id: user.account_id, user_id: user.id };
+  const last = await findLastApplication(tx, key, subject_key);
+  const is_open = last?.decided_at === null && user.kyc.general.status !== "suspended";
+  if (!is_open || !last.submitted || last.submitted.other_names.length > 0) return locked;
+  const identity = approvedIdentity(user.beneficiary_type, user.identity, last.submitted);
+  const changed = { ...user, identity };
+  updateIdentity(tx, changed, subject_key);
+  return { user: changed, subject_key };
 }
 
 /**
- * Writes the moves of a locked user. Where nothing can be changed any more, what was typed and not
- * submitted goes; with a judgement, the time begins for which the papers are kept.
+ * Where nothing can be changed any more, what was typed and not submitted goes, and the links only
+ * show; with a judgement, the time begins for which the papers are kept.
  */
-export function recordJudgement(
+function recordPath(
   tx: Transaction,
   { swift_clearance }: Pick<MoveDeps, "swift_clearance">,
   locked: LockedUser,
@@ -66,6 +98,7 @@ export function recordJudgement(
   if (status !== "initiated") {
     updateApplicationsDecided(tx, key, DECIDED.includes(status) ? now : null);
   }
+  if (path.some((passed) => !EDITABLE.includes(passed))) updateSessionsReadOnly(tx, key, now);
   if (EDITABLE.includes(status)) return user;
   deleteKycDraft(tx, key);
   enqueueTasks(tx, [sweepFiles(key, now)]);

@@ -8,6 +8,7 @@ import type { Html } from "../platform/http/html.ts";
 import type { JsonBody } from "../platform/http/json-body.ts";
 import { createRateLimiter } from "../platform/http/rate-limit.ts";
 import { addStaticFiles, readStaticFiles } from "../platform/http/static-files.ts";
+import { isId } from "../platform/ids.ts";
 import { listKycFiles } from "./application-store.ts";
 import { attachFile, deleteFile, type FileDeps } from "./attach-file.ts";
 import { confirmBirthDate } from "./confirm-birth-date.ts";
@@ -99,11 +100,11 @@ function addSession(app: FastifyInstance, deps: Deps): void {
   app.post("/kyc/:token/session", HIDDEN, async (request, reply) => {
     const session = await openLink(deps, request);
     // A page that is loaded again goes on where it was: what it typed stays its own.
-    const known = await findVisitor(deps, readCookie(deps, request));
-    if (known?.session.id === session.id) return sendState(deps, reply, known);
+    const known = await findVisitor(deps, session.id, readCookie(deps, request, session.id));
+    if (known) return sendState(deps, reply, known);
     const { visitor, cookie: value } = await startVisit(deps, session);
     const is_https = deps.public_url().startsWith("https:");
-    reply.setCookie(cookieName(deps), value, {
+    reply.setCookie(cookieName(deps, session.id), value, {
       ...{ path: "/kyc", httpOnly: true, sameSite: "strict", secure: is_https },
       expires: session.expires_at,
     });
@@ -144,7 +145,8 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
       (file) => file.slot === slot,
     );
     const { visit, key } = visitor;
-    const may_see = visit.confirmed_at !== null || found?.visit_id === visit.id;
+    // Where it was sent from, and nowhere else.
+    const may_see = found?.visit_id === visit.id;
     const { account_id, user_id } = key;
     const subject = { account_id, subject_id: user_id };
     const keys = await deps.keyring.openSubjects(deps.database, [subject]);
@@ -194,8 +196,9 @@ async function openLink(deps: Deps, request: FastifyRequest) {
 }
 
 async function requireVisitor(deps: Deps, request: FastifyRequest): Promise<Visitor> {
-  const value = readCookie(deps, request);
-  const visitor = await findVisitor(deps, value);
+  const link_id = readLinkId(request);
+  const value = link_id && readCookie(deps, request, link_id);
+  const visitor = await findVisitor(deps, link_id, value);
   if (!visitor) {
     if (value !== undefined) deps.attempts.wrong(request.ip);
     throw new Refusal("unauthorized", "Open the link that you were sent once more.");
@@ -233,11 +236,21 @@ function readSlot(request: FastifyRequest): Slot {
   return known;
 }
 
-function readCookie(deps: Deps, request: FastifyRequest): string | undefined {
-  return request.cookies[cookieName(deps)];
+/**
+ * The link that the page was opened with: two of them may be open in one browser, and what is given
+ * on one must not be filed under the other. A picture's address can carry no header.
+ */
+function readLinkId(request: FastifyRequest): string | undefined {
+  const { link } = request.query as Record<string, unknown>;
+  const given = request.headers["x-kyc-link"] ?? (request.method === "GET" ? link : undefined);
+  return typeof given === "string" && isId(given) ? given.toLowerCase() : undefined;
 }
 
-/** The prefix keeps pages without encryption from planting it. */
-function cookieName({ public_url }: Deps): string {
-  return `${public_url().startsWith("https:") ? "__Secure-" : ""}sliproad_kyc`;
+function readCookie(deps: Deps, request: FastifyRequest, link_id: string): string | undefined {
+  return request.cookies[cookieName(deps, link_id)];
+}
+
+/** A cookie for each link. The prefix keeps pages without encryption from planting it. */
+function cookieName({ public_url }: Deps, link_id: string): string {
+  return `${public_url().startsWith("https:") ? "__Secure-" : ""}sliproad_kyc_${link_id}`;
 }

@@ -7,9 +7,14 @@ import { type Html, html } from "../platform/http/html.ts";
 import type { KycStatus } from "../users/model.ts";
 import type { KycFile } from "./application-store.ts";
 import { COMMENT_LENGTH_MAX, type Decision, labelOfDecision, needsTwo } from "./decisions.ts";
-import { FIELDS, type Field, findChangedSince, knownValues } from "./fields.ts";
+import {
+  FIELDS,
+  type Field,
+  findChangedSince,
+  findContradictions,
+  recordValues,
+} from "./fields.ts";
 import type { LoadedReview } from "./load-review.ts";
-import { versionOf } from "./review-kyc.ts";
 import type { QueueRow } from "./review-store.ts";
 
 export const QUEUE_PATH = "/dashboard/kyc";
@@ -25,7 +30,13 @@ export type Queue = keyof typeof QUEUES;
 
 type Shown = { mode: Mode; session: MemberSession };
 
-export function queuePage({ mode, session }: Shown, queue: Queue, rows: readonly QueueRow[]): Html {
+/** `last` is the row after which there are more. */
+export function queuePage(
+  { mode, session }: Shown,
+  queue: Queue,
+  rows: readonly QueueRow[],
+  last?: QueueRow,
+): Html {
   const links = (Object.keys(QUEUES) as Queue[]).map((name) =>
     name === queue
       ? html`<li><strong aria-current="page">${QUEUES[name]}</strong></li>`
@@ -49,8 +60,18 @@ ${table({
   ]),
   empty: "Nobody is waiting here.",
 })}
+${last && moreLink(queue, last)}
 </section>`;
   return page({ title: "Identity reviews", mode, session, body });
+}
+
+function moreLink(queue: Queue, { updated_at, user_id }: QueueRow): Html {
+  const query = new URLSearchParams({
+    status: queue,
+    since: String(updated_at.getTime()),
+    after: user_id,
+  });
+  return html`<p><a href="${QUEUE_PATH}?${query.toString()}">More, who came later</a></p>`;
 }
 
 export function reviewPage(
@@ -83,7 +104,8 @@ ${dataList(review)}</section>
 <section class="card" aria-labelledby="files-title"><h2 id="files-title">Files</h2>
 ${filesList(review)}</section>
 </div>
-${decisionSection(session, review, comment)}`;
+${decisionSection(session, review, comment)}
+${notesSection(review)}`;
   return page({ title: "Identity review", mode, session, body });
 }
 
@@ -103,14 +125,18 @@ function noticeLine({ text, is_problem }: { text: string; is_problem: boolean })
 
 function dataList({ user, application, values }: LoadedReview): Html {
   const type = user.beneficiary_type;
-  const changed = application?.submitted?.changed ?? [];
-  const now = knownValues(type, user.identity, {});
-  const since = application?.submitted ? findChangedSince(type, user.identity, values) : [];
+  const submitted = application?.submitted ?? null;
+  const now = recordValues(type, user.identity);
+  // Once somebody is approved, what they submitted is the record.
+  const is_open = !["approved", "suspended"].includes(user.kyc.general.status);
+  const contradicted = submitted ? findContradictions(type, submitted) : [];
+  const since = submitted && is_open ? findChangedSince(type, user.identity, submitted) : [];
   const rows = FIELDS[type].map((field) => {
     const value = values[field.name];
-    return html`<div><dt>${labelOf(field.name)}</dt><dd>${
-      value ? shownValue(field, value) : NONE
-    }${changed.includes(field.name) && html` <em>changed by the person</em>`}${
+    return html`<div><dt>${labelOf(field.name)}</dt><dd>${value ? shownValue(field, value) : NONE}${
+      contradicted.includes(field.name) &&
+      html` <em>${beforeText(field, submitted?.known[field.name])}</em>`
+    }${
       since.includes(field.name) && html` <strong>${sinceText(field, now[field.name])}</strong>`
     }</dd></div>`;
   });
@@ -118,9 +144,13 @@ function dataList({ user, application, values }: LoadedReview): Html {
 <div><dt>E-mail</dt><dd>${user.identity.email}</dd></div></dl>`;
 }
 
+function beforeText(field: Field, value: string | null | undefined): string {
+  return `changed by the person; the account had given: ${value ? shownValue(field, value) : ""}`;
+}
+
 function sinceText(field: Field, value: string | null | undefined): string {
   const shown = value ? shownValue(field, value) : "nothing";
-  return `The account's record says since: ${shown}`;
+  return `The account's record says since: ${shown}. An approval keeps that.`;
 }
 
 function shownValue({ kind }: Field, value: string): string {
@@ -153,7 +183,7 @@ function fileFigure(user: { account_id: string; id: string }, file: KycFile): Ht
 }
 
 function decisionSection(session: MemberSession, review: LoadedReview, comment: string): Html {
-  const { proposal, decisions } = review;
+  const { proposal, void_proposal, decisions } = review;
   if (decisions.length === 0) return html``;
   const is_own = proposal?.person_id === session.person_id;
   // Who waits for a second member can still stop somebody alone.
@@ -165,6 +195,7 @@ ${
   html`<p>You proposed: <strong>${labelOfDecision(proposal.decision)}</strong>. Another member
 has to confirm it.</p>`
 }
+${void_proposal && voidLine(void_proposal.decision)}
 ${proposal && !is_own && proposalLine(proposal.decision, proposal.comment)}
 ${possible.length > 0 && decisionForm(session, review, possible, comment)}
 </section>`;
@@ -172,22 +203,43 @@ ${possible.length > 0 && decisionForm(session, review, possible, comment)}
 
 function decisionForm(
   session: MemberSession,
-  { account, user, proposal }: LoadedReview,
+  { account, user, proposal, seen }: LoadedReview,
   possible: readonly Decision[],
   comment: string,
 ): Html {
   const path = reviewPath({ account_id: account.id, user_id: user.id });
   return html`<form method="post" action="${path}">
 ${csrfField(session.csrf)}
-<input type="hidden" name="seen" value="${versionOf(user)}">
+<input type="hidden" name="seen" value="${seen}">
 <label for="comment">Comment</label>
 <textarea id="comment" name="comment" rows="3" maxlength="${COMMENT_LENGTH_MAX}"
   aria-describedby="comment-hint">${comment}</textarea>
 <p class="hint" id="comment-hint">Who is asked again, refused or suspended reads it, and so does
-whoever else holds the link: write nothing personal. Of an approval, and of anything about swift, it
-stands in the audit log only.</p>
+whoever else holds the link: write nothing personal. Of an approval, and of anything about swift,
+only reviewers read it.</p>
 <p class="buttons">${possible.map((name) => decisionButton(name, proposal?.decision))}</p>
 </form>`;
+}
+
+function voidLine(decision: Decision): Html {
+  return html`<p class="alert" role="alert">It was proposed: <strong>${labelOfDecision(
+    decision,
+  )}</strong>. The person's data or state has changed since, so that no longer counts: the next
+decision is a proposal again.</p>`;
+}
+
+function notesSection({ notes }: LoadedReview): Html {
+  if (notes.length === 0) return html``;
+  const columns = ["When", "Decision", "Comment"];
+  const rows = notes.map((note) => [
+    moment(note.created_at),
+    words(note.action.replace("kyc.", "")),
+    note.comment,
+  ]);
+  return html`<section class="card" aria-labelledby="notes-title">
+<h2 id="notes-title">Comments of reviewers</h2>
+${table({ label: "Comments of reviewers", columns, rows, empty: "" })}
+</section>`;
 }
 
 function proposalLine(decision: Decision, comment: string): Html {
@@ -204,8 +256,8 @@ function decisionButton(name: Decision, proposed: Decision | undefined): Html {
   value="${name}">${text}</button> `;
 }
 
-function words(status: KycStatus): string {
-  return status.replaceAll("_", " ");
+function words(name: string): string {
+  return name.replaceAll("_", " ");
 }
 
 /** `controller_first_name` → `Controller first name`. */

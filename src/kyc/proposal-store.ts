@@ -12,6 +12,8 @@ export type Proposal = {
   person_id: string;
   /** Of the user when it was made; any move since makes it void. */
   user_sequence: number;
+  /** Keyed hash of all that its author saw; whatever changes of it makes it void as well. */
+  seen: Buffer;
   created_at: Date;
 };
 
@@ -31,7 +33,7 @@ export async function findProposal(
 
 /** Takes the place of one that has become void. */
 export function updateProposal(tx: Transaction, proposal: Proposal, subject_key: Buffer): void {
-  const { account_id, user_id, decision, person_id, user_sequence, created_at } = proposal;
+  const { account_id, user_id, decision, person_id, user_sequence, seen, created_at } = proposal;
   const comment = seal(
     subject_key,
     KEY_VERSION,
@@ -40,12 +42,13 @@ export function updateProposal(tx: Transaction, proposal: Proposal, subject_key:
   );
   tx.write(
     `insert into kyc_proposals
-       (account_id, user_id, decision, comment, person_id, user_sequence, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7)
+       (account_id, user_id, decision, comment, person_id, user_sequence, seen, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
      on conflict (account_id, user_id) do update set decision = excluded.decision,
        comment = excluded.comment, person_id = excluded.person_id,
-       user_sequence = excluded.user_sequence, created_at = excluded.created_at`,
-    [account_id, user_id, decision, comment, person_id, user_sequence, created_at],
+       user_sequence = excluded.user_sequence, seen = excluded.seen,
+       created_at = excluded.created_at`,
+    [account_id, user_id, decision, comment, person_id, user_sequence, seen, created_at],
   );
 }
 

@@ -1,15 +1,16 @@
-import { createHash } from "node:crypto";
 import { recordAudit } from "../access/audit.ts";
 import { type Account, REVIEWER_ROLES } from "../access/model.ts";
 import type { MemberSession } from "../access/sessions.ts";
 import { findAccountById } from "../access/store.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import { hasForbiddenCharacters, isLongerThan } from "../catalogue/text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
+import { keyedHash } from "../platform/encryption/cipher.ts";
 import { Refusal } from "../platform/errors.ts";
-import type { User } from "../users/model.ts";
+import { newId } from "../platform/ids.ts";
 import type { UserKey } from "../users/store.ts";
-import { findLastApplication, listKycFiles } from "./application-store.ts";
+import { findBar } from "./check-identity.ts";
 import {
   COMMENT_LENGTH_MAX,
   DECISIONS,
@@ -20,6 +21,7 @@ import {
   needsTwo,
   SWIFT_DECISIONS,
 } from "./decisions.ts";
+import { knownValues } from "./fields.ts";
 import { withSwift } from "./model.ts";
 import {
   type LockedUser,
@@ -29,8 +31,10 @@ import {
   recordKycs,
 } from "./move-kyc.ts";
 import { deleteProposal, findProposal, updateProposal } from "./proposal-store.ts";
+import { insertReviewNote } from "./review-note-store.ts";
+import { digestSeen, isStanding, type Papers, readPapers } from "./seen.ts";
 
-export type ReviewDeps = MoveDeps & { database: Database; clock: Clock };
+export type ReviewDeps = MoveDeps & { database: Database; clock: Clock; catalogue: Catalogue };
 
 export type Review = {
   decision: Decision;
@@ -48,13 +52,7 @@ export function mayReview(member: MemberSession, account: Account): boolean {
   return member.is_operator || (member.account_id === account.id && account.kyc_review_by_account);
 }
 
-/** Changes with every move of the state and with every change of the user's data. */
-export function versionOf({ sequence, identity }: User): string {
-  const digest = createHash("sha256").update(JSON.stringify(identity)).digest("base64url");
-  return `${sequence}-${digest}`;
-}
-
-/** A member's decision on a user, with its comment in the audit log. */
+/** A member's decision on a user; the audit log tells of it, and its comment is kept sealed. */
 export function reviewKyc(
   deps: ReviewDeps,
   member: MemberSession,
@@ -68,18 +66,20 @@ export function reviewKyc(
     if (!account || !locked || !mayReview(member, account)) throw new Refusal("record_not_found");
     const { user, subject_key } = locked;
     const possible = decisionsFor(user.kyc, deps.swift_clearance);
-    if (versionOf(user) !== review.seen || !possible.includes(review.decision)) {
+    const papers = await readPapers(tx, key, subject_key);
+    const seen = digestSeen(locked, papers);
+    if (seen.toString("base64url") !== review.seen || !possible.includes(review.decision)) {
       throw new Refusal("invalid_transition", OUT_OF_DATE);
     }
     const now = deps.clock.now();
-    const evidence = await readEvidence(tx, key, subject_key);
-    const by: Act = { ...deps, tx, member, key, now, evidence };
+    const by: Act = { ...deps, tx, member, key, now, subject_key, evidence: evidenceOf(papers) };
+    assertNothingBars(by, locked, papers, review.decision);
     if (!account.kyc_four_eyes || !needsTwo(review.decision)) {
       return decide(by, locked, review.decision, review.comment, review.comment);
     }
     const found = await findProposal(tx, key, subject_key);
-    const proposal = found?.user_sequence === user.sequence ? found : undefined;
-    if (!proposal) return propose(by, locked, review);
+    const proposal = found && isStanding(found, user, seen) ? found : undefined;
+    if (!proposal) return propose(by, locked, review, seen);
     if (proposal.person_id === member.person_id) {
       throw new Refusal("insufficient_scope", NOT_THE_SAME);
     }
@@ -95,21 +95,22 @@ const OUT_OF_DATE =
 const NOT_THE_SAME =
   "You proposed this yourself, so nothing was done. Another member has to confirm it.";
 
-type Act = Pick<MoveDeps, "swift_clearance"> & {
+type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue"> & {
   tx: Transaction;
+  subject_key: Buffer;
   member: MemberSession;
   key: UserKey;
   now: Date;
   evidence: Record<string, string>;
 };
 
-function decide(
+async function decide(
   by: Act,
   locked: LockedUser,
   decision: Decision,
   told: string,
-  reason: string,
-): ReviewOutcome {
+  note: string,
+): Promise<ReviewOutcome> {
   if (isSwiftDecision(decision)) {
     const { currency, to } = SWIFT_DECISIONS[decision];
     const kyc = withSwift(locked.user.kyc, [currency], to);
@@ -117,19 +118,24 @@ function decide(
     recordKycs(by.tx, locked, [kyc], by.now);
   } else {
     const comment = needsComment(decision) ? told : null;
-    recordJudgement(by.tx, by, locked, [DECISIONS[decision].to], comment, by.now);
+    await recordJudgement(by.tx, by, locked, [DECISIONS[decision].to], comment, by.now);
   }
   deleteProposal(by.tx, by.key);
-  record(by, `kyc.${decision}`, reason);
+  record(by, `kyc.${decision}`, note);
   return "decided";
 }
 
-function propose(by: Act, { user, subject_key }: LockedUser, review: Review): ReviewOutcome {
+function propose(
+  by: Act,
+  { user, subject_key }: LockedUser,
+  review: Review,
+  seen: Buffer,
+): ReviewOutcome {
   const { decision, comment } = review;
   const { person_id } = by.member;
   const { sequence: user_sequence } = user;
-  const proposal = { ...by.key, decision, comment, person_id, user_sequence, created_at: by.now };
-  updateProposal(by.tx, proposal, subject_key);
+  const made = { decision, comment, person_id, user_sequence, seen, created_at: by.now };
+  updateProposal(by.tx, { ...by.key, ...made }, subject_key);
   record(by, `kyc.propose_${decision}`, comment);
   return "proposed";
 }
@@ -140,38 +146,59 @@ function sendBack(by: Act, { decision, comment }: Review): ReviewOutcome {
   return "returned";
 }
 
+/** An entry of the log outlives the person: of the comment it holds a digest only. */
 function record(
   by: Act,
   action: string,
-  reason: string,
+  comment: string,
   detail: Record<string, string> = {},
 ): void {
   const { account_id, user_id } = by.key;
+  const { person_id } = by.member;
+  const told: Record<string, string> =
+    comment === "" ? {} : { comment_digest: digestComment(by, comment) };
+  if (comment !== "") {
+    const note = { ...by.key, id: newId(by.now), person_id, action, comment, created_at: by.now };
+    insertReviewNote(by.tx, note, by.subject_key);
+  }
   recordAudit(
     by.tx,
     {
       account_id,
-      actor: `member:${by.member.person_id}`,
+      actor: `member:${person_id}`,
       action,
       record: `user:${user_id}`,
-      reason,
-      detail: { ...by.evidence, ...detail },
+      reason: "",
+      detail: { ...by.evidence, ...told, ...detail },
     },
     by.now,
   );
 }
 
+/** Keyed, so that nobody finds the words by guessing once the person was erased. */
+function digestComment({ subject_key }: Act, comment: string): string {
+  return keyedHash(subject_key, "kyc comment", comment).toString("hex");
+}
+
 /** What was looked at: the application and the hash of each of its files. */
-async function readEvidence(
-  tx: Transaction,
-  key: UserKey,
-  subject_key: Buffer,
-): Promise<Record<string, string>> {
-  const application = await findLastApplication(tx, key, subject_key);
+function evidenceOf({ application, files }: Papers): Record<string, string> {
   if (!application) return {};
-  const files = await listKycFiles(tx, key, application.id);
   const hashes = files.map(({ slot, hash }) => [slot, hash.toString("hex")]);
   return { application_id: application.id, ...Object.fromEntries(hashes) };
+}
+
+/** Since the submission a country may have been blocked, or the record changed. */
+function assertNothingBars(
+  { catalogue, now }: Act,
+  { user }: LockedUser,
+  { application }: Papers,
+  decision: Decision,
+): void {
+  if (isSwiftDecision(decision) || DECISIONS[decision].to !== "approved") return;
+  const type = user.beneficiary_type;
+  const values = knownValues(type, user.identity, application?.submitted ?? null);
+  const bar = findBar(catalogue, type, values, now.toISOString().slice(0, 10));
+  if (bar) throw new Refusal("invalid_transition", `${bar}, so nothing was approved.`);
 }
 
 function checkComment({ decision, comment }: Review): void {

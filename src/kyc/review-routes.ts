@@ -17,11 +17,13 @@ import { openKycFile } from "./kyc-file.ts";
 import { loadReview, loadReviewFile } from "./load-review.ts";
 import { QUEUE_PATH, QUEUES, type Queue, queuePage, reviewPage, reviewPath } from "./pages.ts";
 import { type ReviewDeps, type ReviewOutcome, reviewKyc } from "./review-kyc.ts";
-import { listReviews } from "./review-store.ts";
+import { listReviews, type QueuePlace } from "./review-store.ts";
 
 export type ReviewPageDeps = PageDeps & ReviewDeps & { files: FileStore; poke: () => void };
 
 const ROWS_MAX = 100;
+/** Of the last day that a date can name. */
+const LAST_MS = 8.64e15;
 const NOTICES: Readonly<Record<ReviewOutcome, string>> = {
   decided: "Done. The decision is in the audit log.",
   proposed: "Proposed. Another member has to confirm it before it counts.",
@@ -38,8 +40,11 @@ export function addReviewPages(app: FastifyInstance, deps: ReviewPageDeps): void
     scope.get(QUEUE_PATH, reviewer, async (request, reply) => {
       const session = request.member!;
       const queue = readQueue(request);
-      const rows = await listReviews(deps.database, session, queue, ROWS_MAX);
-      return sendPage(reply, queuePage({ mode: deps.mode, session }, queue, rows));
+      const after = readPlace(request);
+      const rows = await listReviews(deps.database, session, queue, after, ROWS_MAX + 1);
+      const shown = rows.slice(0, ROWS_MAX);
+      const last = rows.length > ROWS_MAX ? shown.at(-1) : undefined;
+      return sendPage(reply, queuePage({ mode: deps.mode, session }, queue, shown, last));
     });
 
     scope.get(`${QUEUE_PATH}/:account_id/:user_id`, reviewer, (request, reply) => {
@@ -117,6 +122,14 @@ function readKey(request: FastifyRequest): UserKey {
   const { account_id, user_id } = request.params as UserKey;
   if (!isId(account_id) || !isId(user_id)) throw new Refusal("record_not_found");
   return { account_id: account_id.toLowerCase(), user_id: user_id.toLowerCase() };
+}
+
+/** Where the page before ended; anything else begins at the beginning. */
+function readPlace(request: FastifyRequest): QueuePlace | null {
+  const { since, after } = request.query as Record<string, unknown>;
+  const ms = Number(since);
+  if (typeof after !== "string" || !isId(after) || !(ms > 0 && ms < LAST_MS)) return null;
+  return { updated_at: new Date(ms), user_id: after };
 }
 
 function readQueue(request: FastifyRequest): Queue {

@@ -13,11 +13,15 @@ export type QueueRow = {
   is_proposed: boolean;
 };
 
+/** Where a page of the queue ended. */
+export type QueuePlace = { updated_at: Date; user_id: string };
+
 /** Users in this state whom this account's members may review, who waits longest first. */
 export function listReviews(
   session: Session,
   reviewer: { account_id: string; is_operator: boolean },
   status: KycStatus,
+  after: QueuePlace | null,
   limit: number,
 ): Promise<QueueRow[]> {
   return session.query<QueueRow>(
@@ -30,7 +34,15 @@ export function listReviews(
        and kyc_proposals.user_id = users.id
      where ($2 or (accounts.id = $1 and accounts.kyc_review_by_account))
        and users.kyc_status = $3 and users.erased_at is null
-     order by users.updated_at limit $4`,
-    [reviewer.account_id, reviewer.is_operator, status, limit],
+       and ($5::timestamptz is null or (users.updated_at, users.id) > ($5, $6::uuid))
+     order by users.updated_at, users.id limit $4`,
+    [
+      reviewer.account_id,
+      reviewer.is_operator,
+      status,
+      limit,
+      after?.updated_at ?? null,
+      after?.user_id ?? null,
+    ],
   );
 }

@@ -8,8 +8,8 @@ const NAMES_OF: Readonly<Record<BeneficiaryType, readonly FieldName[]>> = {
 
 /**
  * The names that contradict what is known. A person has more or fewer given names than a payroll
- * knows, accents or none: two names agree when all words of one are among those of the other,
- * without regard to case, accents and signs.
+ * knows, accents or none, and signs that stand or are left out: two names agree when all words of
+ * one are among those of the other, or when they read the same without spaces.
  */
 export function findOtherNames(
   type: BeneficiaryType,
@@ -17,17 +17,57 @@ export function findOtherNames(
   submitted: Partial<Values>,
 ): FieldName[] {
   return NAMES_OF[type].filter((name) => {
-    const before = wordsOf(known[name]);
-    const after = wordsOf(submitted[name]);
-    return before.size > 0 && !isWithin(before, after) && !isWithin(after, before);
+    const before = known[name] ?? "";
+    return before !== "" && !isSameName(before, submitted[name] ?? "");
   });
 }
 
-function wordsOf(name: string | null | undefined): Set<string> {
-  const plain = (name ?? "").normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  return new Set(plain.split(/[^\p{L}\p{N}]+/u).filter(Boolean));
+export function isSameName(one: string, other: string): boolean {
+  const [a, b] = [fold(one), fold(other)];
+  if (joined(a) === joined(b)) return joined(a) !== "" || one === other;
+  // Jean-Pierre is Jean and Pierre, and it is Jeanpierre.
+  return areWithin(wordsOf(a, SIGNS), wordsOf(b, SIGNS)) || areWithin(wordsOf(a), wordsOf(b));
 }
 
+/** What stands beside names and is none by itself. */
+const PARTICLES: ReadonlySet<string> = new Set([
+  ...["a", "al", "ben", "bin", "bint", "binti", "da", "das", "de", "del", "della", "der", "des"],
+  ...["di", "do", "dos", "du", "e", "el", "ibn", "la", "las", "le", "los", "ten", "ter", "van"],
+  ...["von", "y", "zu", "zum", "zur"],
+]);
+/** Letters that have no accent to take away and are written otherwise where they are not known. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ...{ ł: "l", ø: "o", ı: "i", ß: "ss", æ: "a", œ: "o", đ: "d", ð: "d", þ: "th", ħ: "h" },
+  ...{ ŋ: "n", ə: "a", ς: "σ" },
+};
+/** The accents of Latin, Greek and Cyrillic. The vowel signs of other scripts are letters. */
+const ACCENTS = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff]/g;
+const JOINERS = /[\u200c\u200d]/g;
+const SIGNS = /[^\p{L}\p{M}\p{N}]+/u;
+const SPACES = /\s+/u;
+
+/** Müller, Mueller and Muller are spellings of one name: of two such vowels the first is kept. */
+function fold(name: string): string {
+  const plain = name.toLowerCase().normalize("NFKD").replace(ACCENTS, "").replace(JOINERS, "");
+  const letters = [...plain].map((letter) => LETTERS[letter] ?? letter).join("");
+  return letters.replace(/([aou])e/g, "$1").replace(/aa/g, "a");
+}
+
+function joined(folded: string): string {
+  return folded.split(SIGNS).join("");
+}
+
+/** Without a separator, the words are those between spaces, whatever signs stand in them. */
+function wordsOf(folded: string, separator = SPACES): Set<string> {
+  return new Set(folded.split(separator).map(joined).filter(Boolean));
+}
+
+function areWithin(one: Set<string>, other: Set<string>): boolean {
+  return isWithin(one, other) || isWithin(other, one);
+}
+
+/** A particle or an initial alone says nothing about who somebody is. */
 function isWithin(words: Set<string>, others: Set<string>): boolean {
-  return words.size > 0 && [...words].every((word) => others.has(word));
+  const says_something = [...words].some((word) => !PARTICLES.has(word) && !/^[a-z]$/.test(word));
+  return says_something && [...words].every((word) => others.has(word));
 }

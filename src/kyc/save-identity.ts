@@ -1,4 +1,4 @@
-import { Refusal } from "../platform/errors.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
 import {
   findKycDraft,
   findLastApplication,
@@ -6,8 +6,8 @@ import {
   updateKycDraft,
 } from "./application-store.ts";
 import { checkIdentity } from "./check-identity.ts";
-import { knownValues } from "./fields.ts";
-import { laidOver, type StateDeps } from "./load-state.ts";
+import { knownValues, recordValues } from "./fields.ts";
+import { laidOver, maySee, type StateDeps } from "./load-state.ts";
 import { recordBegun } from "./record-begun.ts";
 import { changeAsVisitor, type Visitor } from "./visitor.ts";
 
@@ -22,10 +22,17 @@ export function saveIdentity(
     const type = user.beneficiary_type;
     const draft = await findKycDraft(tx, visitor.key, subject_key);
     const last = await findLastApplication(tx, visitor.key, subject_key);
-    const known = knownValues(type, user.identity, last?.submitted?.values ?? {});
+    const known = knownValues(type, user.identity, last?.submitted ?? null);
+    const record = recordValues(type, user.identity);
     const today = now.toISOString().slice(0, 10);
     const standing = laidOver(known, draft);
-    const { values, problems } = checkIdentity(deps.catalogue, type, given, standing, today);
+    const { country } = standing;
+    if (country && !maySee(visitor.visit, draft, record, "country", country)) {
+      // By what a hidden country refuses, it could be guessed.
+      if (isJudgedByCountry(given)) throw Refusal.of([COUNTRY_NEEDED]);
+    }
+    const beside = { standing, record };
+    const { values, problems } = checkIdentity(deps.catalogue, type, given, beside, today);
     if (problems.length > 0) throw Refusal.of(problems);
     const names = Object.keys(values) as (keyof typeof values)[];
     if (names.length === 0) return;
@@ -36,4 +43,14 @@ export function saveIdentity(
     updateKycDraft(tx, visitor.key, changed, subject_key, now);
     recordBegun(tx, locked, now);
   });
+}
+
+const COUNTRY_NEEDED: Problem = {
+  field: "identity.country",
+  code: "parameter_missing",
+  message: "Choose the country once more: it is hidden here, and the rest depends on it.",
+};
+
+function isJudgedByCountry({ country, state, postcode }: Record<string, unknown>): boolean {
+  return (state ?? postcode ?? null) !== null && (country ?? null) === null;
 }

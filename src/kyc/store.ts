@@ -13,6 +13,10 @@ export type KycSession = {
   ended_at: Date | null;
   end_reason: EndReason | null;
   wrong_birth_dates: number;
+  /** Of the birth date that the account had given when the link was made. */
+  birth_date_hash: Buffer | null;
+  /** Set by the submission: from then on the link only shows. */
+  read_only_at: Date | null;
 };
 
 export type KycVisit = {
@@ -94,9 +98,9 @@ export function listOpenSessions(
 export function insertKycSessions(tx: Transaction, sessions: readonly KycSession[]): void {
   tx.write(
     `insert into kyc_sessions (account_id, id, user_id, command_id, created_at, expires_at,
-       ended_at, end_reason)
+       ended_at, end_reason, birth_date_hash)
      select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[],
-       $6::timestamptz[], $7::timestamptz[], $8::text[])`,
+       $6::timestamptz[], $7::timestamptz[], $8::text[], $9::bytea[])`,
     [
       sessions.map((row) => row.account_id),
       sessions.map((row) => row.id),
@@ -106,6 +110,7 @@ export function insertKycSessions(tx: Transaction, sessions: readonly KycSession
       sessions.map((row) => row.expires_at),
       sessions.map((row) => row.ended_at),
       sessions.map((row) => row.end_reason),
+      sessions.map((row) => row.birth_date_hash),
     ],
   );
 }
@@ -121,6 +126,15 @@ export function updateSessionsEnded(
     `update kyc_sessions set ended_at = $3, end_reason = $4
      where account_id = any($1::uuid[]) and id = any($2::uuid[]) and ended_at is null`,
     [sessions.map((row) => row.account_id), sessions.map((row) => row.id), now, end_reason],
+  );
+}
+
+/** The links that a user has now show what comes of it, and take nothing more. */
+export function updateSessionsReadOnly(tx: Transaction, key: UserKey, now: Date): void {
+  tx.write(
+    `update kyc_sessions set read_only_at = $3
+     where account_id = $1 and user_id = $2 and read_only_at is null`,
+    [key.account_id, key.user_id, now],
   );
 }
 
@@ -162,6 +176,19 @@ export async function findVisit(
     [account_id, id],
   );
   return row;
+}
+
+export async function findVisitCount(
+  session: Session,
+  account_id: string,
+  session_id: string,
+): Promise<number> {
+  const [row] = await session.query<{ count: number }>(
+    `select count(*)::integer as count from kyc_visits
+     where account_id = $1 and session_id = $2`,
+    [account_id, session_id],
+  );
+  return row?.count ?? 0;
 }
 
 export function updateVisitConfirmed(tx: Transaction, visit: KycVisit, now: Date): void {

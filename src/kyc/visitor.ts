@@ -3,13 +3,15 @@ import type { Database, Session, Transaction } from "../platform/db/database.ts"
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
+import type { User } from "../users/model.ts";
 import type { UserKey } from "../users/store.ts";
-import { EDITABLE } from "./model.ts";
+import { EDITABLE, VISITS_MAX } from "./model.ts";
 import { type LockedUser, lockKycUser } from "./move-kyc.ts";
 import {
   findKycSession,
   findToken,
   findVisit,
+  findVisitCount,
   insertTokens,
   insertVisit,
   type KycSession,
@@ -44,6 +46,9 @@ const REPLACED =
 const EXPIRED =
   "This link has expired: it works for 24 hours. Ask whoever sent it to you for a new one.";
 
+const TOO_MANY_VISITS =
+  "This link was opened in too many browsers. Ask whoever sent it to you for a new one.";
+
 /** The session of a link; undefined for a link that never was. */
 export async function findLinkSession(
   deps: VisitorDeps,
@@ -61,13 +66,14 @@ export function assertOpen(session: KycSession, now: Date): void {
   if (session.ended_at !== null || session.expires_at <= now) throw new SessionGone(EXPIRED);
 }
 
-/** Who comes with this cookie; undefined when it is nobody's. */
+/** Who comes with this cookie of this session; undefined when it is nobody's. */
 export async function findVisitor(
   deps: VisitorDeps,
+  link_id: string | undefined,
   cookie: string | undefined,
 ): Promise<Visitor | undefined> {
   const found = await findByToken(deps, "visit", cookie);
-  if (!found?.visit_id) return undefined;
+  if (!found?.visit_id || found.session_id !== link_id) return undefined;
   const { account_id, session_id, visit_id } = found;
   const [session, visit] = await Promise.all([
     findKycSession(deps.database, account_id, session_id),
@@ -94,6 +100,10 @@ export async function startVisit(
     created_at: now,
   };
   await deps.database.transaction(async (tx) => {
+    await lockKycSession(tx, account_id, session.id);
+    if ((await findVisitCount(tx, account_id, session.id)) >= VISITS_MAX) {
+      throw new Refusal("too_many_requests", TOO_MANY_VISITS);
+    }
     insertVisit(tx, visit);
     const token_hash = hashKycToken(deps.index_key, "visit", cookie);
     insertTokens(tx, [{ token_hash, account_id, session_id: session.id, visit_id: visit.id }]);
@@ -112,12 +122,17 @@ export function changeAsVisitor<Result>(
 ): Promise<Result> {
   return deps.database.transaction(async (tx) => {
     const locked = await lockVisitor(tx, deps, visitor);
-    if (!EDITABLE.includes(locked.user.kyc.general.status)) {
+    if (!canEdit(locked.user, locked.session)) {
       const message = "Your data was submitted and can no longer be changed here.";
       throw new Refusal("invalid_transition", message);
     }
     return work(tx, locked, deps.clock.now());
   });
+}
+
+/** Who was asked again gets a new link: the old one only shows why. */
+export function canEdit(user: User, session: KycSession): boolean {
+  return session.read_only_at === null && EDITABLE.includes(user.kyc.general.status);
 }
 
 /** The user first, as everywhere, then the session. */

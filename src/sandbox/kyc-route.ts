@@ -50,7 +50,7 @@ export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): vo
         if (!status || found.length > 0) throw Refusal.of(found);
         const path = findPath(KYC_MOVES, locked.user.kyc.general.status, status);
         if (!path) throw Refusal.of([noPath("kyc.status")]);
-        const user = recordJudgement(tx, deps, locked, path, null, now);
+        const user = await recordJudgement(tx, deps, locked, path, null, now);
         if (!swift_status) return user;
         const kyc = withSwift(user.kyc, SWIFT_CURRENCIES, swift_status);
         if (!kyc) throw Refusal.of([noPath("kyc.swift_status")]);

@@ -180,6 +180,15 @@ export function updateIdentities(
   );
 }
 
+/** Writes what is known of a locked user; the e-mail address stays. */
+export function updateIdentity(tx: Transaction, user: User, key: Buffer): void {
+  tx.write("update users set identity = $3 where account_id = $1 and id = $2", [
+    user.account_id,
+    user.id,
+    sealIdentity(user, key),
+  ]);
+}
+
 /** Writes the KYC status map of a locked user. */
 export function updateKyc(tx: Transaction, user: User, key: Buffer): void {
   const { general, usd, eur } = user.kyc;

@@ -51,7 +51,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
         await check("business-review");
         await page.getByRole("button", { name: "Send for checking" }).click();
         await waitFor(async () => (await stage.statusOf(user_id)) === "awaiting_manual_review");
-        await heading(page, "A person is looking at it").waitFor();
+        await heading(page, "A person will look at it").waitFor();
         expect(errors).toEqual([]);
         expect([...hosts]).toEqual([new URL(stage.server.url).host]);
       });

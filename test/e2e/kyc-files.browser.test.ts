@@ -53,8 +53,11 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       const choose = (buffer: Buffer) =>
         page.setInputFiles(FRONT, { name: "card.jpg", mimeType: "image/jpeg", buffer });
       await choose(Buffer.from("This is a text, and not a picture."));
-      await page.getByText("This file is not a JPG, PNG or PDF").waitFor();
+      await page.getByText("This file is not a JPG, PNG or PDF, even if its name").waitFor();
       await check("file-wrong");
+      const buffer = Buffer.from("This is a text.");
+      await page.setInputFiles(FRONT, { name: "card.txt", mimeType: "text/plain", buffer });
+      await page.getByText("This file is not a JPG, PNG or PDF. Please").waitFor();
       await choose(Buffer.alloc(0));
       await page.getByText("This file is empty.").waitFor();
       // By its path, as the chooser does it: the browser need not read what it refuses.
@@ -81,7 +84,10 @@ describe("a photo that is too large to send", () => {
 
   /** What the server has of it, and how it looks there. */
   async function readStored(page: Page, user_id: string) {
-    const look = `fetch("/kyc/session/files/selfie").then((answer) => answer.blob()).then(
+    // Loaded anew, the page shows what the server has.
+    await page.reload();
+    await page.locator("#slot-selfie img").waitFor();
+    const look = `fetch(document.querySelector("#slot-selfie img").src).then((answer) => answer.blob()).then(
       async (blob) => {
         const picture = await createImageBitmap(blob);
         const text = new TextDecoder("latin1").decode(await blob.arrayBuffer());

@@ -115,9 +115,9 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
           await page.getByText(text, { exact: true }).waitFor();
         }
         await page.getByRole("button", { name: "Send for checking" }).click();
-        await heading(page, /we have everything|A person is looking at it/).waitFor();
+        await heading(page, /we have everything|A person will look at it/).waitFor();
         await waitFor(async () => (await stage.statusOf(user_id)) === "awaiting_manual_review");
-        await heading(page, "A person is looking at it").waitFor();
+        await heading(page, "A person will look at it").waitFor();
 
         await approve(width, user_id);
         expect(await stage.statusOf(user_id)).toBe("approved");

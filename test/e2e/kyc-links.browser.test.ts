@@ -1,8 +1,9 @@
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { HttpVisitor } from "../access/http-visitor.ts";
 import { addWaiting, decide, signInAs } from "../kyc/review-room.ts";
 import { openStage, type Stage, WIDTHS } from "./kyc-stage.ts";
-import { addFile, chooseDocument, fillDate, goOn, heading } from "./kyc-walk.ts";
+import { addFile, chooseDocument, fillAddress, fillDate, goOn, heading } from "./kyc-walk.ts";
 
 const ANA = { beneficiary_type: "individual", first_name: "Ana", last_name: "Sample" };
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -76,7 +77,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
   test("every outcome says what happened and what comes next", async () => {
     const states = {
       application_queued: "Thank you, we have everything",
-      awaiting_manual_review: "A person is looking at it",
+      awaiting_manual_review: "A person will look at it",
       approved: "You are confirmed",
       suspended: "Your confirmation is on hold",
       failed: "We could not confirm your identity",
@@ -104,17 +105,20 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
 });
 
 test("asked again, a person reads why, sees what they gave, and sends it once more", async () => {
-  const { user_id, token, path } = await addWaiting(stage.server);
+  const known = { date_of_birth: "21/04/1988" };
+  const { user_id, token, path } = await addWaiting(stage.server, stage.server, known);
   await stage.visit(360, async ({ page, check }) => {
     await page.goto(`${stage.server.url}/kyc/${token}`);
-    await heading(page, "A person is looking at it").waitFor();
+    await heading(page, "A person will look at it").waitFor();
     await decide(reviewer, path, "ask_again", "The photo page is cut off.");
-    await heading(page, "Please send some of it again").waitFor();
+    await heading(page, "Something must be sent again").waitFor();
     await page.getByText("The photo page is cut off.").waitFor();
-    await check("welcome-again");
+    await page.getByText("Ask demo for a new link.").waitFor();
+    await check("result-again");
 
     await page.goto(await stage.makeLink(user_id));
     await page.getByText("The photo page is cut off.").waitFor();
+    await check("welcome-again");
     await page.getByRole("button", { name: "Start" }).click();
     await fillDate(page, "21", "April", "1988");
     await page.getByRole("button", { name: "Show my details" }).click();
@@ -128,9 +132,62 @@ test("asked again, a person reads why, sees what they gave, and sends it once mo
     await addFile(page, "selfie", stage.photos.face);
     await goOn(page, "Check and send");
     await page.getByRole("button", { name: "Send for checking" }).click();
-    await heading(page, "A person is looking at it").waitFor();
+    await heading(page, "A person will look at it").waitFor();
     expect(await stage.statusOf(user_id)).toBe("awaiting_manual_review");
   });
+});
+
+test("two links in two tabs at once: each person's data ends under their own name", async () => {
+  const people = [
+    { first_name: "Alice", city: "Alicante", user_id: "" },
+    { first_name: "Dora", city: "Dortmund", user_id: "" },
+  ];
+  await stage.visit(1280, async ({ context }) => {
+    const pages: Page[] = [];
+    for (const person of people) {
+      person.user_id = await stage.addUser({ ...ANA, first_name: person.first_name });
+      const page = await context.newPage();
+      await page.goto(`${await stage.makeLink(person.user_id)}#about`);
+      await heading(page, "About you").waitFor();
+      pages.push(page);
+    }
+    const both = async (work: (page: Page, city: string) => Promise<void>) => {
+      for (const [at, page] of pages.entries()) await work(page, people[at]!.city);
+    };
+    await both(async (page) => {
+      await fillDate(page, "21", "April", "1988");
+      await page.getByLabel("Nationality").selectOption("Portugal");
+      await page.getByLabel("Phone").fill("+351 912 345 678");
+      await goOn(page, "Where you live");
+    });
+    await both(async (page, city) => {
+      await fillAddress(page);
+      await page.getByLabel("Town or city").fill(city);
+      await goOn(page, "Your identity document");
+    });
+    await both(async (page) => {
+      await chooseDocument(page, "Passport");
+      await addFile(page, "document_front", stage.photos.front);
+      await goOn(page, "A photo of your face");
+    });
+    await both(async (page, city) => {
+      await addFile(page, "selfie", stage.photos.face);
+      await goOn(page, "Check and send");
+      await page.getByText(city).waitFor();
+      // The pictures are shown as well: their addresses name the link.
+      const look = "[...document.querySelectorAll('main img')].map((one) => one.naturalWidth > 0)";
+      await expect.poll(() => page.evaluate(look)).toEqual([true, true]);
+    });
+    await both(async (page) => {
+      await page.getByRole("button", { name: "Send for checking" }).click();
+      await heading(page, "A person will look at it").waitFor();
+    });
+  });
+  for (const { user_id, first_name, city } of people) {
+    await setStatus(user_id, "approved");
+    const shown = await stage.server.call("GET", `/users/${user_id}`);
+    expect(shown.body.user).toMatchObject({ first_name, city });
+  }
 });
 
 /** Moves the time of the whole server, so it stands last. */

@@ -35,6 +35,9 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       await page.getByLabel("Country").selectOption("Portugal");
       expect(await page.getByLabel("State or region").count()).toBe(0);
       await page.getByText("For example 1100-148").waitFor();
+      await page.getByText("2 things need your attention.").waitFor();
+      const countries = await page.getByLabel("Country").textContent();
+      expect(countries).not.toContain("North Korea");
       expect(errors).toEqual([]);
     });
   });
@@ -161,7 +164,7 @@ test(
       await press("Save and continue", "Check and send");
       await tabTo("Send for checking");
       await keys.press("Enter");
-      await heading(page, /we have everything|A person is looking/).waitFor();
+      await heading(page, /we have everything|A person will look/).waitFor();
       expect(errors).toEqual([]);
     });
   },

@@ -59,6 +59,7 @@ describe("prechecks", () => {
     expect(await commentOf(user_id)).toContain("The name differs from the one that demo has");
     const shown = await server.call("GET", `/users/${user_id}`);
     expect(shown.body.user).toMatchObject({ first_name: "Marisol", last_name: "Inventada" });
+    expect(shown.body.user).toMatchObject({ date_of_birth: null, city: null, phone: null });
     expect(identity.received.map(({ application }) => application.user_id)).not.toContain(user_id);
   });
 
@@ -173,6 +174,14 @@ describe("an identity adapter", () => {
     ]);
   });
 
+  it("does not approve a birth date that contradicts the account's, which stays as it is", async () => {
+    identity.atOnce = "approved";
+    const { user_id } = await submitted({}, { date_of_birth: "22/04/1988" });
+    await waitForStatus(server, user_id, "awaiting_manual_review");
+    const shown = await server.call("GET", `/users/${user_id}`);
+    expect(shown.body.user).toMatchObject({ date_of_birth: "22/04/1988", city: null });
+  });
+
   it("does not approve somebody whom the account has renamed since the submission", async () => {
     const { user_id } = await submitted();
     const { application } = await waitFor(() =>
@@ -228,13 +237,15 @@ describe("a business", () => {
       company_name: "Invented Payroll Ltd",
       controller_last_name: "Erfunden",
     });
+    const result = { ...application, result_id: "r", outcome: "approved", comment: null } as const;
+    await applyIdentityResults(deps(), [result], server.core.clock.now());
     const shown = await server.call("GET", `/users/${user_id}`);
     expect(shown.body.user).toMatchObject({ ssn: "PT500100200", business_activity: "Payroll" });
   });
 });
 
 function deps() {
-  const { database, keyring, config } = server.core;
+  const { database, keyring, config, catalogue } = server.core;
   const { swift_clearance } = config;
-  return { database, keyring, swift_clearance, identity, log: server.app.server.log };
+  return { database, keyring, catalogue, swift_clearance, identity, log: server.app.server.log };
 }

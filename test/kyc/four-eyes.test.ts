@@ -35,11 +35,15 @@ describe("four eyes", () => {
     const second = await decide(approver.visitor, path, "approve", "I agree");
     expect(second.headers.location).toContain("done=decided");
     expect(await statusOf(server, user_id)).toBe("approved");
-    const entries = (await auditOf(server, user_id)).filter(({ reason }) => reason !== "");
-    expect(entries.slice(-2)).toMatchObject([
-      { actor: `member:${admin.person_id}`, action: "kyc.propose_approve", reason: "looks right" },
-      { actor: `member:${approver.person_id}`, action: "kyc.approve", reason: "I agree" },
+    const entries = (await auditOf(server, user_id)).filter(({ detail }) =>
+      detail.includes("digest"),
+    );
+    expect(entries).toMatchObject([
+      { actor: `member:${admin.person_id}`, action: "kyc.propose_approve", reason: "" },
+      { actor: `member:${approver.person_id}`, action: "kyc.approve", reason: "" },
     ]);
+    const after = (await admin.visitor.get(path)).body;
+    for (const words of ["looks right", "I agree"]) expect(after).toContain(words);
   });
 
   it("another decision of the second sends it back, and it begins anew", async () => {
@@ -65,6 +69,21 @@ describe("four eyes", () => {
     const answers = await Promise.all(clicks);
     expect(answers.filter(({ statusCode }) => statusCode === 303)).toHaveLength(1);
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+  });
+
+  it("a proposal is void once anything of what its author saw has changed, and the page says so", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(admin.visitor, path, "approve", "looks right");
+    const user = { date_of_birth: "01/01/1970", last_name: "Inventada Outra" };
+    expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);
+    const shown = (await approver.visitor.get(path)).body;
+    expect(shown).toContain("no longer counts");
+    expect(shown).not.toContain("Another member proposed");
+    const second = await decide(approver.visitor, path, "approve");
+    expect(second.headers.location).toContain("done=proposed");
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+    await decide(admin.visitor, path, "approve");
+    expect(await statusOf(server, user_id)).toBe("approved");
   });
 
   it("a proposal is void once the user has moved, and one member alone may suspend", async () => {

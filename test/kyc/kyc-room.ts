@@ -47,6 +47,8 @@ export async function openLink(server: TestServer, user_id: string, key?: string
 export class PageVisitor {
   readonly #server: TestServer;
   cookie = "";
+  /** Which of its links the page is of; the answer to the opening tells. */
+  link_id = "";
   /** Everything that the server answered, to be searched. */
   readonly seen: string[] = [];
 
@@ -66,6 +68,7 @@ export class PageVisitor {
       headers: {
         ...(method === "GET" ? {} : { "x-kyc-page": "1" }),
         ...(this.cookie ? { cookie: this.cookie } : {}),
+        ...(this.link_id ? { "x-kyc-link": this.link_id } : {}),
         ...extra.headers,
       },
     });
@@ -75,8 +78,10 @@ export class PageVisitor {
     return answer;
   }
 
-  open(token: string): Promise<Answer> {
-    return this.send("POST", `/kyc/${token}/session`);
+  async open(token: string): Promise<Answer> {
+    const opened = await this.send("POST", `/kyc/${token}/session`);
+    if (opened.status === 200) this.link_id = opened.body.kyc.link_id;
+    return opened;
   }
 
   save(identity: Record<string, unknown>): Promise<Answer> {
@@ -121,15 +126,20 @@ export function multipart(bytes: Uint8Array) {
 
 /** A real picture that any viewer opens; `text` stands in it in clear. Level 0 packs nothing. */
 export function png(text = "", width = 320, height = 200, level = 6): Buffer {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, 0, 0, 0, 0], 8);
   // Each line begins with the number of its filter: none.
   const line = Buffer.concat([Buffer.from([0]), Buffer.alloc(width, 200)]);
   const pixels = deflateSync(Buffer.concat(Array.from({ length: height }, () => line)), {
     level,
   });
+  return pngOf(pixels, text, width, height);
+}
+
+/** With these packed pixels, whatever they are. */
+export function pngOf(pixels: Buffer, text = "", width = 320, height = 200): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 0, 0, 0, 0], 8);
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     chunk("IHDR", header),

@@ -1,6 +1,17 @@
+import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addUser, jpeg, LIVING, openLink, PageVisitor, pdf, png, statusOf } from "./kyc-room.ts";
+import {
+  addUser,
+  jpeg,
+  LIVING,
+  openLink,
+  PageVisitor,
+  pdf,
+  png,
+  pngOf,
+  statusOf,
+} from "./kyc-room.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -125,7 +136,8 @@ describe("files", () => {
       type: "image/jpeg",
       size: jpeg().length,
     });
-    const shown = await fetch(`${server.url}/kyc/session/files/document_front`, {
+    const address = `${server.url}/kyc/session/files/document_front?link=${page.link_id}`;
+    const shown = await fetch(address, {
       headers: { cookie: page.cookie },
     });
     expect(Buffer.from(await shown.arrayBuffer())).toEqual(jpeg());
@@ -143,6 +155,11 @@ describe("files", () => {
     ["a JPG that was cut", jpeg().subarray(0, -400), 422, "record_invalid"],
     ["a PDF that was cut", pdf().subarray(0, 20), 422, "record_invalid"],
     ["a stamp", png("", 40, 40), 422, "record_invalid"],
+    ["a PNG whose pixels do not unpack", pngOf(Buffer.from("no pixels")), 422, "record_invalid"],
+    ["a PNG with too few pixels", pngOf(deflateSync(Buffer.alloc(99))), 422, "record_invalid"],
+    ["a JPG with too little in it", jpeg(3000, 2000), 422, "record_invalid"],
+    ["a PDF without anything in it", emptyPdf(), 422, "record_invalid"],
+    ["a PDF with a password", lockedPdf(), 422, "record_invalid"],
   ])("refuses %s", async (_what, bytes, status, code) => {
     const { user_id, page } = await begin();
     const refused = await page.upload("document_front", bytes);
@@ -210,22 +227,34 @@ describe("submission", () => {
     expect((await page.submit()).status).toBe(200);
   });
 
-  it("makes the draft the user's data and moves the state, then nothing can be changed", async () => {
+  it("moves the state, then nothing can be changed; the approval makes it the user's data", async () => {
     const { user_id, page } = await begin();
     await page.fill();
     const submitted = await page.submit();
     expect(submitted.status).toBe(200);
     expect(submitted.body.kyc).toMatchObject({ can_edit: false });
+    expect((await page.save({ city: "Faro" })).body.error_code).toBe("invalid_transition");
+    expect((await page.upload("selfie", png())).body.error_code).toBe("invalid_transition");
+    expect((await page.submit()).body.error_code).toBe("invalid_transition");
+    const link = await server.call("POST", `/users/${user_id}/kycs`);
+    expect([link.status, link.body.error_code]).toEqual([422, "invalid_transition"]);
+    const before = await server.call("GET", `/users/${user_id}`);
+    expect(before.body.user).toMatchObject({ date_of_birth: null, city: null, country: null });
+    await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status: "approved" } });
     const shown = await server.call("GET", `/users/${user_id}`);
     expect(shown.body.user).toMatchObject({
       ...LIVING,
       phone: "+351210000000",
       date_of_birth: "21/04/1988",
     });
-    expect((await page.save({ city: "Faro" })).body.error_code).toBe("invalid_transition");
-    expect((await page.upload("selfie", png())).body.error_code).toBe("invalid_transition");
-    expect((await page.submit()).body.error_code).toBe("invalid_transition");
-    const link = await server.call("POST", `/users/${user_id}/kycs`);
-    expect([link.status, link.body.error_code]).toEqual([422, "invalid_transition"]);
   });
 });
+
+function emptyPdf(): Buffer {
+  return Buffer.from("%PDF-1.4\nstartxref\n9\n%%EOF\n");
+}
+
+function lockedPdf(): Buffer {
+  const trailer = "trailer<</Root 1 0 R/Encrypt 5 0 R>>\nstartxref\n9\n%%EOF\n";
+  return Buffer.from(`%PDF-1.4\n1 0 obj\n<<>>\nendobj\n${trailer}`);
+}

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findBar } from "../../src/kyc/check-identity.ts";
 import { signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
@@ -6,7 +7,7 @@ import { verify } from "../../src/verify/verify.ts";
 import type { HttpVisitor } from "../access/http-visitor.ts";
 import { addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { openLink, PageVisitor, pdf, png, statusOf } from "./kyc-room.ts";
+import { addUser, openLink, PageVisitor, pdf, png, statusOf } from "./kyc-room.ts";
 import {
   addWaiting,
   auditOf,
@@ -104,8 +105,14 @@ describe("a reviewer", () => {
     expect((await auditOf(server, user_id)).at(-1)).toMatchObject({
       actor: `member:${admin.person_id}`,
       action: "kyc.ask_again",
-      reason: comment,
+      reason: "",
     });
+    const old = await page.send("GET", "/kyc/session");
+    expect(old.body.kyc).toMatchObject({ status: "retry_required", can_edit: false });
+    expect((await page.save({ city: "Faro" })).body.error_code).toBe("invalid_transition");
+    expect((await page.upload("selfie", png())).body.error_code).toBe("invalid_transition");
+    expect((await page.submit()).body.error_code).toBe("invalid_transition");
+    expect(await statusOf(server, user_id)).toBe("retry_required");
 
     const again = new PageVisitor(server);
     const opened = await again.open(await openLink(server, user_id));
@@ -114,7 +121,9 @@ describe("a reviewer", () => {
     // What was good is not asked for twice, and is nobody's to see who has not confirmed.
     expect(opened.body.kyc.files.selfie.uploaded).toMatchObject({ can_preview: false });
     expect((await page.send("GET", "/kyc/session")).status).toBe(410);
-    await again.confirm("21/04/1988");
+    // Nobody but the page ever told a birth date: it opens nothing, and nothing need be typed twice.
+    expect((await again.confirm("21/04/1988")).status).toBe(422);
+    expect(opened.body.kyc.identity.city).toMatchObject({ is_masked: true, is_known: true });
     await again.upload("document_front", pdf());
     expect((await again.submit()).status).toBe(200);
     await waitForStatus(server, user_id, "awaiting_manual_review");
@@ -173,6 +182,52 @@ describe("a reviewer", () => {
     expect(stale.body).toContain("The account&#39;s record says since: Substituta");
   });
 
+  it("sees both birth dates where they contradict each other, and decides which one counts", async () => {
+    const known = { date_of_birth: "22/04/1988", city: "Porto" };
+    const { user_id, path } = await addWaiting(server, server, known);
+    const shown = (await admin.visitor.get(path)).body;
+    expect(shown).toContain("21/04/1988");
+    expect(shown).toContain("the account had given: 22/04/1988");
+    const before = await server.call("GET", `/users/${user_id}`);
+    expect(before.body.user).toMatchObject(known);
+    await decide(admin.visitor, path, "approve");
+    const after = await server.call("GET", `/users/${user_id}`);
+    expect(after.body.user).toMatchObject({ date_of_birth: "21/04/1988", city: "Lisbon" });
+  });
+
+  it("cannot approve who is not 18, or lives in a country that is not served, on that day", async () => {
+    const { user_id, path } = await addWaiting(server);
+    const year = server.core.clock.now().getUTCFullYear() - 10;
+    const user = { date_of_birth: `01/01/${year}` };
+    expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);
+    const refused = await decide(admin.visitor, path, "approve");
+    expect(refused.statusCode).toBe(422);
+    expect(refused.body).toContain("not 18 years old yet");
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+
+    const { catalogue } = server.core;
+    expect(findBar(catalogue, "individual", { country: "KP" }, "2026-01-01")).toContain(
+      "not served",
+    );
+    expect(findBar(catalogue, "individual", { country: "PT" }, "2026-01-01")).toBeNull();
+  });
+
+  it("has comments that are kept sealed and go with the person; the log holds a digest", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(admin.visitor, path, "approve", "Zuleika's face fits");
+    expect((await auditOf(server, user_id)).at(-1)!.detail).toMatch(
+      /"comment_digest":"[0-9a-f]{64}"/,
+    );
+    expect((await admin.visitor.get(path)).body).toContain("Zuleika&#39;s face fits");
+    const { database } = server.db;
+    const rows = await database.query<{ row: string }>(
+      `select t::text as row from audit_entries t
+       union all select t::text from kyc_review_notes t union all select t::text from users t`,
+    );
+    const forms = ["Zuleika", Buffer.from("Zuleika").toString("hex")];
+    expect(rows.filter(({ row }) => forms.some((form) => row.includes(form)))).toEqual([]);
+  });
+
   it("of two who decide at once, one is told that it was decided", async () => {
     const { user_id, path } = await addWaiting(server);
     const answers = await Promise.all([
@@ -181,6 +236,26 @@ describe("a reviewer", () => {
     ]);
     expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([303, 422]);
     expect(["approved", "failed"]).toContain(await statusOf(server, user_id));
+  });
+});
+
+describe("the queue", () => {
+  it("goes on after a hundred rows, and shows everybody once", async () => {
+    const { account_id, key } = await server.addAccount("Busy");
+    await setAccount(server, account_id, { kyc_review_by_account: true });
+    const { visitor } = await signInAs(server, account_id, "admin");
+    const made = await Promise.all(Array.from({ length: 103 }, () => addUser(server, {}, key)));
+    const kyc = { status: "suspended" };
+    await Promise.all(
+      made.map((id) => server.call("PATCH", `/sandbox/users/${id}/kycs`, { kyc }, { key })),
+    );
+    const idsIn = (body: string) => [...body.matchAll(/<code>([\w-]{36})</g)].map((one) => one[1]!);
+    const first = (await visitor.get("/dashboard/kyc?status=suspended")).body;
+    const more = /href="([^"]+)">More/.exec(first)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const second = (await visitor.get(more)).body;
+    expect([idsIn(first).length, idsIn(second).length]).toEqual([100, 3]);
+    expect([...idsIn(first), ...idsIn(second)].sort()).toEqual([...made].sort());
+    expect(second).not.toContain(">More");
   });
 });
 

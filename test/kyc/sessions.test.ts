@@ -234,7 +234,8 @@ describe("trying tokens", () => {
     }
     const forger = new PageVisitor(server);
     for (let tried = 0; tried < 2; tried += 1) {
-      forger.cookie = `sliproad_kyc=${makeKycToken()}`;
+      forger.link_id = page.link_id;
+      forger.cookie = `sliproad_kyc_${page.link_id}=${makeKycToken()}`;
       expect((await forger.send("GET", "/kyc/session")).status).toBe(401);
     }
     for (const refused of [

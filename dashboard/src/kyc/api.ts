@@ -41,10 +41,14 @@ const TRY_LATER = [502, 503, 504];
 const OWN_HEADER = { "X-Kyc-Page": "1" };
 
 const token = location.pathname.split("/")[2] ?? "";
+/** Which link this page is of: another may be open beside it, in the same browser. */
+let link_id = "";
 
 /** Exchanges the link's token for a session; the cookie that comes with it opens all the rest. */
-export function openSession(): Promise<KycState> {
-  return send("POST", `/kyc/${encodeURIComponent(token)}/session`);
+export async function openSession(): Promise<KycState> {
+  const state = await send("POST", `/kyc/${encodeURIComponent(token)}/session`);
+  link_id = state.link_id;
+  return state;
 }
 
 export function loadState(): Promise<KycState> {
@@ -69,7 +73,8 @@ export function submit(): Promise<KycState> {
 
 /** The time of the upload is part of the address: a replaced file is another picture. */
 export function fileUrl(slot: FileSlotName, uploaded_at: string): string {
-  return `/kyc/session/files/${slot}?${encodeURIComponent(uploaded_at)}`;
+  const query = new URLSearchParams({ link: link_id, sent: uploaded_at });
+  return `/kyc/session/files/${slot}?${query}`;
 }
 
 /** By XMLHttpRequest, since fetch does not tell how much has been sent. */
@@ -100,6 +105,7 @@ function uploadOnce(
     };
     request.open("PUT", `/kyc/session/files/${slot}`);
     request.setRequestHeader("X-Kyc-Page", "1");
+    request.setRequestHeader("X-Kyc-Link", link_id);
     request.timeout = UPLOAD_WITHIN_MS;
     request.upload.onprogress = (event) => {
       if (event.lengthComputable) onProgress(event.loaded / event.total);
@@ -144,6 +150,7 @@ async function send(method: string, path: string, body?: unknown): Promise<KycSt
       headers: {
         Accept: "application/json",
         ...(method === "GET" ? {} : OWN_HEADER),
+        ...(link_id === "" ? {} : { "X-Kyc-Link": link_id }),
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       },
       body: body === undefined ? null : JSON.stringify(body),

@@ -9,7 +9,15 @@ const SIGNATURES: [type: string, bytes: number[]][] = [
 /** Phones keep photos in this format; at byte 4, after the length of the first part. */
 const PHONE_PHOTO = /^ftyp(hei[cfmsx]|hev[cx]|mif1|msf1|avif)/;
 
-export type FileFault = "empty" | "too_large" | "phone_photo" | "wrong_type" | "unreadable";
+const NAMES = /\.(jpe?g|png|pdf)$/i;
+
+export type FileFault =
+  | "empty"
+  | "too_large"
+  | "phone_photo"
+  | "wrong_type"
+  | "wrong_name"
+  | "unreadable";
 
 /** What is wrong with a file, by what is in it: its name and its claimed type prove nothing. */
 export async function findFault(file: Blob, accepts: string[]): Promise<FileFault | null> {
@@ -20,7 +28,9 @@ export async function findFault(file: Blob, accepts: string[]): Promise<FileFaul
   const type = typeOf(head);
   if (type !== null && accepts.includes(type)) return null;
   const text = String.fromCharCode(...head.subarray(4));
-  return PHONE_PHOTO.test(text) ? "phone_photo" : "wrong_type";
+  if (PHONE_PHOTO.test(text)) return "phone_photo";
+  const claims_more = type === null && file instanceof File && NAMES.test(file.name);
+  return claims_more ? "wrong_name" : "wrong_type";
 }
 
 /** A browser shows pictures in a page, and a PDF only on its own. */

@@ -2,6 +2,7 @@
 export type KycState = {
   /** In the sandbox nobody is really checked. */
   mode: "sandbox" | "live";
+  link_id: string;
   status: KycStatus;
   moderation_comment: string | null;
   beneficiary_type: "individual" | "business";
@@ -43,6 +44,8 @@ export type Field = {
 export type Country = {
   code: string;
   name: string;
+  /** Whether people who live there are served. */
+  is_served: boolean;
   states: [code: string, name: string][] | null;
   has_postcode: boolean;
   postcode_pattern: string | null;

@@ -46,16 +46,18 @@ export const english = {
     title_business: "{account} asks you to confirm your company",
     lead: "Before money can move, the law wants to know who it belongs to. You only do this once.",
     retry_title: "Please send some of it again",
-    retry_lead: "{account} looked at what you sent and needs something more from you:",
+    retry_lead: "What you sent was checked, and something more is needed from you:",
     need_title: "Have this at hand",
     time_title: "About 5 minutes",
     time: "Every step is saved. You can stop and come back with the same link.",
     time_title_business: "About 10 minutes",
     document_title: "An identity document",
     document: "Passport, identity card, driving licence or residence permit. It must be valid.",
-    document_title_business: "Your own identity document",
+    document_title_business: "The controlling person's identity document",
     camera_title: "A phone or a camera",
     camera: "To photograph the document and your face. A file from your device works too.",
+    camera_business:
+      "To photograph the document and the person's face. A file from your device works too.",
     registration_title: "Proof of registration",
     registration: "For example an extract from the company register, as a PDF or a photo.",
     data_title: "What happens with your data",
@@ -136,8 +138,8 @@ export const english = {
       "If a person has to look at it, it can take one or two working days.",
       "{account} will tell you the result. You can close this page.",
     ],
-    review_title: "A person is looking at it",
-    review_lead: "What you sent is complete. Someone at {account} is reviewing it now.",
+    review_title: "A person will look at it",
+    review_lead: "What you sent is complete. It will be reviewed.",
     review_next: [
       "This usually takes one or two working days.",
       "{account} will tell you the result. You can close this page.",
@@ -146,7 +148,7 @@ export const english = {
     approved_lead: "Your identity has been confirmed. There is nothing more to do.",
     approved_next: ["Payments with {account} can go ahead.", "You can close this page."],
     retry_title: "Something must be sent again",
-    retry_lead: "{account} looked at what you sent and needs something more from you:",
+    retry_lead: "What you sent was checked, and something more is needed from you:",
     retry_next: [
       "Ask {account} for a new link.",
       "What was right is kept: you only change the rest.",
@@ -157,7 +159,7 @@ export const english = {
     suspended_title: "Your confirmation is on hold",
     suspended_lead: "{account} has paused it for now.",
     suspended_next: ["Please write to {account} to learn more."],
-    comment_by: "Comment from {account}",
+    comment_by: "What was said about it",
     waiting: "This page shows the result by itself, should you leave it open.",
   },
 
@@ -278,7 +280,8 @@ export const english = {
       too_large: "This file has {size}. Please choose one of at most 10 MB.",
       phone_photo:
         "This photo is in a format that we cannot read (HEIC). Please save it as JPG, or take a new photo here.",
-      wrong_type:
+      wrong_type: "This file is not a {kinds}. Please choose another one.",
+      wrong_name:
         "This file is not a {kinds}, even if its name says so. Please choose another one.",
       unreadable: "This file cannot be read. Please choose it again.",
     },

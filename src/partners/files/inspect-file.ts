@@ -1,17 +1,22 @@
-import { crc32 } from "node:zlib";
+import { crc32, createInflate } from "node:zlib";
 import type { FileType } from "./judge-file.ts";
 
 /** Why a file cannot be looked at, or null when it is whole. */
-export type FileFault = "truncated" | "malformed" | "too_small";
+export type FileFault = "truncated" | "malformed" | "too_small" | "locked";
 
 const SIDE_MIN_PIXELS = 100;
 const SIDE_MAX_PIXELS = 30_000;
 const PDF_TAIL_BYTES = 2048;
+/** As many as the pixels of any photo take when unpacked. */
+const UNPACKED_MAX_BYTES = 400 * 1024 * 1024;
+/** The shortest code of a block of 8 × 8 pixels is one bit. */
+const JPEG_PIXELS_PER_BYTE_MAX = 512;
 const SEGMENTS_MAX = 10_000;
 
 /**
- * Whether a file is what its first bytes claim, to its end. It is read as a stream and nothing of
- * it is decoded: a picture that has dimensions, data and an end is one that a viewer opens.
+ * Whether a file is what its first bytes claim, to its end. It is read as a stream; of a PNG the
+ * data is unpacked and counted, of a JPEG there must be enough of it for its size, and a PDF must
+ * have objects that anybody can read.
  */
 export async function inspectFile(
   type: FileType,
@@ -35,17 +40,18 @@ const ENDED = Symbol("the file ended");
 type Reader = {
   /** Exactly this many bytes; throws when there are fewer. */
   take(bytes: number): Promise<Buffer>;
-  skip(bytes: number, look?: (part: Buffer) => void): Promise<void>;
-  /** Whether these bytes stand somewhere in what is left. */
-  finds(bytes: Buffer): Promise<boolean>;
-  /** The last bytes of what is left. */
-  tail(bytes: number): Promise<Buffer>;
+  skip(bytes: number, look?: (part: Buffer) => void | Promise<void>): Promise<void>;
+  /** How many bytes stand before these in what is left; null when they do not stand there. */
+  find(bytes: Buffer): Promise<number | null>;
+  /** All that is left, in parts that overlap by so many bytes. */
+  parts(overlap: number): AsyncGenerator<Buffer>;
   close(): Promise<void>;
 };
 
 async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
   if (!(await reader.take(2)).equals(Buffer.from([0xff, 0xd8]))) return "malformed";
   const seen = new Set<string>();
+  let data_min = 0;
   for (let segments = 0; segments < SEGMENTS_MAX; segments += 1) {
     const [mark] = await reader.take(1);
     let [kind] = await reader.take(1);
@@ -57,17 +63,20 @@ async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
     if (kind === 0xda) {
       if (!["size", "quantization", "coding"].every((part) => seen.has(part))) return "malformed";
       // Cameras write data of their own behind the end; within the picture it cannot stand.
-      return (await reader.finds(JPEG_END)) ? null : "truncated";
+      const data = await reader.find(JPEG_END);
+      return data !== null && data >= data_min ? null : "truncated";
     }
     // Frame headers hold the size; C4, C8 and CC are tables among them.
     if (kind >= 0xc0 && kind <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(kind)) {
       const frame = await reader.take(length - 2);
       if (frame.length < 6) return "malformed";
-      const fault = judgeSize(frame.readUInt16BE(3), frame.readUInt16BE(1));
+      const [width, height] = [frame.readUInt16BE(3), frame.readUInt16BE(1)];
+      const fault = judgeSize(width, height);
       if (fault) return fault;
       seen.add("size");
       // The later frame types code by arithmetic and need no table for it.
       if (kind > 0xc8) seen.add("coding");
+      else data_min = Math.floor((width * height) / JPEG_PIXELS_PER_BYTE_MAX);
     } else await reader.skip(length - 2);
     if (kind === 0xdb) seen.add("quantization");
     if (kind === 0xc4) seen.add("coding");
@@ -77,7 +86,7 @@ async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
 
 async function inspectPng(reader: Reader): Promise<FileFault | null> {
   await reader.skip(8);
-  let has_data = false;
+  let pixels: Unpacked | null = null;
   for (let chunks = 0; chunks < SEGMENTS_MAX; chunks += 1) {
     const head = await reader.take(8);
     const length = head.readUInt32BE(0);
@@ -89,22 +98,92 @@ async function inspectPng(reader: Reader): Promise<FileFault | null> {
       const fault = judgeSize(header.readUInt32BE(0), header.readUInt32BE(4));
       if (fault) return fault;
       sum = crc32(header, sum);
+      const unpacked_bytes = pngDataBytes(header);
+      if (unpacked_bytes === null || unpacked_bytes > UNPACKED_MAX_BYTES) return "malformed";
+      pixels = unpack(unpacked_bytes);
     } else {
       await reader.skip(length, (part) => {
         sum = crc32(part, sum);
+        return kind === "IDAT" ? pixels?.add(part) : undefined;
       });
     }
     if ((await reader.take(4)).readUInt32BE() !== sum) return "malformed";
-    has_data ||= kind === "IDAT";
-    if (kind === "IEND") return has_data ? null : "malformed";
+    if (kind === "IEND") return (await pixels?.isComplete()) ? null : "malformed";
   }
   return "malformed";
 }
 
+const PNG_CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+/** The seven passes of an interlaced picture: first column and row, steps between them. */
+const PNG_PASSES = [
+  ...[[0, 0, 8, 8] as const, [4, 0, 8, 8] as const, [0, 4, 4, 8] as const],
+  ...[[2, 0, 4, 4] as const, [0, 2, 2, 4] as const, [1, 0, 2, 2] as const, [0, 1, 1, 2] as const],
+];
+
+/** How long the data of a PNG is when unpacked; null for a header that no picture has. */
+function pngDataBytes(header: Buffer): number | null {
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  const [depth = 0, colour = -1, , , interlace = 0] = header.subarray(8);
+  const channels = PNG_CHANNELS[colour];
+  if (!channels || ![1, 2, 4, 8, 16].includes(depth) || interlace > 1) return null;
+  // Each line begins with the number of its filter.
+  const bytesOf = (columns: number, rows: number) =>
+    columns > 0 && rows > 0 ? rows * (1 + Math.ceil((columns * channels * depth) / 8)) : 0;
+  if (interlace === 0) return bytesOf(width, height);
+  return PNG_PASSES.reduce((sum, [x, y, across, down]) => {
+    return sum + bytesOf(Math.ceil((width - x) / across), Math.ceil((height - y) / down));
+  }, 0);
+}
+
+type Unpacked = {
+  add(part: Buffer): Promise<void>;
+  /** Whether all that was added unpacks to the bytes that were expected. */
+  isComplete(): Promise<boolean>;
+};
+
+/** Unpacks and counts, and stops once there is enough: a small file may unpack to a huge one. */
+function unpack(expected: number): Unpacked {
+  const inflate = createInflate();
+  let size = 0;
+  const closed = new Promise<void>((done) => {
+    inflate.on("close", done);
+  });
+  // What went wrong shows in what is missing.
+  inflate.on("error", () => {});
+  inflate.on("data", (part: Buffer) => {
+    size += part.length;
+    if (size >= expected) inflate.destroy();
+  });
+  return {
+    add: async (part) => {
+      if (inflate.destroyed || part.length === 0) return;
+      await Promise.race([new Promise<void>((done) => inflate.write(part, () => done())), closed]);
+    },
+    isComplete: async () => {
+      if (!inflate.destroyed) inflate.end();
+      await closed;
+      return size >= expected;
+    },
+  };
+}
+
+const PDF_OBJECT = /\d\s+\d+\s+obj\b/;
+const PDF_LOCK = /\/Encrypt\s*(?:\d+\s+\d+\s+R|<<)/;
+
 async function inspectPdf(reader: Reader): Promise<FileFault | null> {
   if (!/^%PDF-[12]\./.test((await reader.take(8)).toString("latin1"))) return "malformed";
-  const tail = (await reader.tail(PDF_TAIL_BYTES)).toString("latin1");
-  return /startxref\s+\d+\s+%%EOF/.test(tail) ? null : "truncated";
+  let has_object = false;
+  let is_locked = false;
+  let tail = "";
+  for await (const part of reader.parts(PDF_TAIL_BYTES)) {
+    const text = part.toString("latin1");
+    has_object ||= PDF_OBJECT.test(text);
+    is_locked ||= PDF_LOCK.test(text);
+    tail = text.slice(-PDF_TAIL_BYTES);
+  }
+  if (!/startxref\s+\d+\s+%%EOF/.test(tail)) return "truncated";
+  if (is_locked) return "locked";
+  return has_object ? null : "malformed";
 }
 
 function judgeSize(width: number, height: number): FileFault | null {
@@ -130,27 +209,32 @@ function createReader(content: AsyncIterable<Buffer>): Reader {
     skip: async (bytes, look) => {
       let left = bytes;
       while (left > held.length) {
-        look?.(held);
+        await look?.(held);
         left -= held.length;
         held = await pull();
       }
-      look?.(held.subarray(0, left));
+      await look?.(held.subarray(0, left));
       held = held.subarray(left);
     },
-    finds: async (bytes) => {
+    find: async (bytes) => {
+      let before = 0;
       for (;;) {
-        if (held.includes(bytes)) return true;
+        const at = held.indexOf(bytes);
+        if (at >= 0) return before + at;
         const next = await iterator.next();
-        if (next.done) return false;
+        if (next.done) return null;
         const seam = held.length < bytes.length ? held : held.subarray(1 - bytes.length);
+        before += held.length - seam.length;
         held = Buffer.concat([seam, next.value]);
       }
     },
-    tail: async (bytes) => {
+    parts: async function* (overlap) {
+      yield held;
       for (;;) {
         const next = await iterator.next();
-        if (next.done) return held.subarray(-bytes);
-        held = Buffer.concat([held.subarray(-bytes), next.value]);
+        if (next.done) return;
+        held = Buffer.concat([held.subarray(-overlap), next.value]);
+        yield held;
       }
     },
     close: async () => {

@@ -88,7 +88,7 @@ export function FieldRow(props: Props) {
 
 function Input(props: Props & { shared: Record<string, unknown> & { id: string } }) {
   const { state, field, value, country_code, onChange, onLeave, shared } = props;
-  const choices = choicesFor(state, field, country_code);
+  const choices = choicesFor(state, field, value, country_code);
   const autoComplete = AUTOCOMPLETE[field.name] ?? "off";
   if (choices) {
     return (
@@ -134,8 +134,14 @@ function Input(props: Props & { shared: Record<string, unknown> & { id: string }
   );
 }
 
-function choicesFor(state: KycState, field: Field, country_code: string) {
-  if (field.kind === "country") return state.countries.map(({ code, name }) => [code, name]);
+/** Where people are not served, nobody can live; what was chosen before stays in the list. */
+function choicesFor(state: KycState, field: Field, value: string, country_code: string) {
+  if (field.kind === "country") {
+    const offered = state.countries.filter(
+      ({ code, is_served }) => is_served || field.name !== "country" || code === value,
+    );
+    return offered.map(({ code, name }) => [code, name]);
+  }
   if (field.name === "state") return findCountry(state, country_code)?.states ?? null;
   if (field.kind !== "select") return null;
   return (field.options ?? []).map((value) => [value, texts.options[value] ?? value]);

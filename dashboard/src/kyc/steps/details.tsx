@@ -58,7 +58,8 @@ function useDetails(step: StepName) {
   );
   const [replaced, setReplaced] = useState<readonly string[]>([]);
   const [problems, setProblems] = useState<Record<string, string>>(session.problems);
-  const [message, setMessage] = useState("");
+  const [refusal, setRefusal] = useState("");
+  const [told, setTold] = useState(false);
   const [is_busy, setBusy] = useState(false);
   const [focus_on, setFocusOn] = useState<{ name: string } | null>(null);
   const leaving = useRef(false);
@@ -73,6 +74,9 @@ function useDetails(step: StepName) {
   const fields = asked.filter(
     ({ name }) => existsIn(state, country_code, name) || problems[name] !== undefined,
   );
+  // Counted anew each time: what was mended, and what is no longer asked, needs no attention.
+  const wrong = fields.filter(({ name }) => told && problems[name] !== undefined).length;
+  const message = refusal || (wrong > 0 ? count(texts.problems.summary, wrong) : "");
   const sent = (field: Field) => {
     const value = (values[field.name] ?? "").trim();
     return field.kind === "date" ? wholeDate(value) : value;
@@ -114,7 +118,10 @@ function useDetails(step: StepName) {
 
   function show(found: Record<string, string>, words: string) {
     setProblems(found);
-    setMessage(words);
+    setRefusal(words);
+    setTold(true);
+    // What is wrong and hidden can only be given anew.
+    setReplaced((known) => [...known, ...Object.keys(found)]);
     const first = fields.find(({ name }) => found[name]);
     if (first) setFocusOn({ name: first.name });
   }
@@ -129,7 +136,7 @@ function useDetails(step: StepName) {
       if (problem) found[field.name] = problem;
     }
     const number = Object.keys(found).length;
-    if (number > 0) return show(found, count(texts.problems.summary, number));
+    if (number > 0) return show(found, "");
 
     leaving.current = true;
     setBusy(true);
@@ -145,8 +152,7 @@ function useDetails(step: StepName) {
       if (!(error instanceof Refusal) || error.is_final) return fail(error);
       const refused = inWords(error.problems);
       const here = Object.keys(refused).filter((name) => asked.some((ask) => ask.name === name));
-      const words = here.length > 0 ? count(texts.problems.summary, here.length) : wordsFor(error);
-      show(refused, words);
+      show(refused, here.length > 0 ? "" : wordsFor(error));
     } finally {
       leaving.current = false;
       setBusy(false);

@@ -102,7 +102,7 @@ export function Result() {
       <StepFrame title={outcome.title} lead={fill(outcome.lead, { account })}>
         {state.moderation_comment && (
           <figure>
-            <figcaption>{fill(words.comment_by, { account })}</figcaption>
+            <figcaption>{words.comment_by}</figcaption>
             <blockquote>{state.moderation_comment}</blockquote>
           </figure>
         )}

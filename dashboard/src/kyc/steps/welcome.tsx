@@ -35,7 +35,11 @@ export function Welcome() {
           title={is_business ? words.document_title_business : words.document_title}
           text={words.document}
         />
-        <Need icon="camera" title={words.camera_title} text={words.camera} />
+        <Need
+          icon="camera"
+          title={words.camera_title}
+          text={is_business ? words.camera_business : words.camera}
+        />
         <Need
           icon="clock"
           title={is_business ? words.time_title_business : words.time_title}
