@@ -5,13 +5,7 @@ import { createMember } from "../access/create-member.ts";
 import { type Account, ROLES, type Role } from "../access/model.ts";
 import { hashPassword } from "../access/passwords.ts";
 import { hashEmail, openEmail } from "../access/person-email.ts";
-import {
-  findAccount,
-  findMember,
-  findOperator,
-  findPerson,
-  listMembers,
-} from "../access/store.ts";
+import { findAccount, findMember, findOperator, findPerson, listMembers } from "../access/store.ts";
 import type { Core } from "../app.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";

@@ -110,8 +110,7 @@ function comesBetween(options: RuleOptions, time: Date, inc: boolean, end: numbe
     const begin = new Date(dtstart);
     begin.setUTCMonth(first_month + period * months, 1);
     if (begin.getTime() > end) return false;
-    const isWanted = (at: Date) =>
-      at.getTime() <= end && at >= from && (inc || at > time);
+    const isWanted = (at: Date) => at.getTime() <= end && at >= from && (inc || at > time);
     if (new RRule(onePeriod(options, begin)).all().some(isWanted)) return true;
   }
 }

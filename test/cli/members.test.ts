@@ -69,7 +69,9 @@ it("roles change and memberships end by command, but an account keeps an admin",
     });
   const [first, second] = ["one@example.test", "two@example.test"];
   memberIn(await create("--email", first, "--role", "admin", "--account", account_id, "--json"));
-  memberIn(await create("--email", second, "--role", "accountant", "--account", account_id, "--json"));
+  memberIn(
+    await create("--email", second, "--role", "accountant", "--account", account_id, "--json"),
+  );
   for (const refused of [
     await run("remove", "--email", first),
     await run("set-role", "--email", first, "--role", "approver"),
