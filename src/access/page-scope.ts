@@ -99,7 +99,7 @@ function signInPath(request: FastifyRequest): string {
 
 /** Every POST, whatever its route: a page that forgets to ask is refused, not open. */
 function checkForm(deps: PageDeps, request: FastifyRequest): void {
-  if (request.method === "GET") return;
+  if (["GET", "HEAD"].includes(request.method)) return;
   const expected = request.routeOptions.config.is_public_form
     ? publicFormCsrf(deps, request)
     : request.member?.csrf;

@@ -2,7 +2,7 @@ import { findActiveCredentials } from "../access/authenticate.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
-import { findPaying, notNow } from "./change-invoices.ts";
+import { amountProblems, findPaying, notNow } from "./change-invoices.ts";
 import { findChangeByKey } from "./change-store.ts";
 import type { InvoiceUseCaseDeps } from "./create-invoices.ts";
 import {
@@ -46,6 +46,8 @@ export async function changeAsParty(
     const paying = await findPaying(tx, [entry.invoice]);
     const reason = refusalOf(entry.invoice, act.name, act.role, paying.has(key.id));
     if (reason) throw Refusal.of([notNow(act.name, reason)]);
+    const problems = amountProblems(entry.invoice, act.name, act.input);
+    if (problems.length > 0) throw Refusal.of(problems);
     const { name, input, caller } = act;
     const change = { name, input, actor_account_id: caller?.account_id ?? null };
     const changed = changeInvoice(entry, change, now, act.change_key);

@@ -7,6 +7,7 @@ import { type InvoiceUseCaseDeps, makePayable } from "./create-invoices.ts";
 import {
   type ChangeInput,
   type ChangeName,
+  type Invoice,
   type KeyedInvoice,
   ownRole,
   refusalOf,
@@ -79,6 +80,7 @@ function decideOne(
   const is_paying = paying.has(invoice.id);
   const reason = name && refusalOf(invoice, name, ownRole(invoice.format), is_paying);
   if (reason) problems.push(notNow(name, reason));
+  problems.push(...amountProblems(invoice, name, input.input));
   if (problems.length > 0 || name === null) return { refusal: Refusal.of(problems) };
   const changed =
     name === "create"
@@ -107,6 +109,18 @@ export async function findPaying(
     return buyer_id === null ? [] : [{ account_id: buyer_id, id }];
   });
   return new Set((await listPaying(tx, keys)).map(({ id }) => id));
+}
+
+/** An invoice is paid as a whole: what was received is its total. */
+export function amountProblems(
+  invoice: Pick<Invoice, "total">,
+  name: ChangeName | null,
+  input: ChangeInput | null,
+): Problem[] {
+  const is_whole = input?.amount === undefined || BigInt(input.amount) === invoice.total;
+  if (name !== "declareReceivedPayment" || is_whole) return [];
+  const message = `Send the total of the invoice, ${invoice.total} minor units, or leave it out.`;
+  return [{ field: "input.amount", code: "record_invalid", message }];
 }
 
 /** A change that the invoice's state or the caller's side does not allow. */

@@ -4,7 +4,7 @@ import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
 import { lowerAscii, upperAscii } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
 import { decimalToNumber, parseDecimal, powerOfTen, splitNumber } from "../platform/money.ts";
-import { checkParties, checkPaymentOptions } from "./check-parties.ts";
+import { chainOf, checkParties, checkPaymentOptions } from "./check-parties.ts";
 import type { InvoiceDocument, InvoiceItem, PaymentTerms } from "./document.ts";
 import { INVOICE_FORMATS, type InvoiceFormat } from "./model.ts";
 import { compactObject, type Fields, listOf, objectOf, readFields } from "./read-fields.ts";
@@ -30,7 +30,7 @@ const NAME_MAX = 200;
 const LONG_TEXT_MAX = 5_000;
 const TAG_MAX = 50;
 const QUANTITY_MAX = 10n ** 12n;
-const QUANTITY_DECIMALS_MAX = 12;
+export const QUANTITY_DECIMALS_MAX = 12;
 const PERCENT_DECIMALS_MAX = 6;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
@@ -133,6 +133,9 @@ function readItemCurrency(fields: Fields, field: string, value: unknown): string
   const currency = [upperAscii(symbol), ...network.map(lowerAscii)].join("-");
   if (digitsOf(currency) === undefined) {
     fields.report(field, "record_invalid", "Send a currency of ISO 4217, e.g. USD.");
+  } else if (network.length > 0 && chainOf(network.join("-")) === undefined) {
+    const message = "Send a coin with a network that we know, e.g. USDC-matic.";
+    fields.report(field, "record_invalid", message);
   }
   return currency;
 }

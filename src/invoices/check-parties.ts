@@ -119,6 +119,12 @@ const CHAIN_NAMES: Record<string, Chain> = {
   "arbitrum-one": "arbitrum",
 };
 
+/** The chain of this name, or of a name that others give it. */
+export function chainOf(name: string): Chain | undefined {
+  const key = lowerAscii(name);
+  return Object.hasOwn(CHAIN_NAMES, key) ? CHAIN_NAMES[key] : undefined;
+}
+
 function readWallet(
   fields: Fields,
   field: string,
@@ -128,7 +134,7 @@ function readWallet(
   const address = fields.text(`${field}.paymentAddress`, input.paymentAddress, NAME_MAX);
   const chain = fields.text(`${field}.chain`, input.chain, SHORT_MAX);
   if (address === undefined) fields.missing(`${field}.paymentAddress`);
-  const known = chain === undefined ? undefined : CHAIN_NAMES[lowerAscii(chain)];
+  const known = chain === undefined ? undefined : chainOf(chain);
   const checked = known && address !== undefined ? checkAddress(known, address) : undefined;
   if (checked && "reason" in checked) {
     fields.report(`${field}.paymentAddress`, "record_invalid", checked.reason);

@@ -23,7 +23,8 @@ const SECRET_HEADERS = { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noin
 /** The page behind `invoiceLinks.view`, for a party without an account. A GET changes nothing. */
 export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDeps): void {
   addPageScope(app, deps, (scope) => {
-    scope.get(PATH, { schema: HIDDEN }, async (request, reply) => {
+    // Mail programs look before they open a link.
+    scope.get(PATH, { schema: HIDDEN, exposeHeadRoute: true }, async (request, reply) => {
       const printed = await findByToken(deps, request);
       return show(deps, request, reply, printed, null);
     });

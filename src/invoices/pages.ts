@@ -5,7 +5,7 @@ import { digitsOf } from "./check-invoice.ts";
 import { nameOf } from "./document.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
 import { type ChangeType, otherRole, ownRole, refusalOf, STATUS_WORDS } from "./model.ts";
-import { formatMoney } from "./pdf.ts";
+import { formatMoney, formatQuantity } from "./printed-text.ts";
 import { lineTotal } from "./totals.ts";
 
 /** What a party without an account may do here, and what the button says. */
@@ -48,7 +48,7 @@ ${table({
   columns: ["Item", "Quantity", "Amount"],
   rows: document.invoiceItems.map((item) => [
     item.name ?? "Item",
-    String(item.quantity),
+    formatQuantity(item.quantity),
     formatMoney(lineTotal(item), digits),
   ]),
   empty: "There are no items.",

@@ -6,6 +6,7 @@ import { digitsOf } from "./check-invoice.ts";
 import { type InvoiceItem, nameOf, type PartyInfo } from "./document.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
 import { type Invoice, STATUS_WORDS } from "./model.ts";
+import { type Face, formatMoney, formatQuantity, withGlyphs } from "./printed-text.ts";
 import { lineNet } from "./totals.ts";
 
 type Doc = InstanceType<typeof PDFDocument>;
@@ -26,9 +27,8 @@ const FONTS = "dejavu-fonts-ttf/ttf";
 let fonts: { regular: Buffer; bold: Buffer } | undefined;
 
 /** An invoice as a person would send it: one page, or more where its items need them. */
-export function writePdf(printed: PrintedInvoice): Doc {
-  const { invoice } = printed;
-  const title = titleOf(invoice);
+export function writePdf(given: PrintedInvoice): Doc {
+  const title = titleOf(given.invoice);
   const doc = new PDFDocument({
     size: "A4",
     margins: { top: MARGIN, left: MARGIN, right: MARGIN, bottom: 841.89 - BOTTOM },
@@ -36,14 +36,16 @@ export function writePdf(printed: PrintedInvoice): Doc {
     lang: "en",
     // The same invoice is the same file, byte for byte.
     info: {
-      Title: `${title} ${invoice.document.invoiceNumber}`,
-      CreationDate: invoice.updated_at,
-      ModDate: invoice.updated_at,
+      Title: `${title} ${given.invoice.document.invoiceNumber}`,
+      CreationDate: given.invoice.updated_at,
+      ModDate: given.invoice.updated_at,
     },
   });
   fonts ??= { regular: readFont("DejaVuSans.ttf"), bold: readFont("DejaVuSans-Bold.ttf") };
   doc.registerFont("regular", fonts.regular);
   doc.registerFont("bold", fonts.bold);
+  const printed = withGlyphs(given, glyphsOf(doc));
+  const { invoice } = printed;
   writeHead(doc, invoice, title);
   writeParties(doc, invoice);
   writeItems(doc, invoice);
@@ -178,19 +180,33 @@ function cellsOf(item: InvoiceItem): string[] {
     item.tax?.type === "percentage" ? `${item.tax.amount} %` : item.tax && money(item.tax.amount);
   return [
     [item.name ?? "Item", ...below].filter(Boolean).join("\n"),
-    String(item.quantity),
+    formatQuantity(item.quantity),
     money(item.unitPrice),
     tax ?? "–",
     money(lineNet(item)),
   ];
 }
 
+/** Numbers keep to one line: see `shrinkToFit`. */
 function rowHeight(doc: Doc, cells: readonly string[]): number {
   font(doc, "regular", 9, INK);
-  const heights = cells.map((cell, at) =>
-    doc.heightOfString(cell, { width: COLUMNS[at]!.width * WIDTH - 6, lineGap: 1 }),
-  );
+  const heights = cells.map((cell, at) => {
+    const { width, align } = COLUMNS[at]!;
+    const shown = align === "right" ? "0" : cell;
+    return doc.heightOfString(shown, { width: width * WIDTH - 6, lineGap: 1 });
+  });
   return Math.max(...heights) + 12;
+}
+
+/** Makes the letters as small as the text needs to stand on one line: a number is never broken. */
+function shrinkToFit(doc: Doc, text: string, width: number): void {
+  const needed = doc.widthOfString(text);
+  // A little less than it needs, since widths are rounded.
+  if (needed > width) doc.fontSize((currentSize(doc) * width * 0.99) / needed);
+}
+
+function currentSize(doc: Doc): number {
+  return (doc as unknown as { _fontSize: number })._fontSize;
 }
 
 function writeRow(doc: Doc, cells: readonly string[], is_head: boolean): void {
@@ -201,6 +217,7 @@ function writeRow(doc: Doc, cells: readonly string[], is_head: boolean): void {
     font(doc, is_head ? "bold" : "regular", is_head ? 8 : 9, is_head ? MUTED : INK);
     // Numbers end at the margin, texts begin there.
     const inset = align === "right" ? 6 : 0;
+    if (align === "right") shrinkToFit(doc, cell, width * WIDTH - 6);
     doc.text(cell, MARGIN + x * WIDTH + inset, top + 6, {
       width: width * WIDTH - 6,
       align,
@@ -230,10 +247,10 @@ function writeTotals(doc: Doc, invoice: Invoice): void {
   }
   const y = doc.y + 4;
   font(doc, "bold", 12, INK).text("Total", x, y, { width: width * 0.3 });
-  font(doc, "bold", 12, ACCENT).text(`${formatMoney(total, digits)} ${currency}`, x, y, {
-    width,
-    align: "right",
-  });
+  const amount = `${formatMoney(total, digits)} ${currency}`;
+  font(doc, "bold", 12, ACCENT);
+  shrinkToFit(doc, amount, width * 0.8);
+  doc.text(amount, x, y, { width, align: "right" });
   doc.y += 22;
 }
 
@@ -304,13 +321,10 @@ function font(doc: Doc, name: "regular" | "bold", size: number, color: string): 
   return doc.font(name).fontSize(size).fillColor(color);
 }
 
-/** 1234567 of two digits is 12,345.67. */
-export function formatMoney(minor: bigint, digits: number): string {
-  const text = String(minor).padStart(digits + 1, "0");
-  const whole = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ",");
-  return digits === 0 ? whole : `${whole}.${text.slice(-digits)}`;
-}
-
 function dayOf(iso: string): string {
   return iso.slice(0, 10);
+}
+
+function glyphsOf(doc: Doc): Face {
+  return (doc.font("regular") as unknown as { _font: { font: Face } })._font.font;
 }

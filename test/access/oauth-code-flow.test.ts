@@ -94,6 +94,15 @@ describe("the way to a token", () => {
     expect((await person.visit(askFor(more, "openid user:read").url)).url).toMatch(/^\/consent/);
   });
 
+  test("the page that posts an answer runs its own script and nothing else", async () => {
+    const person = await signedIn();
+    const app = await addApp(server, server.account_id);
+    await allow(person, askFor(app, "openid").url);
+    const page = await person.visit(askFor(app, "openid", { response_mode: "form_post" }).url);
+    expect(page.text).toContain(`action="${REDIRECT_URI}"`);
+    expect(page.policy).toMatch(/^default-src 'none';script-src .*'sha256-[^']+';/);
+  });
+
   test("prompt=consent asks again, prompt=none never does", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);

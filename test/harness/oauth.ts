@@ -66,7 +66,14 @@ export async function addMember(
   return member.person_id;
 }
 
-export type PageAnswer = { status: number; location: string | null; text: string; url: string };
+export type PageAnswer = {
+  status: number;
+  location: string | null;
+  text: string;
+  url: string;
+  /** Its Content-Security-Policy. */
+  policy: string | null;
+};
 
 type Cookies = Map<string, { value: string; path: string }>;
 
@@ -154,7 +161,8 @@ export class Person {
     this.#csrf = /name="csrf" value="([^"]*)"/.exec(text)?.[1] ?? this.#csrf;
     const refresh = /^0;url=(.*)$/.exec(answer.headers.get("refresh") ?? "")?.[1];
     const location = answer.headers.get("location") ?? refresh ?? null;
-    return { status: answer.status, location, text, url: target.pathname };
+    const policy = answer.headers.get("content-security-policy");
+    return { status: answer.status, location, text, url: target.pathname, policy };
   }
 
   #keep(line: string): void {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../harness/command-line.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { findFault, good, settle } from "../offramps/story.ts";
+import { advance, findFault, good, settle } from "../offramps/story.ts";
 import { create, show } from "./invoice-room.ts";
 
 let server: TestServer;
@@ -40,6 +40,20 @@ describe("sliproad accounts set-billing-email", () => {
       [account_id],
     );
     expect(rows[0]!.action).toBe("account.set_billing_email");
+  });
+
+  it("lets what was billed before be found among what changed since, once it is shared", async () => {
+    const name = `Later ${randomUUID()}`;
+    const { key } = await server.addAccount(name);
+    const email = `${randomUUID()}@later.example`;
+    const invoice = good(await create(server, { convert: true, buyerInfo: { email } }));
+    await advance(server, 1_000);
+    const since = server.core.clock.now().toISOString();
+    await setEmail(name, email);
+    await settle(server);
+    const path = `/invoices?updatedSince=${since}`;
+    const { invoices } = good(await server.call("GET", path, undefined, { key }));
+    expect(invoices.map(({ id }: { id: string }) => id)).toEqual([invoice.id]);
   });
 
   it("gives an address to one account only, and says so", async () => {

@@ -90,6 +90,9 @@ describe("who may do what", () => {
     good(await change(server, invoice.id, "declareReceivedPayment", seller.key));
     const unpaid = good(await change(server, invoice.id, "markUnpaid", seller.key));
     expect(unpaid).toMatchObject({ status: "open", paymentMetadata: {} });
+    const part = { amount: "99999" };
+    const less = await change(server, invoice.id, "declareReceivedPayment", seller.key, part);
+    expectProblem(less, "input.amount", "record_invalid");
     const input = { amount: "100000", txLink: "https://explorer.example/tx/1" };
     const paid = good(
       await change(server, invoice.id, "declareReceivedPayment", seller.key, input),

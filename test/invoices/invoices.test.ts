@@ -213,6 +213,11 @@ describe("what is refused", () => {
     ["invoiceItems", { invoiceItems: [] }, "parameter_missing"],
     ["paymentOptions", { paymentOptions: undefined }, "parameter_missing"],
     ["invoiceItems[0].currency", { invoiceItems: [item({ currency: "XXX" })] }, "record_invalid"],
+    [
+      "invoiceItems[0].currency",
+      { invoiceItems: [item({ currency: "USDC-x" })] },
+      "record_invalid",
+    ],
     ["invoiceItems[0].discount", { invoiceItems: [item({ discount: "101" })] }, "record_invalid"],
     [
       "invoiceItems",

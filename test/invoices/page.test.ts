@@ -51,6 +51,8 @@ describe("the page behind invoiceLinks.view", () => {
     expect(await statusOf(here)).toBe("open");
     const paying = await here.visitor.get(`${here.path}?enablePayment=true`);
     expect(paying.statusCode).toBe(200);
+    const looked = await fetch(`${server.url}${here.path}`, { method: "HEAD" });
+    expect(looked.status).toBe(200);
   });
 
   it("keeps only a hash of the token", async () => {

@@ -109,4 +109,25 @@ describe("the PDF of an invoice", () => {
       expect(text).toContain(wanted);
     }
   });
+
+  it("shows that there is what its fonts cannot draw, with the e-mail beside it", async () => {
+    const buyerInfo = { email: "mei@example.com", businessName: "株式会社 Aé 👩‍👩‍👧" };
+    const { id } = good(await create(server, { buyerInfo }));
+    const text = textOf((await download(id)).pages[0]!);
+    expect(text).toContain("□□□□ Aé □");
+    expect(text).toContain("mei@example.com");
+  });
+
+  it("writes small and large numbers out, each on one line", async () => {
+    const item = { name: "Dust", currency: "USDC-arbitrum-one" };
+    const invoiceItems = [
+      { ...item, quantity: 0.0000001, unitPrice: "20000000" },
+      { ...item, quantity: 1, unitPrice: "999999999999000" },
+    ];
+    const { id } = good(await create(server, { invoiceItems }));
+    const runs = (await download(id)).pages[0]!.map(({ text }) => text);
+    expect(runs).toContain("0.0000001");
+    expect(runs.filter((text) => text === "999,999,999.999000")).toHaveLength(2);
+    expect(runs).toContain("999,999,999.999002 USDC-arbitrum-one");
+  });
 });

@@ -22,6 +22,12 @@ const WINDOW_MS = 60_000;
 const REQUESTS_MAX = 120;
 /** Wrong client secrets from one address. */
 const FAILURES_MAX = 20;
+/**
+ * Of the page that posts the answer to the application (`form_post`): the library adds the hash of
+ * its own script. Where the form goes was checked: to the application's own address.
+ */
+const ANSWER_POLICY =
+  "default-src 'none'; script-src 'none'; frame-ancestors 'none'; base-uri 'none'";
 const DISCOVERY = [
   "/.well-known/openid-configuration",
   "/.well-known/oauth-authorization-server",
@@ -66,6 +72,7 @@ function addAuthorization(
         const replayed = replayRequest(request, deps.public_url());
         if (request.member) members.set(replayed, request.member);
         handOver(reply);
+        reply.raw.setHeader("Content-Security-Policy", ANSWER_POLICY);
         await callback(replayed, reply.raw);
       });
     }
