@@ -88,6 +88,8 @@ export type DueDelivery = Pick<
   sample: Buffer | null;
   body: Buffer | null;
   subject_id: string | null;
+  /** The event's account no longer lets the application see what is its own. */
+  is_withdrawn: boolean;
 };
 
 export type DueQuery = {
@@ -103,25 +105,38 @@ const ELIGIBLE = `d.status = 'pending' and (not a.is_ordered or not exists (
     where p.account_id = d.account_id and p.app_id = d.app_id and p.record_id = d.record_id
       and p.status = 'pending' and p.sequence < d.sequence))`;
 
+// Another account's events need its consent; one's own only where it was given and taken back.
+const WITHDRAWN = `not exists (
+    select from app_grants g where g.account_id = due.event_account_id and g.app_id = due.app_id
+      and g.revoked_at is null)
+  and (due.event_account_id <> due.account_id or exists (
+    select from app_grants g where g.account_id = due.event_account_id and g.app_id = due.app_id))`;
+
 /** For each application, the next due deliveries in order of their time. */
 export function listDueDeliveries(
   session: Session,
   queries: readonly DueQuery[],
   now: Date,
-  limit: number,
+  limits: { well: number; failing: number },
 ): Promise<DueDelivery[]> {
   return session.query<DueDelivery>(
-    `select due.*, e.body, e.subject_id
+    `select due.*, e.body, e.subject_id, (due.sample is null
+       and (due.event_account_id <> due.account_id or a.used_at is not null)
+       and ${WITHDRAWN}) as is_withdrawn
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
        as q (account_id, app_id, after_at, after_id)
-     join apps a on a.account_id = q.account_id and a.id = q.app_id
+     -- Of an endpoint that is left alone, nothing is read.
+     join apps a on a.account_id = q.account_id and a.id = q.app_id and a.webhook_state = 'active'
+       and (a.circuit_until is null or a.circuit_until <= $5)
      cross join lateral (
        select d.account_id, d.id, d.app_id, d.event_account_id, d.event_id, d.sequence,
          d.attempts, d.attempts_before, d.next_attempt_at, d.body as sample
        from webhook_deliveries d
        where d.account_id = q.account_id and d.app_id = q.app_id and ${ELIGIBLE}
          and d.next_attempt_at <= $5 and (d.next_attempt_at, d.id) > (q.after_at, q.after_id)
-       order by d.next_attempt_at, d.id limit $6
+       -- One that fails is not read ahead for: it may take long until it is sent anything.
+       order by d.next_attempt_at, d.id
+       limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
      ) as due
      left join lateral (
        -- The limit keeps the planner from reading all events to find these.
@@ -135,7 +150,8 @@ export function listDueDeliveries(
       queries.map((query) => query.after?.next_attempt_at ?? new Date(0)),
       queries.map((query) => query.after?.id ?? "00000000-0000-0000-0000-000000000000"),
       now,
-      limit,
+      limits.well,
+      limits.failing,
     ],
   );
 }

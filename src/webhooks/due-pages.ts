@@ -30,7 +30,7 @@ export type OpenEndpoint = Endpoint & {
 
 export type LoadPage = (query: DueQuery) => Promise<Page>;
 
-const PAGE = 500;
+const PAGE = { well: 500, failing: 16 };
 
 /** Loads what is due for several applications at once, bodies and secrets opened. */
 export function createPageLoader(deps: {
@@ -64,7 +64,7 @@ export function createPageLoader(deps: {
       return {
         endpoint: endpoint && openEndpoint(endpoint, account_keys.get(endpoint.account_id)!),
         deliveries: own.map((delivery) => openDelivery(delivery, account_keys, subject_keys)),
-        is_last: own.length < PAGE,
+        is_last: own.length < (endpoint?.failures_in_a_row ? PAGE.failing : PAGE.well),
       };
     });
   });
@@ -91,6 +91,7 @@ function openDelivery(
 ): Sendable {
   const { event_account_id, event_id, subject_id } = delivery;
   const missing = (reason: string) => ({ delivery, body: null, missing: reason });
+  if (delivery.is_withdrawn) return missing("The account withdrew its consent.");
   if (delivery.sample) {
     const key = account_keys.get(delivery.account_id)!;
     return { delivery, body: open(key, samplePlace(delivery), delivery.sample), missing: null };
