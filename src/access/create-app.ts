@@ -73,7 +73,9 @@ export function makeApp(
     webhook_secret_switch_at: null,
     webhook_headers: sealed(
       "webhook_headers",
-      webhook_headers === null ? null : JSON.stringify(webhook_headers),
+      webhook_headers && Object.keys(webhook_headers).length > 0
+        ? JSON.stringify(webhook_headers)
+        : null,
     ),
     events: [...input.events],
     is_ordered: input.is_ordered,

@@ -49,7 +49,8 @@ type ErrorBody = { message?: string; errors?: { field: string; message: string }
 
 function whyRefused(status: number, body: ErrorBody | null): string {
   const fields = body?.errors?.map(({ field, message }) => `${field}: ${message}`) ?? [];
-  return [body?.message ?? `answered ${status}.`, ...fields].join(" ");
+  // The message on top is that of the first field.
+  return fields.length > 0 ? fields.join(" ") : (body?.message ?? `answered ${status}.`);
 }
 
 async function findUrl(config: Config): Promise<string> {

@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { plainArray } from "../platform/db/plain-array.ts";
 import type { DeliveryStatus } from "./model.ts";
 
 export type Delivery = {
@@ -208,9 +209,7 @@ export async function updatePlanner(tx: Session): Promise<void> {
 /** Writes a set of outcomes: one statement for the attempts, one for the deliveries. */
 export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): void {
   if (outcomes.length === 0) return;
-  const attempts = outcomes.flatMap(({ attempt, ...outcome }) =>
-    attempt ? [{ ...outcome, ...attempt }] : [],
-  );
+  const attempts = outcomes.filter(({ attempt }) => attempt !== null);
   tx.write(
     `insert into webhook_attempts (account_id, delivery_id, number, at, status, error, latency_ms,
        answer)
@@ -218,14 +217,14 @@ export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): v
        $6::text[], $7::int[], $8::bytea[])
      on conflict do nothing`,
     [
-      attempts.map((attempt) => attempt.account_id),
-      attempts.map((attempt) => attempt.delivery_id),
-      attempts.map((attempt) => attempt.number),
-      attempts.map((attempt) => attempt.at.toISOString()),
-      outcomes.flatMap(({ attempt }) => (attempt ? [attempt.status] : [])),
-      attempts.map((attempt) => attempt.error),
-      attempts.map((attempt) => attempt.latency_ms),
-      attempts.map((attempt) => attempt.answer),
+      plainArray(attempts.map((outcome) => outcome.account_id)),
+      plainArray(attempts.map((outcome) => outcome.delivery_id)),
+      plainArray(attempts.map(({ attempt }) => attempt!.number)),
+      plainArray(attempts.map(({ attempt }) => attempt!.at.toISOString())),
+      plainArray(attempts.map(({ attempt }) => attempt!.status)),
+      attempts.map(({ attempt }) => attempt!.error),
+      plainArray(attempts.map(({ attempt }) => attempt!.latency_ms)),
+      attempts.map(({ attempt }) => attempt!.answer),
     ],
   );
   tx.write(
@@ -238,13 +237,13 @@ export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): v
        number)
      where d.account_id = t.account_id and d.id = t.id`,
     [
-      outcomes.map((outcome) => outcome.account_id),
-      outcomes.map((outcome) => outcome.delivery_id),
-      outcomes.map((outcome) => outcome.status),
+      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
+      plainArray(outcomes.map((outcome) => outcome.status)),
       outcomes.map((outcome) => outcome.reason),
-      outcomes.map((outcome) => outcome.next_attempt_at?.toISOString() ?? null),
-      outcomes.map((outcome) => outcome.at.toISOString()),
-      outcomes.map((outcome) => outcome.attempt?.number ?? null),
+      plainArray(outcomes.map((outcome) => outcome.next_attempt_at?.toISOString() ?? null)),
+      plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
+      plainArray(outcomes.map((outcome) => outcome.attempt?.number ?? null)),
     ],
   );
 }

@@ -44,7 +44,7 @@ export class EndpointWatch {
     });
     const versions = asking.length > 0 ? await this.#find(asking) : null;
     for (const watcher of asking) {
-      watcher.look(versions && versions.get(watcher.key.id), asked_ms);
+      watcher.look(versions === null ? null : versions.get(watcher.key.id), asked_ms);
     }
     const is_needed = this.#watchers.size > 0;
     this.#timer = is_needed ? setTimeout(() => void this.#ask(), EVERY_MS) : null;

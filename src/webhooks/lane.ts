@@ -175,11 +175,12 @@ export class Lane {
   }
 
   async #attempt(endpoint: OpenEndpoint, sendable: Sendable): Promise<Outcome> {
-    const { delivery, body } = sendable;
+    const { delivery } = sendable;
+    const { body, missing } = sendable.open();
     const { clock, random } = this.#deps;
     const about = { account_id: delivery.account_id, delivery_id: delivery.id };
     if (body === null) {
-      const settled = { status: "skipped", reason: sendable.missing, at: clock.now() } as const;
+      const settled = { status: "skipped", reason: missing, at: clock.now() } as const;
       return { ...about, ...settled, attempt: null, next_attempt_at: null };
     }
     const begun_ms = performance.now();

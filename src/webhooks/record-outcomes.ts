@@ -14,6 +14,9 @@ import {
 } from "./delivery-store.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
 
+/** Sending goes on meanwhile; what a crash in between would repeat are these few deliveries. */
+const WRITE_PACE_MS = 25;
+
 type Entry = { state: LaneState; outcome: Outcome };
 
 export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
@@ -21,7 +24,7 @@ export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
   const write = coalesce<Entry, void>(async (entries) => {
     await recordOutcomes(deps, set, entries, lost);
     return entries.map(() => undefined);
-  });
+  }, WRITE_PACE_MS);
   const end = coalesce<LaneState, boolean>((states) => endTurns(deps, set, states));
   return {
     write: (state, outcome) => write({ state, outcome }),

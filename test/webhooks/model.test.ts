@@ -58,13 +58,19 @@ describe("an endpoint's health", () => {
   });
 
   it("begins the five days anew after ten days in which nothing was tried", () => {
-    const silent = (ms: number) => ({ ...WELL, failing_since: ago(30 * DAY_MS), failed_at: ago(ms) });
+    const silent = (ms: number) => ({
+      ...WELL,
+      failing_since: ago(30 * DAY_MS),
+      failed_at: ago(ms),
+    });
     const { health, disable_reason } = healthAfter(silent(10 * DAY_MS), FAILURE, false, NOW);
     expect({ since: health?.failing_since, disable_reason }).toEqual({
       since: NOW,
       disable_reason: null,
     });
-    expect(healthAfter(silent(10 * DAY_MS - 1), FAILURE, false, NOW).disable_reason).toMatch("five");
+    expect(healthAfter(silent(10 * DAY_MS - 1), FAILURE, false, NOW).disable_reason).toMatch(
+      "five",
+    );
   });
 
   it("one success forgets all failures", () => {

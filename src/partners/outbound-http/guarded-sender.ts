@@ -92,8 +92,9 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
     send: (request) => send(sender, request),
     refuse: (url) => {
       try {
-        readTarget(policy, url);
-        return null;
+        const { hostname, port } = readTarget(policy, url);
+        const reason = isIP(hostname) === 0 ? policy.refuseName(hostname, port) : null;
+        return reason && `${hostname} ${reason}.`;
       } catch (error) {
         if (error instanceof SendError) return error.message;
         throw error;
