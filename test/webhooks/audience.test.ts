@@ -8,7 +8,7 @@ import {
 import { updateAccountEnabled } from "../../src/webhooks/webhook-store.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addApp, type EventInput, emit, idle } from "./webhook-room.ts";
+import { addApp, advance, emit, type EventInput, idle } from "./webhook-room.ts";
 
 let server: TestServer;
 let receiver: Receiver;
@@ -55,6 +55,33 @@ describe("rule 2: an application that reads users' data", () => {
     await revoke(app.id, buyer.account_id, person);
     await change({ account_id: buyer.account_id, invoice });
     expect(await told("/reader")).toEqual([`${first} buyer`]);
+  });
+
+  it("is sent and shown nothing any more of an account that withdrew its consent", async () => {
+    const app = await addApp(server, { webhook_url: `${receiver.url}/reader` });
+    await use(app.id);
+    const person = await authorise(app.id, buyer.account_id);
+    receiver.answer(() => 500);
+    await change({ account_id: buyer.account_id });
+    const path = `/webhook_events/${receiver.received[0]!.headers["webhook-id"]}`;
+    const shown = async (end = "") => (await server.call("GET", `${path}${end}`)).status;
+    expect([await shown(), await shown("/deliveries")]).toEqual([200, 200]);
+    await revoke(app.id, buyer.account_id, person);
+    receiver.answer(() => 200);
+    await advance(server, 6_000);
+    const found = () =>
+      server.db.database.query("select status, reason from webhook_deliveries where app_id = $1", [
+        app.id,
+      ]);
+    const skipped = [{ status: "skipped", reason: "The account withdrew its consent." }];
+    expect(await found()).toEqual(skipped);
+    expect([await shown(), await shown("/deliveries")]).toEqual([404, 404]);
+    expect((await server.call("POST", `${path}/redeliver`, {})).status).toBe(404);
+    const from = "2020-01-01T00:00:00Z";
+    await server.call("POST", `/apps/${app.id}/replay`, { from, only_failed: true });
+    await idle(server);
+    expect(await found()).toEqual(skipped);
+    expect(receiver.received).toHaveLength(1);
   });
 
   it("is told once, as the seller, when both sides authorised it", async () => {
