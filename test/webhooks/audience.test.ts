@@ -8,7 +8,7 @@ import {
 import { updateAccountEnabled } from "../../src/webhooks/webhook-store.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addApp, advance, emit, type EventInput, idle } from "./webhook-room.ts";
+import { addApp, advance, type EventInput, emit, idle } from "./webhook-room.ts";
 
 let server: TestServer;
 let receiver: Receiver;
