@@ -147,6 +147,20 @@ export function listConsents(
   );
 }
 
+/** Which of these consents still hold. */
+export function listConsentsHeld(
+  session: Session,
+  consents: readonly { account_id: string; app_id: string }[],
+): Promise<{ account_id: string; app_id: string }[]> {
+  return session.query(
+    `select distinct g.account_id, g.app_id
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, app_id)
+     join app_grants g on g.account_id = wanted.account_id and g.app_id = wanted.app_id
+     where g.revoked_at is null`,
+    [consents.map((one) => one.account_id), consents.map((one) => one.app_id)],
+  );
+}
+
 /** The accounts whose members authorised this application. */
 export async function listConsentingAccounts(session: Session, app_id: string): Promise<string[]> {
   const rows = await session.query<{ account_id: string }>(

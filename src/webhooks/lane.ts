@@ -52,6 +52,7 @@ export class Lane {
     this.#watcher = {
       key: { account_id: task.account_id, id: task.record_id },
       seenMs: () => (this.#queue.length > 0 ? this.#seen_ms : null),
+      accountIds: () => this.#otherAccountIds(),
       look: (version, asked_ms) => this.#look(version, asked_ms),
     };
     const endpoint = undefined;
@@ -144,6 +145,13 @@ export class Lane {
     }
     // It stays as it was first read: its health is ours to know during the turn.
     if (loaded.webhook_version !== known.webhook_version) this.#state.is_over = true;
+  }
+
+  #otherAccountIds(): string[] {
+    const others = this.#queue.filter(
+      ({ delivery }) => delivery.event_account_id !== delivery.account_id && !delivery.is_withdrawn,
+    );
+    return [...new Set(others.map(({ delivery }) => delivery.event_account_id))];
   }
 
   /** What was loaded for an endpoint that changed is left to the next turn. */

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { listDueDeliveries } from "../../src/webhooks/delivery-store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { addApp, emit, idle } from "./webhook-room.ts";
+import { addApp, authorise, emit, idle, revoke, use } from "./webhook-room.ts";
 
 type Arrival = { at_ms: number; path: string; raw: Buffer; headers: IncomingMessage["headers"] };
 
@@ -123,6 +123,22 @@ it("another secret at once, and another address, hold for what was loaded alread
     expect(headers["x-webhook-signature"]).toBe(hex);
   }
   expect(new Set(later(moved_ms).map((one) => one.path))).toEqual(new Set(["/hook/new"]));
+});
+
+it("a consent taken back holds for what was loaded already", async () => {
+  answerSlowly();
+  const { account_id } = await server.addAccount("Granting");
+  const app = await addApp(server, { webhook_url: url });
+  await use(server, app.id);
+  const person_id = await authorise(server, app.id, account_id);
+  await emit(server, ...many(600).map(() => ({ account_id })));
+  await waitFor(() => arrived.length >= 5);
+  await revoke(server, app.id, account_id, person_id);
+  const revoked_ms = performance.now();
+  await idle(server);
+  expect(arrived.at(-1)!.at_ms - revoked_ms).toBeLessThan(SOON_MS);
+  const statuses = (await deliveriesTo(app.id)).map((one) => one.status);
+  expect(statuses.filter((status) => status === "skipped")).toHaveLength(600 - arrived.length);
 });
 
 it("nothing is read for an endpoint that is paused or left alone", async () => {
