@@ -1,6 +1,8 @@
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
-import { type buildConnector, Client } from "undici";
+import type { buildConnector } from "undici";
+// Not the whole package: that would cost 15 MB more, and put its own agent under our `fetch`.
+import Client from "undici/lib/dispatcher/client.js";
 import { SendError } from "./send-error.ts";
 
 /** Where a request goes. The origin alone decides which connections can carry it. */
