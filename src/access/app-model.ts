@@ -36,7 +36,11 @@ export type App = {
   is_ordered: boolean;
   webhook_state: WebhookState;
   webhook_state_reason: string | null;
+  /** Goes up with every change by the owner. */
+  webhook_version: number;
   failing_since: Date | null;
+  failed_at: Date | null;
+  failures_in_a_row: number;
   circuit_failures: number;
   circuit_until: Date | null;
   created_at: Date;

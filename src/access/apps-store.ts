@@ -147,6 +147,20 @@ export function listConsents(
   );
 }
 
+/** Which of these consents still hold. */
+export function listConsentsHeld(
+  session: Session,
+  consents: readonly { account_id: string; app_id: string }[],
+): Promise<{ account_id: string; app_id: string }[]> {
+  return session.query(
+    `select distinct g.account_id, g.app_id
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, app_id)
+     join app_grants g on g.account_id = wanted.account_id and g.app_id = wanted.app_id
+     where g.revoked_at is null`,
+    [consents.map((one) => one.account_id), consents.map((one) => one.app_id)],
+  );
+}
+
 /** The accounts whose members authorised this application. */
 export async function listConsentingAccounts(session: Session, app_id: string): Promise<string[]> {
   const rows = await session.query<{ account_id: string }>(
@@ -179,7 +193,8 @@ export function updateApp(tx: Transaction, app: App): void {
        webhook_secret_next = $9, webhook_secret_switch_at = $10, webhook_headers = $11,
        events = $12::text[], is_ordered = $13, webhook_state = $14, webhook_state_reason = $15,
        failing_since = $16, circuit_failures = $17, circuit_until = $18, updated_at = $19,
-       deleted_at = $20
+       failed_at = $20, failures_in_a_row = $21, webhook_version = webhook_version + 1,
+       deleted_at = $22
      where account_id = $1 and id = $2`,
     [
       app.account_id,
@@ -201,6 +216,8 @@ export function updateApp(tx: Transaction, app: App): void {
       app.circuit_failures,
       app.circuit_until,
       app.updated_at,
+      app.failed_at,
+      app.failures_in_a_row,
       app.deleted_at,
     ],
   );
@@ -209,7 +226,11 @@ export function updateApp(tx: Transaction, app: App): void {
 export type EndpointHealth = {
   account_id: string;
   id: string;
+  /** Where it was found out: another address is another endpoint. */
+  webhook_url: string | null;
   failing_since: Date | null;
+  failed_at: Date | null;
+  failures_in_a_row: number;
   circuit_failures: number;
   circuit_until: Date | null;
 };
@@ -219,30 +240,53 @@ export function updateHealth(tx: Transaction, healths: readonly EndpointHealth[]
   if (healths.length === 0) return;
   tx.write(
     `update apps set failing_since = t.failing_since, circuit_failures = t.circuit_failures,
-       circuit_until = t.circuit_until
-     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[], $5::timestamptz[])
-       as t (account_id, id, failing_since, circuit_failures, circuit_until)
-     where apps.account_id = t.account_id and apps.id = t.id`,
+       circuit_until = t.circuit_until, failed_at = t.failed_at,
+       failures_in_a_row = t.failures_in_a_row
+     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[], $5::timestamptz[],
+       $6::timestamptz[], $7::int[], $8::text[])
+       as t (account_id, id, failing_since, circuit_failures, circuit_until, failed_at,
+         failures_in_a_row, webhook_url)
+     where apps.account_id = t.account_id and apps.id = t.id
+       and apps.webhook_url = t.webhook_url`,
     [
       healths.map((health) => health.account_id),
       healths.map((health) => health.id),
       healths.map((health) => health.failing_since),
       healths.map((health) => health.circuit_failures),
       healths.map((health) => health.circuit_until),
+      healths.map((health) => health.failed_at),
+      healths.map((health) => health.failures_in_a_row),
+      healths.map((health) => health.webhook_url),
     ],
   );
 }
 
-/** Only an active endpoint: what its owner paused stays paused. */
-export function updateDisabled(
-  tx: Transaction,
-  app: { account_id: string; id: string },
+/** False unless it was active and still has this address: what its owner paused stays paused. */
+export async function updateDisabled(
+  tx: Session,
+  app: { account_id: string; id: string; webhook_url: string | null },
   reason: string,
   now: Date,
-): void {
-  tx.write(
+): Promise<boolean> {
+  const rows = await tx.query(
     `update apps set webhook_state = 'disabled', webhook_state_reason = $3, updated_at = $4
-     where account_id = $1 and id = $2 and webhook_state = 'active'`,
-    [app.account_id, app.id, reason, now],
+     where account_id = $1 and id = $2 and webhook_state = 'active' and webhook_url = $5
+     returning id`,
+    [app.account_id, app.id, reason, now, app.webhook_url],
+  );
+  return rows.length > 0;
+}
+
+/** The versions of these endpoints; deleted ones are left out. */
+export function listEndpointVersions(
+  session: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<{ id: string; webhook_version: number }[]> {
+  return session.query(
+    `select apps.id, apps.webhook_version
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
+     where apps.deleted_at is null`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
   );
 }

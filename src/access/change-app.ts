@@ -51,7 +51,7 @@ export function changeApp(
     case "pause":
       return { app: { ...changed, webhook_state: "paused", ...PAUSED }, revealed: {} };
     case "resume":
-      return { app: { ...changed, webhook_state: "active", ...WELL }, revealed: {} };
+      return { app: { ...changed, webhook_state: "active", ...RESUMED }, revealed: {} };
     case "delete":
       return { app: { ...changed, deleted_at: now }, revealed: {} };
     case "rotate_webhook_secret":
@@ -72,11 +72,13 @@ export function changeApp(
 
 const PAUSED = { webhook_state_reason: "Paused by its owner." };
 const WELL = {
-  webhook_state_reason: null,
   failing_since: null,
+  failed_at: null,
+  failures_in_a_row: 0,
   circuit_failures: 0,
   circuit_until: null,
 };
+const RESUMED = { ...WELL, webhook_state_reason: null };
 
 function updated(app: App, fields: AppFields, { account_key }: AppKeys): App {
   const { webhook_headers, ...plain } = fields;
@@ -95,7 +97,7 @@ function updated(app: App, fields: AppFields, { account_key }: AppKeys): App {
     ...plain,
     ...sealed,
     // Another address is another endpoint: it is not judged by the failures of the old one.
-    ...(is_moved ? { failing_since: null, circuit_failures: 0, circuit_until: null } : {}),
+    ...(is_moved ? WELL : {}),
   };
 }
 

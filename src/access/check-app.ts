@@ -35,7 +35,7 @@ const URL_MAX = 2048;
 const REDIRECTS_MAX = 20;
 const HEADERS_MAX = 20;
 const HEADER_VALUE_MAX = 1_000;
-const SECRET = /^[\x21-\x7e]{16,200}$/;
+const SECRET = /^[\x21-\x7e]{12,200}$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 /** These are the sender's, or steer the connection itself. */
@@ -43,6 +43,7 @@ const HEADERS_DENIED = [
   /^(accept-encoding|connection|content-.*|cookie|expect|host|keep-alive|proxy-.*)$/i,
   /^(te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-.*)$/i,
   /^(x-)?webhook-.*$/i,
+  /^(__proto__|date|forwarded|set-cookie|x-real-ip)$/i,
 ];
 
 /** Every problem of what was sent, each naming its field. */
@@ -85,8 +86,8 @@ export function checkApp(
     fields.webhook_secret = input.webhook_secret;
     if (!SECRET.test(input.webhook_secret)) report("webhook_secret", SECRET_MESSAGE);
   }
-  if (input.webhook_headers != null) {
-    fields.webhook_headers = checkHeaders(input.webhook_headers, report);
+  if (input.webhook_headers !== undefined) {
+    fields.webhook_headers = checkHeaders(input.webhook_headers ?? {}, report);
   }
   if (input.events != null) {
     fields.events = [...new Set(input.events)].flatMap((name) => {
@@ -99,7 +100,7 @@ export function checkApp(
   return { fields, problems };
 }
 
-export const SECRET_MESSAGE = "Send 16 to 200 printable characters without spaces.";
+export const SECRET_MESSAGE = "Send 12 to 200 printable characters without spaces.";
 
 export function isWebhookSecret(text: string): boolean {
   return SECRET.test(text);

@@ -73,13 +73,18 @@ export function makeApp(
     webhook_secret_switch_at: null,
     webhook_headers: sealed(
       "webhook_headers",
-      webhook_headers === null ? null : JSON.stringify(webhook_headers),
+      webhook_headers && Object.keys(webhook_headers).length > 0
+        ? JSON.stringify(webhook_headers)
+        : null,
     ),
     events: [...input.events],
     is_ordered: input.is_ordered,
     webhook_state: "active",
     webhook_state_reason: null,
     failing_since: null,
+    webhook_version: 0,
+    failed_at: null,
+    failures_in_a_row: 0,
     circuit_failures: 0,
     circuit_until: null,
     created_at: now,

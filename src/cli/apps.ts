@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { headerNamesOf, RAMP_EVENTS } from "../access/app-model.ts";
 import { findAppByClientId, listEndpoints, listEndpointsFor } from "../access/apps-store.ts";
 import { type AppChange, changeApp, type Revealed } from "../access/change-app.ts";
-import { checkApp } from "../access/check-app.ts";
+import { checkApp, isWebhookSecret, SECRET_MESSAGE } from "../access/check-app.ts";
 import { createApp } from "../access/create-app.ts";
 import type { Account } from "../access/model.ts";
 import { findAccount, findOperator, listAccounts } from "../access/store.ts";
@@ -11,8 +11,8 @@ import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import type { Endpoint } from "../webhooks/audience.ts";
 import { withDefaults } from "../webhooks/create-apps.ts";
-import { toAppRecord, toSecrets } from "../webhooks/render.ts";
-import { recordAppChange } from "../webhooks/update-apps.ts";
+import { asOf, toAppRecord, toSecrets } from "../webhooks/render.ts";
+import { lockForChange, recordAppChange } from "../webhooks/update-apps.ts";
 import { type JsonOption, print, withCore } from "./context.ts";
 
 type CreateOptions = JsonOption & {
@@ -128,7 +128,7 @@ function addList(apps: Command): void {
 }
 
 async function list(core: Core, wanted: string | undefined) {
-  const { database, keyring } = core;
+  const { database, keyring, clock } = core;
   const accounts = wanted ? [await accountOf(core, wanted)] : await listAccounts(database);
   const keys = await keyring.openAccounts(
     database,
@@ -139,7 +139,10 @@ async function list(core: Core, wanted: string | undefined) {
     endpoints
       .filter((endpoint) => endpoint.account_id === accounts[at]!.id)
       .map((endpoint) =>
-        toAppRecord(endpoint, headerNamesOf(keys.get(endpoint.account_id)!, endpoint)),
+        toAppRecord(
+          asOf(endpoint, clock.now()),
+          headerNamesOf(keys.get(endpoint.account_id)!, endpoint),
+        ),
       ),
   );
 }
@@ -169,6 +172,9 @@ function addRotate(apps: Command): void {
           throw new StartupError("--grace-hours must be a whole number from 0 to 168.");
         }
         const webhook_secret = options.webhookSecret ?? null;
+        if (webhook_secret !== null && !isWebhookSecret(webhook_secret)) {
+          throw new StartupError(`--webhook-secret: ${SECRET_MESSAGE}`);
+        }
         const change: AppChange = options.client
           ? { kind: "rotate_client_secret" }
           : { kind: "rotate_webhook_secret", webhook_secret, grace_ms: hours * HOUR_MS };
@@ -213,9 +219,10 @@ async function apply(core: Core, id: string, change: AppChange, reason: string) 
   const account_key = (await keyring.openAccounts(database, [found.account_id])).get(
     found.account_id,
   )!;
-  const now = clock.now();
   return database.transaction(async (tx) => {
+    await lockForChange(tx, [found]);
     const [before] = await listEndpoints(tx, [found]);
+    const now = clock.now();
     const { app, revealed } = changeApp(before!, change, { index_key, account_key }, now);
     const endpoint = { ...app, webhooks_enabled_at: before!.webhooks_enabled_at };
     recordAppChange(tx, { endpoint, change }, { actor: "command line", reason }, now);

@@ -53,14 +53,17 @@ export function addSandboxWebhookRoute(addRoute: AddRoute, deps: SandboxWebhookD
     answer: SandboxWebhookAnswer,
     errors: [],
     handle: async ({ caller, body, problems }) => {
-      if (problems.length > 0) throw Refusal.of(problems);
-      const { webhook_type: name } = body;
-      const status = body.status ?? null;
-      const known = sampleStatuses(name);
-      if (status !== null && !known.includes(status)) {
+      const found = [...problems];
+      const isWell = (field: string) => problems.every((problem) => problem.field !== field);
+      const name = body?.webhook_type;
+      const status = body?.status ?? null;
+      if (NAMES.includes(name) && status !== null && isWell("status")) {
+        const known = sampleStatuses(name);
         const message = `Send one of ${known.join(", ")}.`;
-        throw Refusal.of([{ field: "status", code: "record_invalid", message }]);
+        const field = "status";
+        if (!known.includes(status)) found.push({ field, code: "record_invalid", message });
       }
+      if (found.length > 0) throw Refusal.of(found);
       const now = deps.clock.now();
       const ids = { id: newId(now), user_id: newId(now) };
       const sample = { name, body: sampleEvent(name, status, ids, now) };

@@ -20,7 +20,7 @@ import { newId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { createApps } from "./create-apps.ts";
 import { REPLAY_TASK } from "./model.ts";
-import { renderApp, renderApps, renderReplay } from "./render.ts";
+import { asOf, renderApp, renderApps, renderReplay } from "./render.ts";
 import {
   AppAnswer,
   AppListAnswer,
@@ -81,7 +81,7 @@ function addCreate(addRoute: AddRoute, deps: AppRouteDeps): void {
   });
 }
 
-function addReads(addRoute: AddRoute, { database, keyring }: AppRouteDeps): void {
+function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps): void {
   const openKey = async (account_id: string) =>
     (await keyring.openAccounts(database, [account_id])).get(account_id)!;
   addRoute({
@@ -100,7 +100,9 @@ function addReads(addRoute: AddRoute, { database, keyring }: AppRouteDeps): void
       const rows = await listEndpointPage(database, caller.account_id, page);
       const { rows: shown, has_more } = cutPage(rows, page);
       const key = await openKey(caller.account_id);
-      return renderApps(shown, (endpoint) => headerNamesOf(key, endpoint), has_more);
+      const now = clock.now();
+      const endpoints = shown.map((endpoint) => asOf(endpoint, now));
+      return renderApps(endpoints, (endpoint) => headerNamesOf(key, endpoint), has_more);
     },
   });
   addRoute({
@@ -116,7 +118,8 @@ function addReads(addRoute: AddRoute, { database, keyring }: AppRouteDeps): void
       const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id! }]);
       const found = [...problems, ...(endpoint ? [] : [notFound("app_id")])];
       if (!endpoint || found.length > 0) throw Refusal.of(found);
-      return renderApp(endpoint, headerNamesOf(await openKey(account_id), endpoint));
+      const header_names = headerNamesOf(await openKey(account_id), endpoint);
+      return renderApp(asOf(endpoint, clock.now()), header_names);
     },
   });
 }
@@ -156,9 +159,10 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     handle: ({ params, body, problems, command }) => {
       const webhook_secret = body?.webhook_secret ?? null;
       const found = [...problems];
+      const field = "webhook_secret";
       const is_secret = webhook_secret === null || isWebhookSecret(String(webhook_secret));
-      if (!is_secret && found.length === 0) {
-        found.push({ field: "webhook_secret", code: "record_invalid", message: SECRET_MESSAGE });
+      if (!is_secret && !isBlamed(problems, field)) {
+        found.push({ field, code: "record_invalid", message: SECRET_MESSAGE });
       }
       const grace_ms = (body?.grace_hours ?? GRACE_HOURS) * HOUR_MS;
       const change: AppChange = { kind: "rotate_webhook_secret", webhook_secret, grace_ms };
@@ -207,13 +211,18 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
       const readField = (field: "from" | "to", fallback: Date) => {
         const text = body?.[field];
         const time = text == null ? fallback : readTime(String(text));
-        if (!time && found.every((problem) => problem.field !== field)) {
-          found.push({ field, code: "record_invalid", message: TIME_MESSAGE });
+        if (!time && !isBlamed(found, field)) {
+          const is_blank = field === "from" && String(text).trim() === "";
+          const code = is_blank ? "parameter_missing" : "record_invalid";
+          found.push({ field, code, message: TIME_MESSAGE });
         }
         return time ?? fallback;
       };
       const since = readField("from", now);
       const until = readField("to", now);
+      if (since > until && !isBlamed(found, "from") && !isBlamed(found, "to")) {
+        found.push({ field: "from", code: "record_invalid", message: FROM_MESSAGE });
+      }
       const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id! }]);
       if (!endpoint) throw Refusal.of([...found, notFound("app_id")]);
       if (endpoint.webhook_state === "disabled") found.push(isDisabled());
@@ -236,14 +245,28 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
   });
 }
 
+const FROM_MESSAGE = "Send a time before `to`, which is now when it is left out.";
+
 function isDisabled(): Problem {
   const message = "The endpoint is disabled; resume it first.";
   return { field: "app_id", code: "invalid_transition", message };
 }
 
-/** What the schema already complained of is not read again. */
+/** What the schema already complained of is not read again; the rest is. */
 function check({ app_rules }: AppRouteDeps, input: AppInput | undefined, problems: Problem[]) {
-  if (problems.length > 0 || !input) return { fields: {}, problems };
-  const { fields, problems: found } = checkApp(input, app_rules, "app.");
+  if (typeof input !== "object" || input === null) return { fields: {}, problems };
+  const readable = Object.fromEntries(
+    Object.entries(input).filter(([name]) => !isBlamed(problems, `app.${name}`)),
+  );
+  const { fields, problems: found } = checkApp(readable, app_rules, "app.");
   return { fields, problems: [...problems, ...found] };
+}
+
+function isBlamed(problems: readonly Problem[], field: string): boolean {
+  return problems.some(
+    (problem) =>
+      problem.field === field ||
+      problem.field.startsWith(`${field}.`) ||
+      problem.field.startsWith(`${field}[`),
+  );
 }

@@ -1,16 +1,25 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 /**
  * Turns calls that come one by one into few calls for sets: the first goes at once, those that
- * come while it runs form the next set. The values come back in the order of the keys.
+ * come while it runs form the next set. With a pace, a set also waits until that long after the
+ * set before it began: under load the sets are larger, and each costs less a key. The values come
+ * back in the order of the keys.
  */
 export function coalesce<Key, Value>(
   run: (keys: readonly Key[]) => Promise<readonly Value[]>,
+  pace_ms = 0,
 ): (key: Key) => Promise<Value> {
   type Waiting = { key: Key; resolve: (value: Value) => void; reject: (error: unknown) => void };
   let waiting: Waiting[] = [];
   let is_running = false;
+  let begun_ms = Number.NEGATIVE_INFINITY;
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
+      const early_ms = begun_ms + pace_ms - performance.now();
+      if (early_ms > 0) await sleep(early_ms);
+      begun_ms = performance.now();
       const set = waiting;
       waiting = [];
       try {

@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { plainArray } from "../platform/db/plain-array.ts";
 import type { DeliveryStatus } from "./model.ts";
 
 export type Delivery = {
@@ -88,6 +89,8 @@ export type DueDelivery = Pick<
   sample: Buffer | null;
   body: Buffer | null;
   subject_id: string | null;
+  /** The event's account no longer lets the application see what is its own. */
+  is_withdrawn: boolean;
 };
 
 export type DueQuery = {
@@ -103,25 +106,38 @@ const ELIGIBLE = `d.status = 'pending' and (not a.is_ordered or not exists (
     where p.account_id = d.account_id and p.app_id = d.app_id and p.record_id = d.record_id
       and p.status = 'pending' and p.sequence < d.sequence))`;
 
+// Another account's events need its consent; one's own only where it was given and taken back.
+const WITHDRAWN = `not exists (
+    select from app_grants g where g.account_id = due.event_account_id and g.app_id = due.app_id
+      and g.revoked_at is null)
+  and (due.event_account_id <> due.account_id or exists (
+    select from app_grants g where g.account_id = due.event_account_id and g.app_id = due.app_id))`;
+
 /** For each application, the next due deliveries in order of their time. */
 export function listDueDeliveries(
   session: Session,
   queries: readonly DueQuery[],
   now: Date,
-  limit: number,
+  limits: { well: number; failing: number },
 ): Promise<DueDelivery[]> {
   return session.query<DueDelivery>(
-    `select due.*, e.body, e.subject_id
+    `select due.*, e.body, e.subject_id, (due.sample is null
+       and (due.event_account_id <> due.account_id or a.used_at is not null)
+       and ${WITHDRAWN}) as is_withdrawn
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
        as q (account_id, app_id, after_at, after_id)
-     join apps a on a.account_id = q.account_id and a.id = q.app_id
+     -- Of an endpoint that is left alone, nothing is read.
+     join apps a on a.account_id = q.account_id and a.id = q.app_id and a.webhook_state = 'active'
+       and (a.circuit_until is null or a.circuit_until <= $5)
      cross join lateral (
        select d.account_id, d.id, d.app_id, d.event_account_id, d.event_id, d.sequence,
          d.attempts, d.attempts_before, d.next_attempt_at, d.body as sample
        from webhook_deliveries d
        where d.account_id = q.account_id and d.app_id = q.app_id and ${ELIGIBLE}
          and d.next_attempt_at <= $5 and (d.next_attempt_at, d.id) > (q.after_at, q.after_id)
-       order by d.next_attempt_at, d.id limit $6
+       -- One that fails is not read ahead for: it may take long until it is sent anything.
+       order by d.next_attempt_at, d.id
+       limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
      ) as due
      left join lateral (
        -- The limit keeps the planner from reading all events to find these.
@@ -135,7 +151,8 @@ export function listDueDeliveries(
       queries.map((query) => query.after?.next_attempt_at ?? new Date(0)),
       queries.map((query) => query.after?.id ?? "00000000-0000-0000-0000-000000000000"),
       now,
-      limit,
+      limits.well,
+      limits.failing,
     ],
   );
 }
@@ -192,9 +209,7 @@ export async function updatePlanner(tx: Session): Promise<void> {
 /** Writes a set of outcomes: one statement for the attempts, one for the deliveries. */
 export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): void {
   if (outcomes.length === 0) return;
-  const attempts = outcomes.flatMap(({ attempt, ...outcome }) =>
-    attempt ? [{ ...outcome, ...attempt }] : [],
-  );
+  const attempts = outcomes.filter(({ attempt }) => attempt !== null);
   tx.write(
     `insert into webhook_attempts (account_id, delivery_id, number, at, status, error, latency_ms,
        answer)
@@ -202,14 +217,14 @@ export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): v
        $6::text[], $7::int[], $8::bytea[])
      on conflict do nothing`,
     [
-      attempts.map((attempt) => attempt.account_id),
-      attempts.map((attempt) => attempt.delivery_id),
-      attempts.map((attempt) => attempt.number),
-      attempts.map((attempt) => attempt.at.toISOString()),
-      outcomes.flatMap(({ attempt }) => (attempt ? [attempt.status] : [])),
-      attempts.map((attempt) => attempt.error),
-      attempts.map((attempt) => attempt.latency_ms),
-      attempts.map((attempt) => attempt.answer),
+      plainArray(attempts.map((outcome) => outcome.account_id)),
+      plainArray(attempts.map((outcome) => outcome.delivery_id)),
+      plainArray(attempts.map(({ attempt }) => attempt!.number)),
+      plainArray(attempts.map(({ attempt }) => attempt!.at.toISOString())),
+      plainArray(attempts.map(({ attempt }) => attempt!.status)),
+      attempts.map(({ attempt }) => attempt!.error),
+      plainArray(attempts.map(({ attempt }) => attempt!.latency_ms)),
+      attempts.map(({ attempt }) => attempt!.answer),
     ],
   );
   tx.write(
@@ -222,13 +237,13 @@ export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): v
        number)
      where d.account_id = t.account_id and d.id = t.id`,
     [
-      outcomes.map((outcome) => outcome.account_id),
-      outcomes.map((outcome) => outcome.delivery_id),
-      outcomes.map((outcome) => outcome.status),
+      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
+      plainArray(outcomes.map((outcome) => outcome.status)),
       outcomes.map((outcome) => outcome.reason),
-      outcomes.map((outcome) => outcome.next_attempt_at?.toISOString() ?? null),
-      outcomes.map((outcome) => outcome.at.toISOString()),
-      outcomes.map((outcome) => outcome.attempt?.number ?? null),
+      plainArray(outcomes.map((outcome) => outcome.next_attempt_at?.toISOString() ?? null)),
+      plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
+      plainArray(outcomes.map((outcome) => outcome.attempt?.number ?? null)),
     ],
   );
 }

@@ -10,8 +10,11 @@ import { type DueDelivery, type DueQuery, listDueDeliveries } from "./delivery-s
 import { bodyPlace } from "./record-events.ts";
 import { samplePlace } from "./send-sample.ts";
 
-/** A delivery ready to be sent, or the reason why it cannot be. */
-export type Sendable = { delivery: DueDelivery; body: Buffer | null; missing: string | null };
+/** A delivery whose body is opened when its turn comes: what waits is held once, not twice. */
+export type Sendable = { delivery: DueDelivery; open: () => OpenBody };
+
+/** The bytes to send, or the reason why there are none. */
+export type OpenBody = { body: Buffer; missing: null } | { body: null; missing: string };
 
 export type Page = {
   /** Undefined when the application is gone. */
@@ -30,9 +33,9 @@ export type OpenEndpoint = Endpoint & {
 
 export type LoadPage = (query: DueQuery) => Promise<Page>;
 
-const PAGE = 500;
+const PAGE = { well: 500, failing: 16 };
 
-/** Loads what is due for several applications at once, bodies and secrets opened. */
+/** Loads what is due for several applications at once, with their secrets opened. */
 export function createPageLoader(deps: {
   database: Database;
   clock: Clock;
@@ -63,8 +66,11 @@ export function createPageLoader(deps: {
       const own = by_app.get(app_id) ?? [];
       return {
         endpoint: endpoint && openEndpoint(endpoint, account_keys.get(endpoint.account_id)!),
-        deliveries: own.map((delivery) => openDelivery(delivery, account_keys, subject_keys)),
-        is_last: own.length < PAGE,
+        deliveries: own.map((delivery) => ({
+          delivery,
+          open: () => openBody(delivery, account_keys, subject_keys),
+        })),
+        is_last: own.length < (endpoint?.failures_in_a_row ? PAGE.failing : PAGE.well),
       };
     });
   });
@@ -84,16 +90,17 @@ export function openEndpoint(endpoint: Endpoint, account_key: Buffer): OpenEndpo
   };
 }
 
-function openDelivery(
+function openBody(
   delivery: DueDelivery,
   account_keys: AccountKeys,
   subject_keys: SubjectKeys,
-): Sendable {
+): OpenBody {
   const { event_account_id, event_id, subject_id } = delivery;
-  const missing = (reason: string) => ({ delivery, body: null, missing: reason });
+  const missing = (reason: string) => ({ body: null, missing: reason });
+  if (delivery.is_withdrawn) return missing("The account withdrew its consent.");
   if (delivery.sample) {
     const key = account_keys.get(delivery.account_id)!;
-    return { delivery, body: open(key, samplePlace(delivery), delivery.sample), missing: null };
+    return { body: open(key, samplePlace(delivery), delivery.sample), missing: null };
   }
   if (!delivery.body) return missing("The event's body is no longer kept.");
   const key = subject_id
@@ -102,7 +109,7 @@ function openDelivery(
   if (!key) return missing("The person that the event speaks of was erased.");
   try {
     const body = open(key, bodyPlace(event_account_id, event_id), delivery.body);
-    return { delivery, body, missing: null };
+    return { body, missing: null };
   } catch (error) {
     // One altered row must not stop an endpoint's other deliveries.
     if (error instanceof DecryptionError) return missing("The event's body cannot be opened.");

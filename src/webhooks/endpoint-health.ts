@@ -3,6 +3,10 @@ import { CIRCUIT_FAILURES, circuitOpenMs, DISABLE_AFTER_MS } from "./model.ts";
 export type Health = {
   /** The first failure since the last success. */
   failing_since: Date | null;
+  /** The latest. */
+  failed_at: Date | null;
+  /** Since the last success, in this turn and in those before. */
+  failures_in_a_row: number;
   /** How often in a row the endpoint was left alone for a while, without a success between. */
   circuit_failures: number;
   circuit_until: Date | null;
@@ -16,32 +20,44 @@ export type Verdict = {
   is_opened: boolean;
 };
 
-/** What an attempt means for its endpoint. `failures` counts those in a row during this turn. */
+const WELL: Health = {
+  failing_since: null,
+  failed_at: null,
+  failures_in_a_row: 0,
+  circuit_failures: 0,
+  circuit_until: null,
+};
+
+/** What an attempt means for its endpoint; one that is left alone already is not judged again. */
 export function healthAfter(
   before: Health,
   result: { is_success: boolean; is_gone: boolean },
-  turn: { failures: number; is_over: boolean },
+  is_over: boolean,
   now: Date,
 ): Verdict {
   if (result.is_success) {
     const was_well = before.failing_since === null && before.circuit_failures === 0;
-    const health = was_well
-      ? null
-      : { failing_since: null, circuit_failures: 0, circuit_until: null };
-    return { health, disable_reason: null, is_opened: false };
+    return { health: was_well ? null : WELL, disable_reason: null, is_opened: false };
   }
-  const failing_since = before.failing_since ?? now;
+  const failing_since = firstFailure(before, now) ?? now;
   const disable_reason = whyDisable(result.is_gone, failing_since, now);
+  const failures_in_a_row = before.failures_in_a_row + 1;
+  const failed = { failing_since, failed_at: now, failures_in_a_row };
   const is_opened =
-    !turn.is_over && (before.circuit_failures > 0 || turn.failures >= CIRCUIT_FAILURES);
+    !is_over && (before.circuit_failures > 0 || failures_in_a_row >= CIRCUIT_FAILURES);
   if (!is_opened) {
     const { circuit_failures, circuit_until } = before;
-    const health = { failing_since, circuit_failures, circuit_until };
-    return { health, disable_reason, is_opened };
+    return { health: { ...failed, circuit_failures, circuit_until }, disable_reason, is_opened };
   }
   const circuit_failures = before.circuit_failures + 1;
   const circuit_until = new Date(now.getTime() + circuitOpenMs(circuit_failures));
-  return { health: { failing_since, circuit_failures, circuit_until }, disable_reason, is_opened };
+  return { health: { ...failed, circuit_failures, circuit_until }, disable_reason, is_opened };
+}
+
+/** Long silence proves nothing: after it the five days begin anew. */
+function firstFailure({ failing_since, failed_at }: Health, now: Date): Date | null {
+  const silent_ms = failed_at === null ? 0 : now.getTime() - failed_at.getTime();
+  return silent_ms >= 2 * DISABLE_AFTER_MS ? null : failing_since;
 }
 
 function whyDisable(is_gone: boolean, failing_since: Date, now: Date): string | null {

@@ -75,14 +75,21 @@ export type StoredEvent = EventRow & { body: Buffer | null };
 export function listEvents(
   session: Session,
   account_id: string,
-  page: { after_position: bigint; limit: number; from_id: string; name?: string | undefined },
+  page: {
+    after_position: bigint;
+    limit: number;
+    from_id: string;
+    below_id: string;
+    name?: string | undefined;
+  },
 ): Promise<StoredEvent[]> {
-  const values = [account_id, page.after_position, page.limit, page.from_id];
+  const { after_position, limit, from_id, below_id } = page;
+  const values = [account_id, after_position, limit, from_id, below_id];
   return session.query<StoredEvent>(
     `select ${EVENT_COLUMNS}, e.body from event_positions p
      join events e on e.account_id = p.account_id and e.id = p.event_id
-     where p.account_id = $1 and p.position > $2 and e.id >= $4
-       ${page.name ? "and e.name = $5" : ""}
+     where p.account_id = $1 and p.position > $2 and e.id >= $4 and e.id < $5
+       ${page.name ? "and e.name = $6" : ""}
      order by p.position limit $3`,
     page.name ? [...values, page.name] : values,
   );

@@ -65,9 +65,10 @@ function addList(addRoute: AddRoute, deps: EventRouteDeps): void {
       const found = [...problems];
       const { page: times, problems: time_problems } = readPage({
         created_after: query.created_after,
+        created_before: query.created_before,
       } as ListQuery);
       found.push(...time_problems);
-      const { from_id } = times;
+      const { from_id, below_id } = times;
       const cursor = await readCursor(deps, account_id, query.starting_after, found);
       if (found.length > 0) throw Refusal.of(found);
       const is_timed = cursor === 0n && query.created_after !== undefined;
@@ -75,7 +76,7 @@ function addList(addRoute: AddRoute, deps: EventRouteDeps): void {
         ? await findPositionBefore(database, account_id, from_id)
         : cursor;
       const limit = query.limit ?? LIMIT_DEFAULT;
-      const page = { after_position, limit: limit + 1, from_id, name: query.event };
+      const page = { after_position, limit: limit + 1, from_id, below_id, name: query.event };
       const events = await listEvents(database, account_id, page);
       const readable = await openEvents(deps, events.slice(0, limit));
       return renderEvents(readable, events.length > limit);
@@ -157,23 +158,27 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
       const event_id = params.webhook_event_id!;
       const app_id = body?.app_id ?? null;
       const found = [...problems];
-      if (app_id !== null && found.length === 0 && !isId(app_id)) {
-        found.push({
-          field: "app_id",
-          code: "record_invalid",
-          message: "Send an application's id.",
-        });
-      }
-      const { event, deliveries } = await find(deps, account_id, event_id, found);
-      const [endpoints, consents] = await Promise.all([
+      const [endpoints, { event, deliveries }] = await Promise.all([
         listEndpointsFor(database, account_id),
-        listConsents(database, [account_id, event?.counterpart_account_id ?? account_id]),
+        look(deps, account_id, event_id),
       ]);
       const own = endpoints.filter((endpoint) => endpoint.account_id === account_id);
-      if (app_id !== null && own.every((endpoint) => endpoint.id !== app_id)) {
-        throw Refusal.of([notFound("app_id")]);
+      if (!event && deliveries.length === 0) found.push(notFound("webhook_event_id"));
+      if (app_id !== null && found.every((problem) => problem.field !== "app_id")) {
+        if (!isId(app_id)) {
+          const message = "Send an application's id.";
+          found.push({ field: "app_id", code: "record_invalid", message });
+        } else if (own.every((endpoint) => endpoint.id !== app_id.toLowerCase())) {
+          found.push(notFound("app_id"));
+        }
       }
-      const wanted = own.filter((endpoint) => app_id === null || endpoint.id === app_id);
+      if (found.length > 0) throw Refusal.of(found);
+      const sides = [account_id, event?.account_id, event?.counterpart_account_id];
+      const consents = await listConsents(
+        database,
+        sides.filter((side) => side != null),
+      );
+      const wanted = own.filter(({ id }) => app_id === null || id === app_id.toLowerCase());
       await database.transaction((tx) =>
         redeliverEvent(
           tx,
@@ -188,22 +193,37 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
   });
 }
 
-/** An event of this account, or one that an application of this account was told of. */
 async function find(
-  { database }: EventRouteDeps,
+  deps: EventRouteDeps,
   account_id: string,
   id: string,
   problems: readonly Problem[],
-): Promise<{ event: StoredEvent | undefined; deliveries: Delivery[] }> {
-  const [own, deliveries] = await Promise.all([
-    findEvent(database, account_id, id),
-    listDeliveriesOfEvent(database, account_id, id),
-  ]);
-  if (!own && deliveries.length === 0) {
+): Promise<Found> {
+  const found = await look(deps, account_id, id);
+  if (!found.event && found.deliveries.length === 0) {
     throw Refusal.of([...problems, notFound("webhook_event_id")]);
   }
   if (problems.length > 0) throw Refusal.of(problems);
-  const event = own ?? (await findEvent(database, deliveries[0]!.event_account_id, id));
+  return found;
+}
+
+/** The event is undefined for a sample. */
+type Found = { event: StoredEvent | undefined; deliveries: Delivery[] };
+
+/**
+ * An event of this account, or one that an application of this account was told of, for as long
+ * as the account that it is of consents.
+ */
+async function look({ database }: EventRouteDeps, account_id: string, id: string): Promise<Found> {
+  const [own, all] = await Promise.all([
+    findEvent(database, account_id, id),
+    listDeliveriesOfEvent(database, account_id, id),
+  ]);
+  const owner_id = all.find((one) => one.event_account_id !== account_id)?.event_account_id;
+  if (own || owner_id === undefined) return { event: own, deliveries: all };
+  const consents = await listConsents(database, [owner_id]);
+  const deliveries = all.filter(({ app_id }) => consents.some((one) => one.app_id === app_id));
+  const event = deliveries.length > 0 ? await findEvent(database, owner_id, id) : undefined;
   return { event, deliveries };
 }
 

@@ -3,6 +3,7 @@ import { missingSetup } from "./audience.ts";
 import type { DueQuery, Outcome } from "./delivery-store.ts";
 import type { LoadPage, OpenEndpoint, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";
+import type { EndpointWatch, Watcher } from "./endpoint-watch.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
 import { nextAttemptAt } from "./model.ts";
 import { sealAnswer } from "./sealed-answer.ts";
@@ -14,14 +15,18 @@ const UNDER_WAY_MAX = 64;
 const QUEUE_MIN = 400;
 /** Outcomes that wait to be written; beyond, sending waits too. */
 const UNWRITTEN_MAX = 2_000;
-/** Then others get their turn, and changes of the endpoint are seen. */
+/** Then others get their turn. */
 const TURN_MAX_MS = 20_000;
+/** Nothing is sent on older knowledge of the endpoint: what its owner changed takes effect. */
+const SEEN_MAX_MS = 250;
 
 /** One endpoint's turn: the deliveries that are due, a bounded number of them under way. */
 export class Lane {
   readonly #deps: DeliverDeps;
   readonly #loadPage: LoadPage;
   readonly #recorder: Recorder;
+  readonly #watch: EndpointWatch;
+  readonly #watcher: Watcher;
   readonly #state: LaneState;
   readonly #turn_ends_ms = performance.now() + TURN_MAX_MS;
   #queue: Sendable[] = [];
@@ -31,14 +36,25 @@ export class Lane {
   #under_way = 0;
   #under_way_max = UNDER_WAY_FIRST;
   #unwritten = 0;
-  #failures = 0;
+  #seen_ms = 0;
   #failed: { error: unknown } | null = null;
   #settle: { resolve: () => void; reject: (error: unknown) => void } | null = null;
 
-  constructor(deps: DeliverDeps, task: Task, loadPage: LoadPage, recorder: Recorder) {
+  constructor(
+    deps: DeliverDeps,
+    task: Task,
+    parts: { loadPage: LoadPage; recorder: Recorder; watch: EndpointWatch },
+  ) {
     this.#deps = deps;
-    this.#loadPage = loadPage;
-    this.#recorder = recorder;
+    this.#loadPage = parts.loadPage;
+    this.#recorder = parts.recorder;
+    this.#watch = parts.watch;
+    this.#watcher = {
+      key: { account_id: task.account_id, id: task.record_id },
+      seenMs: () => (this.#queue.length > 0 ? this.#seen_ms : null),
+      accountIds: () => this.#otherAccountIds(),
+      look: (version, asked_ms) => this.#look(version, asked_ms),
+    };
     const endpoint = undefined;
     this.#state = { task, endpoint, health: null, disable_reason: null, is_over: false };
   }
@@ -48,10 +64,11 @@ export class Lane {
     this.#queue = [];
     this.#after = null;
     this.#is_last = false;
-    return new Promise((resolve, reject) => {
+    this.#watch.add(this.#watcher);
+    return new Promise<void>((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#proceed();
-    });
+    }).finally(() => this.#watch.delete(this.#watcher));
   }
 
   /** Gives the task back, for later or for good; false when there is more to send now. */
@@ -79,6 +96,7 @@ export class Lane {
       this.#queue.length > 0 &&
       this.#under_way < this.#under_way_max &&
       this.#unwritten < UNWRITTEN_MAX &&
+      performance.now() - this.#seen_ms <= SEEN_MAX_MS &&
       !this.#isStopped()
     );
   }
@@ -100,9 +118,11 @@ export class Lane {
   async #load(): Promise<void> {
     this.#is_loading = true;
     const { account_id, record_id: app_id } = this.#state.task;
+    const asked_ms = performance.now();
     try {
       const page = await this.#loadPage({ account_id, app_id, after: this.#after });
       this.#takeEndpoint(page.endpoint);
+      this.#seen_ms = asked_ms;
       const is_open = page.endpoint !== undefined && maySend(page.endpoint);
       this.#queue = is_open ? [...this.#queue, ...page.deliveries] : [];
       this.#is_last = page.is_last || !is_open;
@@ -123,9 +143,25 @@ export class Lane {
       if (until && until > this.#deps.clock.now()) this.#state.is_over = true;
       return;
     }
-    // Its health is ours to know during the turn: what was read may be older than what we wrote.
-    const { failing_since, circuit_failures, circuit_until } = known;
-    this.#state.endpoint = { ...loaded, failing_since, circuit_failures, circuit_until };
+    // It stays as it was first read: its health is ours to know during the turn.
+    if (loaded.webhook_version !== known.webhook_version) this.#state.is_over = true;
+  }
+
+  #otherAccountIds(): string[] {
+    const others = this.#queue.filter(
+      ({ delivery }) => delivery.event_account_id !== delivery.account_id && !delivery.is_withdrawn,
+    );
+    return [...new Set(others.map(({ delivery }) => delivery.event_account_id))];
+  }
+
+  /** What was loaded for an endpoint that changed is left to the next turn. */
+  #look(version: number | null | undefined, asked_ms: number): void {
+    const known = this.#state.endpoint?.webhook_version;
+    if (version !== null && known !== undefined) {
+      if (version === known) this.#seen_ms = Math.max(this.#seen_ms, asked_ms);
+      else this.#state.is_over = true;
+    }
+    this.#proceed();
   }
 
   async #send(sendable: Sendable): Promise<void> {
@@ -147,11 +183,12 @@ export class Lane {
   }
 
   async #attempt(endpoint: OpenEndpoint, sendable: Sendable): Promise<Outcome> {
-    const { delivery, body } = sendable;
+    const { delivery } = sendable;
+    const { body, missing } = sendable.open();
     const { clock, random } = this.#deps;
     const about = { account_id: delivery.account_id, delivery_id: delivery.id };
     if (body === null) {
-      const settled = { status: "skipped", reason: sendable.missing, at: clock.now() } as const;
+      const settled = { status: "skipped", reason: missing, at: clock.now() } as const;
       return { ...about, ...settled, attempt: null, next_attempt_at: null };
     }
     const begun_ms = performance.now();
@@ -179,17 +216,11 @@ export class Lane {
   #note(result: SendResult, now: Date): void {
     const state = this.#state;
     if (!state.endpoint) return;
-    this.#failures = result.is_success ? 0 : this.#failures + 1;
     if (result.is_success && this.#under_way_max < UNDER_WAY_MAX) this.#under_way_max += 1;
     const before = state.health ?? state.endpoint;
-    const after = healthAfter(
-      before,
-      result,
-      { failures: this.#failures, is_over: state.is_over },
-      now,
-    );
-    if (after.health)
-      state.health = { ...after.health, account_id: before.account_id, id: before.id };
+    const after = healthAfter(before, result, state.is_over, now);
+    const { account_id, id, webhook_url } = before;
+    if (after.health) state.health = { ...after.health, account_id, id, webhook_url };
     state.disable_reason ??= after.disable_reason;
     state.is_over ||= after.is_opened;
   }

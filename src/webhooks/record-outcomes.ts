@@ -14,6 +14,9 @@ import {
 } from "./delivery-store.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
 
+/** Sending goes on meanwhile; what a crash in between would repeat are these few deliveries. */
+const WRITE_PACE_MS = 25;
+
 type Entry = { state: LaneState; outcome: Outcome };
 
 export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
@@ -21,7 +24,7 @@ export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
   const write = coalesce<Entry, void>(async (entries) => {
     await recordOutcomes(deps, set, entries, lost);
     return entries.map(() => undefined);
-  });
+  }, WRITE_PACE_MS);
   const end = coalesce<LaneState, boolean>((states) => endTurns(deps, set, states));
   return {
     write: (state, outcome) => write({ state, outcome }),
@@ -58,7 +61,7 @@ export async function recordOutcomes(
       tx,
       own.flatMap((state) => changed.get(state) ?? []),
     );
-    for (const state of own) if (state.disable_reason !== null) disable(deps, tx, state);
+    for (const state of own) if (state.disable_reason !== null) await disable(deps, tx, state);
   });
   for (const [state, health] of changed) {
     if (!health || state.health !== health || !state.endpoint) continue;
@@ -67,17 +70,20 @@ export async function recordOutcomes(
   }
 }
 
-/** What waits is kept as skipped; the owner reads why, in the audit log and in the application. */
-function disable({ clock, log }: DeliverDeps, tx: Transaction, state: LaneState): void {
+/** Once: what waits is kept as skipped; the owner reads why, in the audit log and in the application. */
+async function disable(
+  { clock, log }: DeliverDeps,
+  tx: Transaction,
+  state: LaneState,
+): Promise<void> {
   const { endpoint, disable_reason } = state;
   if (!endpoint || disable_reason === null) return;
   const { account_id, id } = endpoint;
   const now = clock.now();
-  updateDisabled(tx, endpoint, disable_reason, now);
+  // Several requests may be under way when it is decided, and the owner may have paused it or given
+  // another address meanwhile: then what waits goes on waiting.
+  if (!(await updateDisabled(tx, endpoint, disable_reason, now))) return;
   skipPending(tx, endpoint, now);
-  // Several requests may be under way when it is decided: told once.
-  if (endpoint.webhook_state === "disabled") return;
-  state.endpoint = { ...endpoint, webhook_state: "disabled" };
   recordAudit(
     tx,
     {

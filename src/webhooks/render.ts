@@ -51,6 +51,12 @@ export function renderApps(
   return writeApps({ apps, has_more });
 }
 
+/** A rotation whose time has come is over, though it is written down only with the next change. */
+export function asOf(endpoint: Endpoint, now: Date): Endpoint {
+  const switch_at = endpoint.webhook_secret_switch_at;
+  return switch_at && switch_at <= now ? { ...endpoint, webhook_secret_switch_at: null } : endpoint;
+}
+
 export function toAppRecord(endpoint: Endpoint, header_names: string[]): Static<typeof AppRecord> {
   const missing = missingSetup(endpoint);
   const state =

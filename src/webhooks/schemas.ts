@@ -185,6 +185,9 @@ export const WebhookEventListQuery = Type.Object(
     created_after: Type.Optional(
       Type.String({ description: "ISO 8601: only events made after this time." }),
     ),
+    created_before: Type.Optional(
+      Type.String({ description: "ISO 8601: only events made before this time." }),
+    ),
     event: Type.Optional(Type.Enum([...EVENT_NAMES])),
   },
   closed,

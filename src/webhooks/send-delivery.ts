@@ -51,10 +51,14 @@ export async function sendDelivery(
   });
   if ("failure" in result) {
     const { status, message } = result;
+    // It took the event; that the rest of its answer got lost changes nothing.
+    if (status !== null && isSuccess(status)) {
+      return { ...FAILED, is_success: true, status, error: null, answer: null };
+    }
     return { ...FAILED, is_gone: status === 410, status, error: message, answer: null };
   }
   const { status, headers } = result;
-  if (status >= 200 && status <= 299) {
+  if (isSuccess(status)) {
     return { ...FAILED, is_success: true, status, error: null, answer: result.body };
   }
   return {
@@ -65,6 +69,10 @@ export async function sendDelivery(
     answer: result.body,
     retry_after_ms: readRetryAfter(status, headers["retry-after"], realTime(clock)),
   };
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
 }
 
 const FAILED = { is_success: false, is_gone: false, retry_after_ms: 0 };

@@ -1,12 +1,16 @@
-import { createHmac } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import type { App } from "../access/app-model.ts";
+import { LruMap } from "../platform/lru-map.ts";
 
 const PREFIX = "whsec_";
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
+/** A key is made once a secret, not once a delivery. */
+const secrets = new LruMap<string, SigningSecret>(1_000);
+
 /** The secrets that sign now: the first alone in the interface's header, all in Standard's. */
 export type SigningSecrets = { current: SigningSecret; next: SigningSecret | null };
-export type SigningSecret = { text: string; standard_key: Buffer };
+export type SigningSecret = { own_key: KeyObject; standard_key: KeyObject };
 
 /** The headers that prove where a request comes from; the body is signed as the bytes it is. */
 export function signatureHeaders(
@@ -17,7 +21,7 @@ export function signatureHeaders(
   const head = `${id}.${timestamp_s}.`;
   const own = `v1,${hmac(current.standard_key, head, body, "base64")}`;
   return {
-    "x-webhook-signature": hmac(current.text, "", body, "hex"),
+    "x-webhook-signature": hmac(current.own_key, "", body, "hex"),
     "webhook-id": id,
     "webhook-timestamp": String(timestamp_s),
     "webhook-signature": next ? `${own} v1,${hmac(next.standard_key, head, body, "base64")}` : own,
@@ -30,17 +34,20 @@ export function signatureHeaders(
  * its own bytes in both.
  */
 export function readSecret(text: string): SigningSecret {
+  const known = secrets.get(text);
+  if (known) return known;
   const encoded = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : "";
   const is_standard = encoded !== "" && BASE64.test(encoded);
-  return {
-    text,
-    standard_key: Buffer.from(is_standard ? encoded : text, is_standard ? "base64" : "utf8"),
-  };
+  const own_key = createSecretKey(text, "utf8");
+  const standard_key = is_standard ? createSecretKey(encoded, "base64") : own_key;
+  const secret = { own_key, standard_key };
+  secrets.set(text, secret);
+  return secret;
 }
 
 /** What to give to a Standard Webhooks library, whatever the form of the secret. */
 export function standardForm(text: string): string {
-  return `${PREFIX}${readSecret(text).standard_key.toString("base64")}`;
+  return `${PREFIX}${readSecret(text).standard_key.export().toString("base64")}`;
 }
 
 /**
@@ -57,6 +64,8 @@ export function secretsAt(
   return { current: readSecret(current), next: readSecret(next) };
 }
 
-function hmac(key: string | Buffer, head: string, body: Buffer, encoding: "hex" | "base64") {
-  return createHmac("sha256", key).update(head).update(body).digest(encoding);
+function hmac(key: KeyObject, head: string, body: Buffer, encoding: "hex" | "base64") {
+  const signing = createHmac("sha256", key);
+  if (head !== "") signing.update(head);
+  return signing.update(body).digest(encoding);
 }

@@ -5,7 +5,7 @@ import { type AppChange, changeApp, type Revealed } from "../access/change-app.t
 import type { Actor } from "../access/model.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { UseCase, Verdict } from "../platform/commands/use-case.ts";
-import type { Transaction } from "../platform/db/database.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
@@ -35,10 +35,8 @@ export function updateApps(
     load: async (tx, commands) => {
       const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.id }));
       const account_ids = [...new Set(keys.map((key) => key.account_id))];
-      const [, apps, account_keys, enabled] = await Promise.all([
-        // As the deliverer does: first the task, then the application.
-        lockWakened(tx, DELIVER_TASK, keys),
-        lockApps(tx, keys),
+      const [apps, account_keys, enabled] = await Promise.all([
+        lockForChange(tx, keys),
         keyring.openAccounts(tx, account_ids),
         findEnabled(tx, account_ids),
       ]);
@@ -74,6 +72,19 @@ export function updateApps(
     },
     render: ({ endpoint, header_names, revealed }) => renderApp(endpoint, header_names, revealed),
   };
+}
+
+/** Until the commit nobody else changes these applications, nor writes what was sent to them. */
+export async function lockForChange(
+  tx: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<App[]> {
+  const [, apps] = await Promise.all([
+    // As the deliverer does: first the task, then the application.
+    lockWakened(tx, DELIVER_TASK, keys),
+    lockApps(tx, keys),
+  ]);
+  return apps;
 }
 
 /** Writes a changed application, with its audit entry, and wakes what waits for it. */

@@ -59,6 +59,51 @@ describe("apps", () => {
     expect(wrong.stderr).toBe("sliproad: --webhook-url: 10.0.0.1 is not a public address.\n");
     expect(missing.stderr).toMatch(/^sliproad: There is no application .*\n$/);
     expect([wrong.code, missing.code]).toEqual([1, 1]);
+    const local = ["apps", "create", "--name", "A", "--webhook-url", "http://localhost:3000/"];
+    const abroad = await runCommand(local, { ...environment(), HOST: "0.0.0.0" });
+    expect(abroad.stderr).toBe("sliproad: --webhook-url: localhost is not a public address.\n");
+    const replayed = await run("events", "replay", "nonsense", ...api());
+    expect(replayed.stderr.match(/webhook_event_id/g)).toHaveLength(1);
+    expect(replayed.stderr.trim().split("\n")).toHaveLength(1);
+  });
+
+  it("take no webhook secret that the API would refuse", async () => {
+    const { id } = documentOf(await run("apps", "create", "--name", "B", "--json")).app;
+    const [created, rotated] = await Promise.all([
+      run("apps", "create", "--name", "C", "--webhook-secret", ""),
+      run("apps", "rotate-secret", id, "--webhook-secret", ""),
+    ]);
+    const why = "sliproad: --webhook-secret: Send 12 to 200 printable characters without spaces.\n";
+    expect([created.stderr, rotated.stderr]).toEqual([why, why]);
+  });
+
+  it("wait for a change through the API and keep what it changed", async () => {
+    const made = await run(
+      "apps",
+      "create",
+      "--name",
+      "D",
+      "--webhook-url",
+      receiver.url,
+      "--json",
+    );
+    const { id } = documentOf(made).app;
+    let paused: Promise<Ended>;
+    await server.db.database.transaction(async (tx) => {
+      await tx.query("update apps set name = 'Changed meanwhile' where id = $1", [id]);
+      paused = run("apps", "pause", id, "--json");
+      await waitFor(async () => {
+        const [row] = await server.db.database.query<{ count: bigint }>(
+          `select count(*) from pg_stat_activity
+           where wait_event_type = 'Lock' and datname = current_database()`,
+        );
+        return row!.count > 0n;
+      });
+    });
+    expect(documentOf(await paused!).app).toMatchObject({
+      name: "Changed meanwhile",
+      webhook: { state: "paused" },
+    });
   });
 });
 

@@ -88,7 +88,7 @@ export async function openBeats(
     });
     if (claim.tasks.length === 0) return false;
     try {
-      await handler.handle(createTaskSet(claim).set);
+      await handler.handle(createTaskSet(claim, () => {}).set);
     } catch (error) {
       if (error instanceof Crash) {
         await updateLeases(core.database, claim.lease_id, claim.tasks, null);

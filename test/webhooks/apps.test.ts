@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
-import { startTestServer, type TestServer } from "../harness/server.ts";
+import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
 import { addApp, advance, emit, HOUR_MS, idle } from "./webhook-room.ts";
 
 let server: TestServer;
@@ -68,8 +68,83 @@ describe("an application", () => {
     ]);
   });
 
+  it("names what is wrong together with what is unknown or of another type", async () => {
+    const app = { name: 5, webhook_url: "ftp://example.com", events: ["all"], color: "red" };
+    const fieldsOf = ({ body }: Answer) => body.errors.map((one: { field: string }) => one.field);
+    const refused = await server.call("POST", "/apps", { app });
+    const wrong = ["app.color", "app.events", "app.name", "app.webhook_url"];
+    expect(fieldsOf(refused).sort()).toEqual(wrong);
+    expect(refused.body.error_code).toBe("parameter_unknown");
+    const { id } = await addApp(server, {});
+    expect(fieldsOf(await server.call("PATCH", `/apps/${id}`, { app })).sort()).toEqual(wrong);
+    const rotate = { webhook_secret: "short", grace_hours: 1_000, color: "red" };
+    const rotated = await server.call("POST", `/apps/${id}/rotate_webhook_secret`, rotate);
+    expect(fieldsOf(rotated).sort()).toEqual(["color", "grace_hours", "webhook_secret"]);
+    const sample = { webhook_type: "kyc_update", status: "odd", color: "red" };
+    expect(fieldsOf(await server.call("POST", "/sandbox/webhook", sample)).sort()).toEqual([
+      "color",
+      "status",
+    ]);
+    const query = "/webhook_events?color=red&created_after=x&created_before=y&starting_after=z";
+    expect(fieldsOf(await server.call("GET", query)).sort()).toEqual([
+      "color",
+      "created_after",
+      "created_before",
+      "starting_after",
+    ]);
+  });
+
+  it("replays only a range that has a beginning before its end", async () => {
+    const { id } = await addApp(server, { webhook_url: receiver.url });
+    const replay = (range: object) => server.call("POST", `/apps/${id}/replay`, range);
+    expect((await replay({ from: " " })).body).toMatchObject({
+      status: 400,
+      error_code: "parameter_missing",
+      errors: [{ field: "from" }],
+    });
+    const backwards = { from: "2026-11-02T00:00:00Z", to: "2026-11-01T00:00:00Z" };
+    expect((await replay(backwards)).body).toMatchObject({
+      status: 422,
+      errors: [{ field: "from", code: "record_invalid" }],
+    });
+  });
+
+  it("takes a plain secret of twelve characters, and headers until they are set to null", async () => {
+    const chosen = { webhook_secret: "my-plain-secret", webhook_headers: { "X-Team": "a" } };
+    const { id } = await addApp(server, { webhook_url: receiver.url, ...chosen });
+    const cleared = await server.call("PATCH", `/apps/${id}`, { app: { webhook_headers: null } });
+    expect(cleared.body.app.webhook.headers).toEqual([]);
+    const short = await server.call("POST", "/apps", { app: { name: "A", webhook_secret: "x" } });
+    expect(short.body.errors).toMatchObject([{ message: expect.stringContaining("12") }]);
+    for (const name of ["__proto__", "Forwarded", "X-Real-IP", "Set-Cookie", "Date"]) {
+      const text = `{"app":{"name":"A","webhook_headers":{${JSON.stringify(name)}:"1"}}}`;
+      const refused = await server.call("POST", "/apps", undefined, { raw: text });
+      expect([name, refused.status]).toEqual([name, 422]);
+    }
+  });
+
+  it("shows no switch of secrets that is over", async () => {
+    const { id } = await addApp(server, { webhook_url: receiver.url });
+    await server.call("POST", `/apps/${id}/rotate_webhook_secret`, { grace_hours: 1 });
+    const show = async () => (await server.call("GET", `/apps/${id}`)).body.app.webhook;
+    expect((await show()).secret_switch_at).not.toBeNull();
+    await advance(server, 2 * HOUR_MS);
+    expect((await show()).secret_switch_at).toBeNull();
+  });
+
   it("refuses an address that the sender would refuse", async () => {
-    for (const webhook_url of ["http://169.254.169.254/x", "https://[::ffff:10.0.0.1]/x"]) {
+    const port = await server.call("POST", "/apps", {
+      app: { name: "A", webhook_url: "https://hooks.example.com:8443/x" },
+    });
+    expect(port.body.errors).toMatchObject([
+      { field: "app.webhook_url", message: expect.stringContaining("port 8443") },
+    ]);
+    const refused_urls = [
+      "http://169.254.169.254/x",
+      "https://[::ffff:10.0.0.1]/x",
+      "http://metadata.google.internal/x",
+    ];
+    for (const webhook_url of refused_urls) {
       const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_url } });
       expect(refused.body.errors).toMatchObject([
         { field: "app.webhook_url", message: expect.stringContaining("is not a public address") },

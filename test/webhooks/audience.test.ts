@@ -1,14 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  insertAppGrant,
-  updateAppGrantRevoked,
-  updateAppUsed,
-} from "../../src/access/apps-store.ts";
 import { updateAccountEnabled } from "../../src/webhooks/webhook-store.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addApp, type EventInput, emit, idle } from "./webhook-room.ts";
+import {
+  addApp,
+  advance,
+  authorise,
+  type EventInput,
+  emit,
+  idle,
+  revoke,
+  use,
+} from "./webhook-room.ts";
 
 let server: TestServer;
 let receiver: Receiver;
@@ -46,22 +50,49 @@ describe("rule 1: an application not yet used", () => {
 describe("rule 2: an application that reads users' data", () => {
   it("is told of the invoices of accounts that authorised it, with their role", async () => {
     const app = await addApp(server, { webhook_url: `${receiver.url}/reader` });
-    await use(app.id);
-    const person = await authorise(app.id, buyer.account_id);
+    await use(server, app.id);
+    const person = await authorise(server, app.id, buyer.account_id);
     await change({ account_id: seller.account_id, note: "its own account never authorised it" });
     const invoice = { role: "buyer", counterpart_account_id: seller.account_id } as const;
     const first = await change({ account_id: buyer.account_id, invoice });
     expect(await told("/reader")).toEqual([`${first} buyer`]);
-    await revoke(app.id, buyer.account_id, person);
+    await revoke(server, app.id, buyer.account_id, person);
     await change({ account_id: buyer.account_id, invoice });
     expect(await told("/reader")).toEqual([`${first} buyer`]);
   });
 
+  it("is sent and shown nothing any more of an account that withdrew its consent", async () => {
+    const app = await addApp(server, { webhook_url: `${receiver.url}/reader` });
+    await use(server, app.id);
+    const person = await authorise(server, app.id, buyer.account_id);
+    receiver.answer(() => 500);
+    await change({ account_id: buyer.account_id });
+    const path = `/webhook_events/${receiver.received[0]!.headers["webhook-id"]}`;
+    const shown = async (end = "") => (await server.call("GET", `${path}${end}`)).status;
+    expect([await shown(), await shown("/deliveries")]).toEqual([200, 200]);
+    await revoke(server, app.id, buyer.account_id, person);
+    receiver.answer(() => 200);
+    await advance(server, 6_000);
+    const found = () =>
+      server.db.database.query("select status, reason from webhook_deliveries where app_id = $1", [
+        app.id,
+      ]);
+    const skipped = [{ status: "skipped", reason: "The account withdrew its consent." }];
+    expect(await found()).toEqual(skipped);
+    expect([await shown(), await shown("/deliveries")]).toEqual([404, 404]);
+    expect((await server.call("POST", `${path}/redeliver`, {})).status).toBe(404);
+    const from = "2020-01-01T00:00:00Z";
+    await server.call("POST", `/apps/${app.id}/replay`, { from, only_failed: true });
+    await idle(server);
+    expect(await found()).toEqual(skipped);
+    expect(receiver.received).toHaveLength(1);
+  });
+
   it("is told once, as the seller, when both sides authorised it", async () => {
     const app = await addApp(server, { webhook_url: `${receiver.url}/both` });
-    await use(app.id);
-    await authorise(app.id, buyer.account_id);
-    await authorise(app.id, seller.account_id);
+    await use(server, app.id);
+    await authorise(server, app.id, buyer.account_id);
+    await authorise(server, app.id, seller.account_id);
     const [change_id, record_id] = [randomUUID(), randomUUID()];
     // The buyer's side first: what counts is the side, not who came first.
     await change({
@@ -83,7 +114,7 @@ describe("rule 3: an application that sends invoices", () => {
     const { account_id } = seller;
     const hook = { webhook_url: `${receiver.url}/sender`, flow: "client_credentials" };
     const app = await addApp(server, hook);
-    await use(app.id);
+    await use(server, app.id);
     await change({ account_id, invoice: { app_id: null } });
     await change({ account_id, invoice: { app_id: randomUUID() } });
     const own = await change({ account_id, invoice: { app_id: app.id } });
@@ -164,35 +195,4 @@ async function webhookOf(app_id: string, key = server.key) {
 async function enable(account_id: string): Promise<void> {
   const { database, clock } = server.core;
   await database.transaction(async (tx) => updateAccountEnabled(tx, account_id, clock.now()));
-}
-
-async function use(app_id: string): Promise<void> {
-  const { database, clock } = server.core;
-  const app = { account_id: server.account_id, id: app_id };
-  await database.transaction(async (tx) => updateAppUsed(tx, app, clock.now()));
-}
-
-/** A new member of the account consents. */
-async function authorise(app_id: string, account_id: string): Promise<string> {
-  const { database, clock } = server.core;
-  const person_id = randomUUID();
-  const now = clock.now();
-  await database.query(
-    `insert into people (id, email_index, email, password_hash, created_at)
-     values ($1, $2, $2, '', $3)`,
-    [person_id, Buffer.from(person_id), now],
-  );
-  await database.query(
-    "insert into members (account_id, person_id, role, created_at) values ($1, $2, 'admin', $3)",
-    [account_id, person_id, now],
-  );
-  const grant = { account_id, app_id, app_account_id: server.account_id, person_id };
-  await database.transaction(async (tx) => insertAppGrant(tx, { ...grant, created_at: now }));
-  return person_id;
-}
-
-async function revoke(app_id: string, account_id: string, person_id: string): Promise<void> {
-  const { database, clock } = server.core;
-  const grant = { account_id, app_id, person_id };
-  await database.transaction(async (tx) => updateAppGrantRevoked(tx, grant, clock.now()));
 }

@@ -79,6 +79,7 @@ describe("GET /webhook_events", () => {
     expect(await names("")).toEqual(["create", "accept", "paid"]);
     expect(await names(`starting_after=${first.id}`)).toEqual(["accept", "paid"]);
     expect(await names(`created_after=${now}`)).toEqual(["paid"]);
+    expect(await names(`created_before=${now}`)).toEqual(["create", "accept"]);
     expect(await names("event=accept")).toEqual(["accept"]);
     const missing = await server.call("GET", `/webhook_events?starting_after=${randomUUID()}`);
     expect(missing.body).toMatchObject({ status: 404, error_code: "record_not_found" });

@@ -39,21 +39,49 @@ describe("the schedule of retries", () => {
 });
 
 describe("an endpoint's health", () => {
-  const WELL = { failing_since: null, circuit_failures: 0, circuit_until: null };
+  const WELL = {
+    failing_since: null,
+    failed_at: null,
+    failures_in_a_row: 0,
+    circuit_failures: 0,
+    circuit_until: null,
+  };
   const FAILURE = { is_success: false, is_gone: false };
   const SUCCESS = { is_success: true, is_gone: false };
-  const turn = (failures: number) => ({ failures, is_over: false });
+  const ago = (ms: number) => new Date(NOW.getTime() - ms);
+  const failed = (failures_in_a_row: number) => ({ ...WELL, failures_in_a_row });
 
   it("is not disabled before five days of failures, and is then", () => {
-    const failing = (ms: number) => ({ ...WELL, failing_since: new Date(NOW.getTime() - ms) });
-    expect(healthAfter(failing(5 * DAY_MS - 1), FAILURE, turn(1), NOW).disable_reason).toBeNull();
-    expect(healthAfter(failing(5 * DAY_MS), FAILURE, turn(1), NOW).disable_reason).toMatch("five");
+    const failing = (ms: number) => ({ ...WELL, failing_since: ago(ms), failed_at: ago(1) });
+    expect(healthAfter(failing(5 * DAY_MS - 1), FAILURE, false, NOW).disable_reason).toBeNull();
+    expect(healthAfter(failing(5 * DAY_MS), FAILURE, false, NOW).disable_reason).toMatch("five");
+  });
+
+  it("begins the five days anew after ten days in which nothing was tried", () => {
+    const silent = (ms: number) => ({
+      ...WELL,
+      failing_since: ago(30 * DAY_MS),
+      failed_at: ago(ms),
+    });
+    const { health, disable_reason } = healthAfter(silent(10 * DAY_MS), FAILURE, false, NOW);
+    expect({ since: health?.failing_since, disable_reason }).toEqual({
+      since: NOW,
+      disable_reason: null,
+    });
+    expect(healthAfter(silent(10 * DAY_MS - 1), FAILURE, false, NOW).disable_reason).toMatch(
+      "five",
+    );
   });
 
   it("one success forgets all failures", () => {
-    const failing_since = new Date(0);
-    const before = { failing_since, circuit_failures: 3, circuit_until: NOW };
-    expect(healthAfter(before, SUCCESS, turn(0), NOW)).toEqual({
+    const before = {
+      failing_since: ago(DAY_MS),
+      failed_at: NOW,
+      failures_in_a_row: 4,
+      circuit_failures: 3,
+      circuit_until: NOW,
+    };
+    expect(healthAfter(before, SUCCESS, false, NOW)).toEqual({
       health: WELL,
       disable_reason: null,
       is_opened: false,
@@ -61,12 +89,12 @@ describe("an endpoint's health", () => {
   });
 
   it("five failures in a row open the circuit, a failed trial opens it for longer", () => {
-    expect(healthAfter(WELL, FAILURE, turn(4), NOW).is_opened).toBe(false);
-    const first = healthAfter(WELL, FAILURE, turn(5), NOW);
+    expect(healthAfter(failed(3), FAILURE, false, NOW).is_opened).toBe(false);
+    const first = healthAfter(failed(4), FAILURE, false, NOW);
     expect(first.health?.circuit_until).toEqual(new Date(NOW.getTime() + 30_000));
-    const second = healthAfter(first.health!, FAILURE, turn(1), NOW);
+    const second = healthAfter(first.health!, FAILURE, false, NOW);
     expect(second.health?.circuit_until).toEqual(new Date(NOW.getTime() + 60_000));
-    const late = healthAfter({ ...first.health!, circuit_failures: 40 }, FAILURE, turn(1), NOW);
+    const late = healthAfter({ ...first.health!, circuit_failures: 40 }, FAILURE, false, NOW);
     expect(late.health?.circuit_until).toEqual(new Date(NOW.getTime() + 30 * MINUTE_MS));
   });
 });

@@ -1,4 +1,9 @@
 import { randomUUID } from "node:crypto";
+import {
+  insertAppGrant,
+  updateAppGrantRevoked,
+  updateAppUsed,
+} from "../../src/access/apps-store.ts";
 import { digestOf } from "../../src/platform/sealing/seal.ts";
 import {
   type EventName,
@@ -107,6 +112,47 @@ export async function readEvents(server: TestServer, key = server.key, limit = 1
     events.push(...body.webhook_events);
     if (!body.has_more) return events;
   }
+}
+
+/** The first API call with one of the application's tokens. */
+export async function use(server: TestServer, app_id: string): Promise<void> {
+  const { database, clock } = server.core;
+  const app = { account_id: server.account_id, id: app_id };
+  await database.transaction(async (tx) => updateAppUsed(tx, app, clock.now()));
+}
+
+/** A new member of the account consents. */
+export async function authorise(
+  server: TestServer,
+  app_id: string,
+  account_id: string,
+): Promise<string> {
+  const { database, clock } = server.core;
+  const person_id = randomUUID();
+  const now = clock.now();
+  await database.query(
+    `insert into people (id, email_index, email, password_hash, created_at)
+     values ($1, $2, $2, '', $3)`,
+    [person_id, Buffer.from(person_id), now],
+  );
+  await database.query(
+    "insert into members (account_id, person_id, role, created_at) values ($1, $2, 'admin', $3)",
+    [account_id, person_id, now],
+  );
+  const grant = { account_id, app_id, app_account_id: server.account_id, person_id };
+  await database.transaction(async (tx) => insertAppGrant(tx, { ...grant, created_at: now }));
+  return person_id;
+}
+
+export async function revoke(
+  server: TestServer,
+  app_id: string,
+  account_id: string,
+  person_id: string,
+): Promise<void> {
+  const { database, clock } = server.core;
+  const grant = { account_id, app_id, person_id };
+  await database.transaction(async (tx) => updateAppGrantRevoked(tx, grant, clock.now()));
 }
 
 export const MINUTE_MS = 60_000;

@@ -6,6 +6,8 @@ export type AddressPolicy = {
   refuse(hostname: string, address: string, port: number): string | null;
   /** Whether the operator listed this host by name. */
   names(hostname: string): boolean;
+  /** As far as it can be told without asking what the name resolves to. */
+  refuseName(hostname: string, port: number): string | null;
 };
 
 export type AddressRules = {
@@ -49,6 +51,16 @@ const LOOPBACK = [
   ["::1", 128],
 ] as const;
 
+/** Names under which clouds answer at such addresses. */
+const METADATA_NAMES: ReadonlySet<string> = new Set([
+  "instance-data",
+  "instance-data.ec2.internal",
+  "metadata",
+  "metadata.azure.internal",
+  "metadata.goog",
+  "metadata.google.internal",
+]);
+
 const refused = blockListOf([...REFUSED_IPV4, ...REFUSED_IPV6]);
 const public_ipv6 = blockListOf([PUBLIC_IPV6]);
 const loopback = blockListOf(LOOPBACK);
@@ -63,9 +75,21 @@ export function createAddressPolicy(rules: AddressRules): AddressPolicy {
       if (entry.kind === "port" || (entry.port !== null && entry.port !== port)) return false;
       return entry.kind === "host" ? entry.hostname === hostname : contains(entry.network, address);
     });
+  const isListed = (hostname: string, port: number) =>
+    entries.some((entry) => {
+      if (entry.kind === "port" || (entry.port !== null && entry.port !== port)) return false;
+      // What a name resolves to may lie in a listed network.
+      return entry.kind === "network" || entry.hostname === hostname;
+    });
   return {
     names: (hostname) =>
       entries.some((entry) => entry.kind === "host" && entry.hostname === hostname),
+    refuseName: (hostname, port) => {
+      if (isListed(hostname, port)) return null;
+      if (METADATA_NAMES.has(hostname)) return "is not a public address";
+      if (isLocalName(hostname)) return rules.allow_loopback ? null : "is not a public address";
+      return PORTS.has(port) || any_host_ports.has(port) ? null : badPort(port);
+    },
     refuse: (hostname, address, port) => {
       // A zone id names an interface of this machine: never a public address.
       if (isIP(address) === 0 || address.includes("%")) return "is not an address";
@@ -74,9 +98,13 @@ export function createAddressPolicy(rules: AddressRules): AddressPolicy {
         return rules.allow_loopback ? null : "is not a public address";
       if (!isPublic(address)) return "is not a public address";
       if (PORTS.has(port) || any_host_ports.has(port)) return null;
-      return `has port ${port}; only 80 and 443 are served`;
+      return badPort(port);
     },
   };
+}
+
+function badPort(port: number): string {
+  return `has port ${port}; only 80 and 443 are served`;
 }
 
 /** Whether a service that listens on this host can be reached from this machine only. */

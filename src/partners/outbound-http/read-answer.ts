@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import {
   createBrotliDecompress,
@@ -6,6 +5,7 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
+import type { Dispatcher } from "undici";
 import { SendError } from "./send-error.ts";
 
 // We ask for no compression (it costs us work and opens the door to bombs), but some servers
@@ -20,47 +20,35 @@ const DECODERS: Record<string, () => NodeJS.ReadWriteStream> = {
 /** Compressed bytes may be a little more than what they expand to, never much more. */
 const COMPRESSED_EXTRA_BYTES = 64 * 1024;
 
+/** The bytes of an answer as they come; whoever gives up reading ends the connection. */
+export class AnswerBody extends Readable {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #controller: Dispatcher.DispatchController;
+  /** All of it has come. */
+  complete = false;
+
+  constructor(
+    headers: Readonly<Record<string, string>>,
+    controller: Dispatcher.DispatchController,
+  ) {
+    super();
+    this.headers = headers;
+    this.#controller = controller;
+  }
+
+  override _read(): void {
+    this.#controller.resume();
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    if (!this.complete) this.#controller.abort(error ?? new Error("not read to its end"));
+    callback(error);
+  }
+}
+
 /** The start of an answer, expanded, up to the cap; what is beyond is not read. */
-export function readStart(
-  incoming: IncomingMessage,
-  bytes_max: number,
-): Promise<{ body: Buffer; truncated: boolean }> {
-  const is_plain = incoming.headers["content-encoding"] === undefined;
-  return is_plain ? readPlainStart(incoming, bytes_max) : readExpandedStart(incoming, bytes_max);
-}
-
-/** The usual case, without the machinery of streams: deliveries come by the thousand. */
-function readPlainStart(
-  incoming: IncomingMessage,
-  bytes_max: number,
-): Promise<{ body: Buffer; truncated: boolean }> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let left = bytes_max;
-    const finish = (truncated: boolean) => {
-      const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-      resolve({ body, truncated });
-    };
-    incoming.on("data", (chunk: Buffer) => {
-      if (left < 0) return;
-      chunks.push(chunk.length > left ? chunk.subarray(0, left) : chunk);
-      left -= chunk.length;
-      if (left >= 0) return;
-      // The rest will not be read: the connection cannot be used again.
-      finish(true);
-      incoming.destroy();
-    });
-    incoming.on("end", () => finish(false));
-    incoming.on("error", reject);
-    // An end that was not announced: what came is not the answer.
-    incoming.on("close", () => {
-      if (!incoming.complete && left >= 0) reject(new Error("aborted"));
-    });
-  });
-}
-
-async function readExpandedStart(
-  incoming: IncomingMessage,
+export async function readExpandedStart(
+  incoming: AnswerBody,
   bytes_max: number,
 ): Promise<{ body: Buffer; truncated: boolean }> {
   const chunks: Buffer[] = [];
@@ -80,7 +68,7 @@ async function readExpandedStart(
  * the other side is noted apart: a reader that gives up makes the stream fail as well.
  */
 export function readWhole(
-  incoming: IncomingMessage,
+  incoming: AnswerBody,
   bytes_max: number,
 ): { body: Readable; broken: Broken } {
   const announced = Number(incoming.headers["content-length"] ?? 0);
@@ -105,7 +93,7 @@ async function* noting(source: AsyncGenerator<Buffer>, broken: Broken): AsyncGen
   }
 }
 
-async function* expanded(incoming: IncomingMessage, bytes_max: number): AsyncGenerator<Buffer> {
+async function* expanded(incoming: AnswerBody, bytes_max: number): AsyncGenerator<Buffer> {
   const encoding = (incoming.headers["content-encoding"] ?? "").trim().toLowerCase();
   const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]!() : null;
   // An encoding that we do not know is left as it is: the reader sees bytes that are not what it

@@ -9,7 +9,7 @@ export type Lane = {
   limit: number;
   /** The claim is answered or failed; `more` when there may be further due tasks. */
   claimed(more: boolean): void;
-  /** What was claimed has been worked on. */
+  /** What was claimed has been worked on, or needs its place no longer. */
   ended(): void;
 };
 

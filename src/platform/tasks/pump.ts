@@ -21,15 +21,21 @@ export function createPump(
   let is_closed = false;
 
   function start(lane: Lane): void {
-    const work = claimAndRun(lane).catch(deps.outage.failed);
+    let is_left = false;
+    const leavePlace = () => {
+      if (is_left) return;
+      is_left = true;
+      lane.ended();
+    };
+    const work = claimAndRun(lane, leavePlace).catch(deps.outage.failed);
     at_work.add(work);
     void work.finally(() => {
       at_work.delete(work);
-      lane.ended();
+      leavePlace();
     });
   }
 
-  async function claimAndRun(lane: Lane): Promise<void> {
+  async function claimAndRun(lane: Lane, leavePlace: () => void): Promise<void> {
     let claim: Claim;
     let more = false;
     try {
@@ -41,7 +47,7 @@ export function createPump(
     }
     if (claim.tasks.length === 0) return;
     if (is_closed) await updateLeases(deps.database, claim.lease_id, claim.tasks, null);
-    else await runSet(deps, lane.handler, claim);
+    else await runSet(deps, lane.handler, claim, leavePlace);
   }
 
   return {

@@ -36,8 +36,9 @@ export async function runSet(
   deps: RunDependencies,
   handler: TaskHandler,
   claim: Claim,
+  leavePlace: () => void,
 ): Promise<void> {
-  const { set, unended } = createTaskSet(claim);
+  const { set, unended } = createTaskSet(claim, leavePlace);
   const renewal = startRenewal(deps, claim);
   try {
     await handler.handle(set);

@@ -27,11 +27,16 @@ export type TaskSet = {
   postpone(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
   /** Recurring work succeeded: it comes again, and earlier failures are forgotten. */
   repeat(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
+  /** What is left is mostly waiting: another set of the kind may start though this one goes on. */
+  leavePlace(): void;
 };
 
 export type DueAt = Date | ((task: Task) => Date);
 
-export function createTaskSet(claim: Claim): { set: TaskSet; unended(): Task[] } {
+export function createTaskSet(
+  claim: Claim,
+  leavePlace: () => void,
+): { set: TaskSet; unended(): Task[] } {
   const unended = new Map(claim.tasks.map((task) => [keyOf(task), task]));
   const locked = new WeakMap<Transaction, Set<Task>>();
 
@@ -70,6 +75,7 @@ export function createTaskSet(claim: Claim): { set: TaskSet; unended(): Task[] }
     },
     postpone: (tx, tasks, due_at) => later(tx, tasks, due_at, false),
     repeat: (tx, tasks, due_at) => later(tx, tasks, due_at, true),
+    leavePlace,
   };
   return { set, unended: () => [...unended.values()] };
 }

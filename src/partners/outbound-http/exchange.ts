@@ -1,0 +1,223 @@
+import type { Dispatcher } from "undici";
+import type { Connection, Connections, Target } from "./connections.ts";
+import type {
+  AnswerHead,
+  OutboundAnswer,
+  OutboundFailure,
+  OutboundRequest,
+} from "./guarded-sender.ts";
+import { AnswerBody, readExpandedStart, readWhole } from "./read-answer.ts";
+import { SendError, toSendError } from "./send-error.ts";
+
+export type ExchangeResult = OutboundAnswer | OutboundFailure | "connection_was_stale";
+
+type Controller = Dispatcher.DispatchController;
+type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler["onResponseStart"]>>[2];
+
+/** One request on one connection. Ends exactly once, whatever the other side does. */
+export function exchange(
+  connections: Connections,
+  connection: Connection,
+  target: Target,
+  request: OutboundRequest,
+  time_ms: number,
+): Promise<ExchangeResult> {
+  return new Promise((resolve, reject) => {
+    const handler = new Exchange(connections, connection, request, time_ms, resolve, reject);
+    connection.client.dispatch(
+      {
+        method: request.method as Dispatcher.HttpMethod,
+        path: target.path,
+        headers: { ...request.headers, "accept-encoding": "identity" },
+        body: request.body ?? null,
+      },
+      handler,
+    );
+  });
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #connections: Connections;
+  readonly #connection: Connection;
+  readonly #request: OutboundRequest;
+  readonly #resolve: (result: ExchangeResult) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #timer: NodeJS.Timeout;
+  /** Before: what fails is the connection, not the exchange. */
+  #is_sent = false;
+  /** At least the beginning of something came back. */
+  #is_answered = false;
+  #is_over = false;
+  /** The connection is no longer ours. */
+  #is_given_back = false;
+  #head: AnswerHead | null = null;
+  /** Of an answer that is read as a stream. */
+  #body: AnswerBody | null = null;
+  #chunks: Buffer[] = [];
+  #left: number;
+
+  constructor(
+    connections: Connections,
+    connection: Connection,
+    request: OutboundRequest,
+    time_ms: number,
+    resolve: (result: ExchangeResult) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#connections = connections;
+    this.#connection = connection;
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#left = request.max_answer_bytes;
+    this.#timer = setTimeout(giveUp, time_ms, this);
+  }
+
+  onRequestStart(): void {
+    this.#is_sent = true;
+  }
+
+  onResponseStarted(): void {
+    this.#is_answered = true;
+  }
+
+  onResponseStart(controller: Controller, status: number, headers: Headers): void {
+    // What comes before the answer itself (such as 103) says nothing.
+    if (status < 200 || this.#is_over) return;
+    this.#head = { status, headers: plainHeaders(headers) };
+    if (status >= 300 && status <= 399) {
+      this.fail(new SendError("redirect", `The answer was ${status}; redirects are not followed.`));
+      return;
+    }
+    const is_wanted_whole = this.#request.on_body !== undefined && status <= 299;
+    if (!is_wanted_whole && this.#head.headers["content-encoding"] === undefined) return;
+    this.#body = new AnswerBody(this.#head.headers, controller);
+    this.#takeStream(this.#head, this.#body, is_wanted_whole);
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#body) {
+      if (!this.#body.push(chunk)) controller.pause();
+      return;
+    }
+    if (this.#is_over) return;
+    this.#chunks.push(chunk.length > this.#left ? chunk.subarray(0, this.#left) : chunk);
+    this.#left -= chunk.length;
+    // The rest will not be read: the connection cannot be used again.
+    if (this.#left < 0) this.#finish(true);
+  }
+
+  onResponseEnd(): void {
+    if (this.#body) {
+      if (!this.#body.destroyed) this.#keepConnection();
+      this.#body.complete = true;
+      this.#body.push(null);
+    } else if (!this.#is_over) {
+      this.#keepConnection();
+      this.#finish(false);
+    }
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    if (this.#body) this.#body.destroy(error);
+    else this.fail(error);
+  }
+
+  /** First the answer, with the reason: a body without a length must not seem to end well. */
+  fail(error: unknown): void {
+    if (!this.#end()) return;
+    this.#body?.destroy(error as Error);
+    this.#endConnection();
+    // The server closed a kept connection just as we used it: nothing was answered, and the
+    // request has to go out on a new one.
+    const is_stale = this.#connection.is_used && !this.#is_answered && isReset(error);
+    if (is_stale) {
+      this.#resolve("connection_was_stale");
+      return;
+    }
+    const { failure, message } = toSendError(error, this.#is_sent);
+    this.#resolve({ failure, message, status: this.#head?.status ?? null });
+  }
+
+  #finish(truncated: boolean): void {
+    if (!this.#end()) return;
+    const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    const { status, headers } = this.#head!;
+    if (truncated) this.#endConnection();
+    this.#resolve({ status, headers, body, truncated });
+  }
+
+  async #takeStream(head: AnswerHead, body: AnswerBody, is_wanted_whole: boolean): Promise<void> {
+    try {
+      const answer = is_wanted_whole
+        ? await consume(head, body, this.#request)
+        : { ...head, ...(await readExpandedStart(body, this.#request.max_answer_bytes)) };
+      this.#endConnection();
+      if (this.#end()) this.#resolve(answer);
+    } catch (error) {
+      body.destroy();
+      if (error instanceof ConsumerError) {
+        this.#endConnection();
+        if (this.#end()) this.#reject(error.cause);
+      } else this.fail(error);
+    }
+  }
+
+  #keepConnection(): void {
+    this.#is_given_back = true;
+    this.#connections.keep(this.#connection);
+  }
+
+  /** Unless another request may be using it already. */
+  #endConnection(): void {
+    if (this.#is_given_back) return;
+    this.#is_given_back = true;
+    this.#connections.end(this.#connection);
+  }
+
+  /** False when it was over already. */
+  #end(): boolean {
+    if (this.#is_over) return false;
+    this.#is_over = true;
+    clearTimeout(this.#timer);
+    return true;
+  }
+}
+
+function giveUp(exchange: Exchange): void {
+  exchange.fail(new SendError("timeout", "There was no complete answer in time."));
+}
+
+async function consume(
+  head: AnswerHead,
+  incoming: AnswerBody,
+  request: OutboundRequest,
+): Promise<OutboundAnswer> {
+  const { body, broken } = readWhole(incoming, request.max_answer_bytes);
+  body.on("error", () => {});
+  try {
+    await request.on_body!(body, head);
+  } catch (error) {
+    throw broken.reason ?? new ConsumerError("the consumer of the body failed", { cause: error });
+  }
+  if (broken.reason) throw broken.reason;
+  if (!body.readableEnded) incoming.destroy();
+  return { ...head, body: Buffer.alloc(0), truncated: false };
+}
+
+/** A fault of the caller's own consumer, not of the other side. */
+class ConsumerError extends Error {}
+
+/** A header that comes more than once, as one. */
+function plainHeaders(headers: Headers): Record<string, string> {
+  for (const name in headers) {
+    const value = headers[name];
+    if (Array.isArray(value)) headers[name] = value.join(", ");
+  }
+  return headers as Record<string, string>;
+}
+
+function isReset(error: unknown): boolean {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
+}

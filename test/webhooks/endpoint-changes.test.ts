@@ -1,0 +1,194 @@
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { listDueDeliveries } from "../../src/webhooks/delivery-store.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { addApp, authorise, emit, idle, revoke, use } from "./webhook-room.ts";
+
+type Arrival = { at_ms: number; path: string; raw: Buffer; headers: IncomingMessage["headers"] };
+
+/** What its owner does to an endpoint while requests to it are under way. */
+let server: TestServer;
+let receiver: Server;
+let url: string;
+let arrived: Arrival[];
+let answer: (response: ServerResponse, arrival: Arrival) => void;
+
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  arrived = [];
+  answer = (response) => response.end();
+  receiver = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { url: path, headers } = request;
+      const at_ms = performance.now();
+      const arrival = { at_ms, path: path!, raw: Buffer.concat(chunks), headers };
+      arrived.push(arrival);
+      answer(response, arrival);
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+});
+afterEach(async () => {
+  await server.db.database.query("update apps set deleted_at = created_at");
+  receiver.closeAllConnections();
+  await new Promise((resolve) => receiver.close(resolve));
+});
+
+/** The longest that a change may take to reach all that was loaded, on a busy machine. */
+const SOON_MS = 500;
+const many = (count: number) => Array.from({ length: count }, () => ({}));
+const webhookOf = async (id: string) => (await server.call("GET", `/apps/${id}`)).body.app.webhook;
+const deliveriesTo = (app_id: string) =>
+  server.db.database.query<{ status: string; attempts: number }>(
+    "select status, attempts from webhook_deliveries where app_id = $1 order by id",
+    [app_id],
+  );
+const answerSlowly = () => {
+  answer = (response) => void setTimeout(() => response.end(), 200);
+};
+
+it("what comes while it is paused waits, though a request under way is answered 410", async () => {
+  const held: ServerResponse[] = [];
+  answer = (response) => void held.push(response);
+  const app = await addApp(server, { webhook_url: url });
+  await emit(server, {});
+  await waitFor(() => held.length === 1);
+  await server.call("POST", `/apps/${app.id}/pause`);
+  await emit(server, {});
+  await waitFor(async () => (await deliveriesTo(app.id)).length === 2);
+  held[0]!.writeHead(410).end();
+  await idle(server);
+  expect((await deliveriesTo(app.id)).map((one) => one.status)).toEqual(["failed", "pending"]);
+  expect(await webhookOf(app.id)).toMatchObject({ state: "paused" });
+  answer = (response) => response.end();
+  await server.call("POST", `/apps/${app.id}/resume`);
+  await idle(server);
+  expect((await deliveriesTo(app.id)).map((one) => one.status)).toEqual(["failed", "delivered"]);
+});
+
+it("a failure of an address that it no longer has says nothing about the new one", async () => {
+  const held: ServerResponse[] = [];
+  answer = (response) => void held.push(response);
+  const app = await addApp(server, { webhook_url: url });
+  await emit(server, {});
+  await waitFor(() => held.length === 1);
+  await server.call("PATCH", `/apps/${app.id}`, { app: { webhook_url: `${url}/new` } });
+  held[0]!.writeHead(500).end();
+  await waitFor(async () => (await deliveriesTo(app.id))[0]!.attempts === 1);
+  expect(await webhookOf(app.id)).toMatchObject({ failing_since: null, state: "active" });
+});
+
+it("a pause stops what was loaded already, and all of it arrives once it is resumed", async () => {
+  answerSlowly();
+  const app = await addApp(server, { webhook_url: url });
+  await emit(server, ...many(600));
+  await waitFor(() => arrived.length >= 5);
+  await server.call("POST", `/apps/${app.id}/pause`);
+  const paused_ms = performance.now();
+  await idle(server);
+  expect(arrived.length).toBeLessThan(600);
+  expect(arrived.at(-1)!.at_ms - paused_ms).toBeLessThan(SOON_MS);
+  answer = (response) => response.end();
+  await server.call("POST", `/apps/${app.id}/resume`);
+  await idle(server);
+  expect(new Set(arrived.map((one) => one.headers["webhook-id"])).size).toBe(600);
+});
+
+it("another secret at once, and another address, hold for what was loaded already", async () => {
+  answerSlowly();
+  const app = await addApp(server, { webhook_url: url });
+  await emit(server, ...many(600));
+  await waitFor(() => arrived.length >= 5);
+  const rotated = await server.call("POST", `/apps/${app.id}/rotate_webhook_secret`, {
+    grace_hours: 0,
+  });
+  const rotated_ms = performance.now();
+  const later = (since_ms: number) => arrived.filter((one) => one.at_ms - since_ms > SOON_MS);
+  await waitFor(() => later(rotated_ms).length >= 5);
+  await server.call("PATCH", `/apps/${app.id}`, { app: { webhook_url: `${url}/new` } });
+  const moved_ms = performance.now();
+  await waitFor(() => later(moved_ms).length >= 5);
+  const key: string = rotated.body.webhook_secret;
+  for (const { raw, headers } of later(rotated_ms)) {
+    const hex = createHmac("sha256", key).update(raw).digest("hex");
+    expect(headers["x-webhook-signature"]).toBe(hex);
+  }
+  expect(new Set(later(moved_ms).map((one) => one.path))).toEqual(new Set(["/hook/new"]));
+});
+
+it("a consent taken back holds for what was loaded already", async () => {
+  answerSlowly();
+  const { account_id } = await server.addAccount("Granting");
+  const app = await addApp(server, { webhook_url: url });
+  await use(server, app.id);
+  const person_id = await authorise(server, app.id, account_id);
+  await emit(server, ...many(600).map(() => ({ account_id })));
+  await waitFor(() => arrived.length >= 5);
+  await revoke(server, app.id, account_id, person_id);
+  const revoked_ms = performance.now();
+  await idle(server);
+  expect(arrived.at(-1)!.at_ms - revoked_ms).toBeLessThan(SOON_MS);
+  const statuses = (await deliveriesTo(app.id)).map((one) => one.status);
+  expect(statuses.filter((status) => status === "skipped")).toHaveLength(600 - arrived.length);
+});
+
+it("nothing is read for an endpoint that is paused or left alone", async () => {
+  const { database } = server.db;
+  const app = await addApp(server, { webhook_url: url });
+  await server.call("POST", `/apps/${app.id}/pause`);
+  await emit(server, {}, {});
+  await idle(server);
+  const read = async () => {
+    const query = { account_id: server.account_id, app_id: app.id, after: null };
+    const limits = { well: 10, failing: 1 };
+    return (await listDueDeliveries(database, [query], server.core.clock.now(), limits)).length;
+  };
+  expect(await read()).toBe(0);
+  const write = (text: string) => database.query(`update apps set ${text} where id = $1`, [app.id]);
+  await write("webhook_state = 'active'");
+  expect(await read()).toBe(2);
+  await write("failures_in_a_row = 1");
+  expect(await read()).toBe(1);
+  await write("circuit_until = '2100-01-01'");
+  expect(await read()).toBe(0);
+});
+
+it("five failures one at a time leave it alone, and a success in between does not", async () => {
+  answer = (response) => response.writeHead(500).end();
+  const app = await addApp(server, { webhook_url: url });
+  for (let sent = 0; sent < 4; sent += 1) {
+    await emit(server, {});
+    await idle(server);
+  }
+  expect(await webhookOf(app.id)).toMatchObject({ circuit_until: null });
+  answer = (response) => response.end();
+  await emit(server, {});
+  await idle(server);
+  expect(await webhookOf(app.id)).toMatchObject({ failing_since: null });
+  answer = (response) => response.writeHead(500).end();
+  for (let sent = 0; sent < 5; sent += 1) {
+    await emit(server, {});
+    await idle(server);
+  }
+  expect((await webhookOf(app.id)).circuit_until).not.toBeNull();
+});
+
+it("a 2xx whose body breaks off is a success", async () => {
+  answer = (response) => {
+    response.writeHead(200, { "content-length": "100" }).write("half");
+    setTimeout(() => response.destroy(), 20);
+  };
+  const app = await addApp(server, { webhook_url: url });
+  await emit(server, {});
+  await idle(server);
+  expect(await deliveriesTo(app.id)).toEqual([{ status: "delivered", attempts: 1 }]);
+});
