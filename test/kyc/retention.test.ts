@@ -141,8 +141,12 @@ describe("after a decision", () => {
 });
 
 describe("erasing a person", () => {
-  it("removes what they gave here, the files at once, and the link", async () => {
-    const { user_id, token, page } = await addWaiting(server);
+  it("removes what they gave and what was written of them, the files at once, and the link", async () => {
+    const { user_id, token, page, path } = await addWaiting(server);
+    await decide(admin, path, "approve", "the face fits");
+    const notes = () =>
+      server.db.database.query("select from kyc_review_notes where user_id = $1", [user_id]);
+    expect(await notes()).toHaveLength(1);
     expect(await filesOf(user_id)).toBe(2);
     const { database, keyring, clock } = server.core;
     const key = { account_id: server.account_id, user_id };
@@ -151,6 +155,7 @@ describe("erasing a person", () => {
     expect(outcome).toBe("erased");
     await waitFor(async () => (await filesOf(user_id)) === 0);
     expect(await rowsOf(user_id)).toEqual({ files: 0, drafts: 0, applications: 0 });
+    expect(await notes()).toEqual([]);
     expect([401, 410]).toContain((await page.send("GET", "/kyc/session")).status);
     expect([404, 410]).toContain((await page.open(token)).status);
   });

@@ -212,7 +212,7 @@ describe("a reviewer", () => {
     expect(findBar(catalogue, "individual", { country: "PT" }, "2026-01-01")).toBeNull();
   });
 
-  it("has comments that are kept sealed and go with the person; the log holds a digest", async () => {
+  it("has comments that are kept sealed, and of which the log holds a digest", async () => {
     const { user_id, path } = await addWaiting(server);
     await decide(admin.visitor, path, "approve", "Zuleika's face fits");
     expect((await auditOf(server, user_id)).at(-1)!.detail).toMatch(
