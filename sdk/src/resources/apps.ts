@@ -63,6 +63,11 @@ export class Apps extends Resource {
     return this.api.send("post", `${ONE}/rotate_client_secret`, input, options);
   }
 
+  /** For good: its tokens and consents end at once. */
+  async delete(app_id: string, options?: CallOptions): Promise<App> {
+    return (await this.api.send("post", `${ONE}/delete`, { path: { app_id } }, options)).app;
+  }
+
   /** Sends the events of a range of time again, all or those that failed. */
   async replay(app_id: string, range: ReplayRange, options?: CallOptions): Promise<Replay> {
     const input = { path: { app_id }, body: range };
