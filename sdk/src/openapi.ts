@@ -3466,6 +3466,8 @@ export interface operations {
                 starting_after?: string;
                 /** @description ISO 8601: only events made after this time. */
                 created_after?: string;
+                /** @description ISO 8601: only events made before this time. */
+                created_before?: string;
                 event?: "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed" | "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update";
             };
             header?: never;
