@@ -18,7 +18,8 @@ const FRESH_MS = EVERY_MS / 2;
 
 /**
  * A turn lasts long and loads ahead, so a pause, another address or secret, or a consent taken
- * back, would come too late: one small query for all senders of the process tells them, several times a second.
+ * back, would come too late: one small query for all senders of the process tells them, several
+ * times a second.
  */
 export class EndpointWatch {
   readonly #database: Session;

@@ -70,7 +70,7 @@ export async function recordOutcomes(
   }
 }
 
-/** Once: what waits is kept as skipped; the owner reads why, in the audit log and in the application. */
+/** Once. What waits is kept as skipped; the owner reads why, in the audit log and in the app. */
 async function disable(
   { clock, log }: DeliverDeps,
   tx: Transaction,
