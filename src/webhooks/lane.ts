@@ -122,7 +122,7 @@ export class Lane {
     try {
       const page = await this.#loadPage({ account_id, app_id, after: this.#after });
       this.#takeEndpoint(page.endpoint);
-      this.#seen_ms = asked_ms;
+      this.#seen_ms = Math.max(this.#seen_ms, asked_ms);
       const is_open = page.endpoint !== undefined && maySend(page.endpoint);
       this.#queue = is_open ? [...this.#queue, ...page.deliveries] : [];
       this.#is_last = page.is_last || !is_open;
