@@ -28,7 +28,11 @@ export async function openClock(database: Database): Promise<Clock & SandboxCloc
     const sent_ms = Date.now();
     const { database_ms, clock_offset_ms } = await readTime(database);
     const received_ms = Date.now();
-    difference_ms = database_ms - (sent_ms + received_ms) / 2;
+    // The answer was made at some moment between the two: while what is known still lies within
+    // that, it stays, so that a busy machine does not make time jump to and fro.
+    const is_still_right =
+      database_ms - received_ms <= difference_ms && difference_ms <= database_ms - sent_ms;
+    if (!is_still_right) difference_ms = database_ms - (sent_ms + received_ms) / 2;
     offset_ms = Math.max(offset_ms, clock_offset_ms);
   };
   await refresh();
