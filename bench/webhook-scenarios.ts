@@ -59,7 +59,7 @@ export async function deliveries(bench: Bench): Promise<Scenario> {
         bottom: "bare POST loop",
         bar: { at_least: 0.6 },
       },
-      // No bar: it leaves the service less time for everything than the database alone takes.
+      // Without a bar: shown because it is the stronger loop, by the client the service uses.
       {
         name: "deliveries / bare loop of undici",
         top: "deliveries",

@@ -16,8 +16,8 @@ import {
   createGuardedSender,
   type GuardedSender,
   type GuardedSenderOptions,
-  type OutboundRequest,
 } from "../../src/partners/outbound-http/guarded-sender.ts";
+import type { OutboundRequest } from "../../src/partners/outbound-http/outbound-request.ts";
 
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgA6z7Y3uBtRpamH3B
@@ -363,6 +363,21 @@ describe("connections", () => {
       expect(answer).toMatchObject({ status: 200 });
     }
     expect(bodies).toEqual(["one", "two"]);
+  });
+
+  test("a request whose answer began is not sent again, though the connection was a kept one", async () => {
+    let requests = 0;
+    const { url } = await listen((socket) => {
+      socket.on("data", () => {
+        requests += 1;
+        if (requests === 1) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        else socket.end("HTTP/1.1 200 OK\r\nx-half:");
+      });
+    });
+    const guarded = sender({ allow_loopback: true });
+    expect(await get(guarded, url)).toMatchObject({ status: 200 });
+    expect(await get(guarded, url)).toMatchObject({ failure: "protocol" });
+    expect(requests).toBe(2);
   });
 
   test("tells a name that cannot be resolved from a port that nobody serves", async () => {

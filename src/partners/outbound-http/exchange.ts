@@ -5,7 +5,7 @@ import type {
   OutboundAnswer,
   OutboundFailure,
   OutboundRequest,
-} from "./guarded-sender.ts";
+} from "./outbound-request.ts";
 import { AnswerBody, readExpandedStart, readWhole } from "./read-answer.ts";
 import { SendError, toSendError } from "./send-error.ts";
 

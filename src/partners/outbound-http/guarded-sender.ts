@@ -1,5 +1,4 @@
 import { isIP, type LookupFunction } from "node:net";
-import type { Readable } from "node:stream";
 import { LruMap } from "../../platform/lru-map.ts";
 import {
   type AddressPolicy,
@@ -9,8 +8,9 @@ import {
 } from "./address-policy.ts";
 import { type Connection, Connections, type Target } from "./connections.ts";
 import { exchange } from "./exchange.ts";
+import type { OutboundAnswer, OutboundFailure, OutboundRequest } from "./outbound-request.ts";
 import { createResolveHost, type ResolveHost } from "./resolve-host.ts";
-import { type FailureKind, SendError } from "./send-error.ts";
+import { SendError } from "./send-error.ts";
 
 export type GuardedSenderOptions = AddressRules & {
   /** Until a connection stands: name, TCP and TLS together. */
@@ -18,27 +18,6 @@ export type GuardedSenderOptions = AddressRules & {
   /** From the call to the last byte of the answer. */
   whole_timeout_ms?: number;
   resolve?: ResolveHost;
-};
-
-export type OutboundRequest = {
-  method: string;
-  url: string;
-  headers: Record<string, string>;
-  body?: Buffer | string;
-  /** After expansion. Without `on_body` the answer is cut there, with it a larger one fails. */
-  max_answer_bytes: number;
-  whole_timeout_ms?: number;
-  /** Takes the body of a 2xx answer as a stream; what it throws is thrown by `send`. */
-  on_body?: (body: Readable, answer: AnswerHead) => Promise<void>;
-};
-
-export type AnswerHead = { status: number; headers: Record<string, string> };
-export type OutboundAnswer = AnswerHead & { body: Buffer; truncated: boolean };
-export type OutboundFailure = {
-  failure: FailureKind;
-  message: string;
-  /** Of an answer that began but could not be used. */
-  status: number | null;
 };
 
 export type GuardedSender = {

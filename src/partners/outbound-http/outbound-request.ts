@@ -1,0 +1,23 @@
+import type { Readable } from "node:stream";
+import type { FailureKind } from "./send-error.ts";
+
+export type OutboundRequest = {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body?: Buffer | string;
+  /** After expansion. Without `on_body` the answer is cut there, with it a larger one fails. */
+  max_answer_bytes: number;
+  whole_timeout_ms?: number;
+  /** Takes the body of a 2xx answer as a stream; what it throws is thrown by `send`. */
+  on_body?: (body: Readable, answer: AnswerHead) => Promise<void>;
+};
+
+export type AnswerHead = { status: number; headers: Record<string, string> };
+export type OutboundAnswer = AnswerHead & { body: Buffer; truncated: boolean };
+export type OutboundFailure = {
+  failure: FailureKind;
+  message: string;
+  /** Of an answer that began but could not be used. */
+  status: number | null;
+};
