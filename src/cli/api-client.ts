@@ -53,10 +53,8 @@ type ErrorBody = { message?: string; errors?: { field: string; message: string }
 
 function whyRefused(status: number, body: ErrorBody | null): string {
   const fields = body?.errors?.map(({ field, message }) => `${field}: ${message}`) ?? [];
-  // A single problem's message is the answer's own; it is said once, with its field.
-  const own = body?.errors?.some(({ message }) => message === body.message) ? [] : [body?.message];
-  const said = [...own, ...fields].filter((text) => text !== undefined);
-  return said.length > 0 ? said.join(" ") : `answered ${status}.`;
+  // The message on top is that of the first field.
+  return fields.length > 0 ? fields.join(" ") : (body?.message ?? `answered ${status}.`);
 }
 
 /** As asked for, else where the service of this data directory runs, else where it would run. */

@@ -56,6 +56,16 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   "members create": {
     examples: ["sliproad members create --email ana@example.com --role approver --account Acme"],
   },
+  "members list": { examples: ["sliproad members list --account Acme"] },
+  "members set-role": {
+    examples: ["sliproad members set-role --email ana@example.com --role accountant"],
+  },
+  "members remove": {
+    examples: ["sliproad members remove --email ana@example.com --reason 'left the company'"],
+  },
+  "apps delete": {
+    examples: ["sliproad apps delete 01900000-0000-7000-8000-000000000000 --reason 'not in use'"],
+  },
   "apps create": {
     examples: [
       "sliproad apps create --name Sync --webhook-url http://localhost:3000/hook " +

@@ -100,8 +100,6 @@ export function bodyPlace(account_id: string, event_id: string): Place {
 }
 
 function digestEvent(row: EventRow): Buffer {
-  const invoice =
-    row.change_id === null ? [] : [row.change_id, row.role, row.app_id, row.counterpart_account_id];
   return digestOf(
     row.account_id,
     row.id,
@@ -113,6 +111,9 @@ function digestEvent(row: EventRow): Buffer {
     row.facts.toString("base64"),
     row.subject_id,
     row.created_at.toISOString(),
-    ...invoice,
+    row.change_id,
+    row.role,
+    row.app_id,
+    row.counterpart_account_id,
   );
 }

@@ -66,6 +66,9 @@ const OTHER_VALUES: Record<string, string> = {
   "offramps.document_source": "'upload'",
   "offramps.payout_reference": `'{"end_to_end_id":"x","trace_number":null,"uetr":null}'`,
   "payouts.status": "case when status in ('booked', 'returned') then 'sent' else 'booked' end",
+  // The database lets one stand only beside the other.
+  "events.change_id": "gen_random_uuid(), role = 'buyer'",
+  "events.role": "'buyer', change_id = gen_random_uuid()",
   "quotes.deposit_token": "'usdt'",
   "quotes.hold": "case when hold is null then 'late_deposit' end",
 };
