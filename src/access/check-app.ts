@@ -1,3 +1,4 @@
+import { textOf } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
 import { APP_FLOWS, type AppFlow, RAMP_EVENTS, type RampEvent } from "./app-model.ts";
 
@@ -152,7 +153,7 @@ function checkHeaders(
     }
     seen.add(name.toLowerCase());
   }
-  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), String(value)]));
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]));
 }
 
 function show(name: string): string {

@@ -121,8 +121,9 @@ function sendErrorPage(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  // Programs get the JSON that the server's own handler gives.
-  if (!/text\/html/i.test(request.headers.accept ?? "")) throw error;
+  // Programs get the JSON that the server's own handler gives; whoever shows a key is one.
+  const is_program = request.headers.authorization !== undefined;
+  if (is_program || !/text\/html/i.test(request.headers.accept ?? "")) throw error;
   const status = statusOf(error);
   if (status >= 500) request.log.error({ err: error, request_id: request.id }, "failed");
   const retry_after_seconds =

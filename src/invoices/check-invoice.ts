@@ -1,7 +1,7 @@
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
-import { lowerAscii, upperAscii } from "../catalogue/text.ts";
+import { lowerAscii, textOf, upperAscii } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
 import { decimalToNumber, parseDecimal, powerOfTen, splitNumber } from "../platform/money.ts";
 import { chainOf, checkParties, checkPaymentOptions } from "./check-parties.ts";
@@ -166,7 +166,7 @@ function readQuantity(fields: Fields, field: string, value: unknown): number {
     fields.report(field, "record_invalid", message);
     return 0;
   };
-  const text = typeof value === "string" ? value.trim() : String(value);
+  const text = typeof value === "number" ? String(value) : textOf(value);
   const is_plain = typeof value === "number" || parseDecimal(text) !== undefined;
   const parts = is_plain ? splitNumber(text) : undefined;
   if (!parts || parts.negative) return refuse("Send a number that is not below zero.");

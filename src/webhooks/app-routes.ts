@@ -9,6 +9,7 @@ import {
   isWebhookSecret,
   SECRET_MESSAGE,
 } from "../access/check-app.ts";
+import { textOf } from "../catalogue/text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -164,7 +165,9 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
       if (!is_secret && !isBlamed(problems, field)) {
         found.push({ field, code: "record_invalid", message: SECRET_MESSAGE });
       }
-      const grace_ms = (body?.grace_hours ?? GRACE_HOURS) * HOUR_MS;
+      const hours: unknown = body?.grace_hours ?? GRACE_HOURS;
+      // What is no number was refused by the schema already.
+      const grace_ms = (typeof hours === "number" ? hours : GRACE_HOURS) * HOUR_MS;
       const change: AppChange = { kind: "rotate_webhook_secret", webhook_secret, grace_ms };
       return submit(command({ id: params.app_id!, change, problems: found }));
     },
@@ -209,10 +212,11 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
       const now = clock.now();
       const found = [...problems];
       const readField = (field: "from" | "to", fallback: Date) => {
-        const text = body?.[field];
-        const time = text == null ? fallback : readTime(String(text));
+        const given: unknown = body?.[field];
+        const text = textOf(given);
+        const time = given == null ? fallback : readTime(text);
         if (!time && !isBlamed(found, field)) {
-          const is_blank = field === "from" && String(text).trim() === "";
+          const is_blank = field === "from" && text === "";
           const code = is_blank ? "parameter_missing" : "record_invalid";
           found.push({ field, code, message: TIME_MESSAGE });
         }
