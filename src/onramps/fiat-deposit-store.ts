@@ -93,6 +93,22 @@ export function lockDeposits(
   );
 }
 
+/** Locks deposits with all that the bank has told under their references, in key order. */
+export function lockLines(
+  tx: Session,
+  account_id: string,
+  ids: readonly string[],
+): Promise<FiatDepositRow[]> {
+  return tx.query<FiatDepositRow>(
+    `select * from fiat_deposits
+     where account_id = $1 and (bank_account, bank_reference) in (
+       select bank_account, bank_reference from fiat_deposits
+       where account_id = $1 and id = any($2::uuid[]))
+     order by account_id, id for no key update`,
+    [account_id, ids],
+  );
+}
+
 export async function findDeposit(
   session: Session,
   account_id: string,

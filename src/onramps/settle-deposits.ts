@@ -14,8 +14,7 @@ import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import {
   type DepositFacts,
   type FiatDepositRow,
-  findLines,
-  lockDeposits,
+  lockLines,
   openDeposits,
   updateDeposits,
 } from "./fiat-deposit-store.ts";
@@ -53,8 +52,6 @@ export type LoadedDeposits = {
   /** As earlier commands of the set have left them. */
   deposits: Map<string, FiatDeposit>;
   onramps: Map<string, OnrampRow>;
-  /** Those whose line the bank has told otherwise too, and that was believed. */
-  contradicted: ReadonlySet<string>;
   keys: SubjectKeys;
 };
 
@@ -97,48 +94,45 @@ async function loadDeposits(
   keyring: Keyring,
   commands: readonly Command<DepositWish>[],
 ): Promise<LoadedDeposits> {
-  const deposits = new Map<string, FiatDeposit>();
+  const lines: FiatDepositRow[] = [];
   for (const [account_id, own] of Map.groupBy(commands, (command) => command.account_id)) {
     const ids = own.map(({ input }) => input.deposit_id);
-    const rows = await lockDeposits(tx, account_id, ids);
-    for (const row of await openDeposits(tx, keyring, rows)) deposits.set(keyOf(row), row);
+    // Whoever says that one line is no money must not say so of the other at the same time.
+    lines.push(...(await lockLines(tx, account_id, ids)));
   }
+  const opened = await openDeposits(tx, keyring, lines);
+  const deposits = new Map(opened.map((deposit) => [keyOf(deposit), deposit]));
   const named = [
     ...commands.map(({ input }) => input.onramp_id),
-    ...[...deposits.values()].map((deposit) => deposit.onramp_id),
+    ...opened.map((deposit) => deposit.onramp_id),
   ].filter((id) => id !== null);
   const owners = await findOwners(tx, named);
-  const rows = await findOnramps(
-    tx,
-    owners.map(({ account_id, onramp_id }) => ({ account_id, id: onramp_id })),
-  );
-  const subjects = [...deposits.values()].map(({ account_id, id }) => ({
-    account_id,
-    subject_id: id,
-  }));
-  const keys = await keyring.openSubjects(tx, subjects);
+  const [rows, keys] = await Promise.all([
+    findOnramps(
+      tx,
+      owners.map(({ account_id, onramp_id }) => ({ account_id, id: onramp_id })),
+    ),
+    keyring.openSubjects(
+      tx,
+      opened.map(({ account_id, id }) => ({ account_id, subject_id: id })),
+    ),
+  ]);
   const onramps = new Map(rows.map((row) => [row.id, row]));
-  const contradicted = await findContradicted(tx, [...deposits.values()]);
-  return { found: new Map(deposits), deposits, onramps, contradicted, keys };
+  return { found: new Map(deposits), deposits, onramps, keys };
 }
 
-async function findContradicted(
-  tx: Transaction,
-  deposits: readonly FiatDeposit[],
-): Promise<Set<string>> {
-  const contradicted = new Set<string>();
-  for (const [account_id, own] of Map.groupBy(deposits, (deposit) => deposit.account_id)) {
-    const references = own.map((deposit) => deposit.bank_reference);
-    const believed = (await findLines(tx, account_id, references)).filter((line) => line.is_posted);
-    for (const deposit of own) {
-      const isOther = (line: FiatDepositRow) =>
-        line.id !== deposit.id &&
-        line.bank_account === deposit.bank_account &&
-        line.bank_reference === deposit.bank_reference;
-      if (believed.some(isOther)) contradicted.add(keyOf(deposit));
-    }
-  }
-  return contradicted;
+/** Whether the bank has told this line otherwise too, and that stands in the books. */
+function isContradicted({ deposits }: LoadedDeposits, deposit: FiatDeposit): boolean {
+  return [...deposits.values()].some(
+    (other) =>
+      other.id !== deposit.id &&
+      other.account_id === deposit.account_id &&
+      other.bank_account === deposit.bank_account &&
+      other.bank_reference === deposit.bank_reference &&
+      other.part === 0 &&
+      other.is_posted &&
+      other.status !== "dismissed",
+  );
 }
 
 /** The deposit that a command is about, as it is on record. */
@@ -155,8 +149,7 @@ function decideOne(
   command: Command<DepositWish>,
   now: Date,
 ): Verdict<Settled> {
-  const { input } = command;
-  const { account_id } = command;
+  const { account_id, input } = command;
   const deposit = loaded.deposits.get(keyOf({ account_id, id: input.deposit_id }));
   if (!deposit) return { refusal: Refusal.of([...input.problems, notFound("deposit_id")]) };
   const { seen_status = deposit.status } = input;
@@ -166,7 +159,7 @@ function decideOne(
           deposit,
           onramp: findTarget(loaded, deposit, input),
           input,
-          is_contradicted: loaded.contradicted.has(keyOf(deposit)),
+          is_contradicted: isContradicted(loaded, deposit),
         })
       : refuse(`It was ${seen_status} when this was proposed, and is ${deposit.status} now.`);
   const found = "problems" in decided ? decided.problems : [];

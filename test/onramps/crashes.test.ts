@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findDeposit } from "../../src/onramps/fiat-deposit-store.ts";
+import { findDeposit, findLines } from "../../src/onramps/fiat-deposit-store.ts";
 import { fundOnramp } from "../../src/onramps/fund-onramp.ts";
 import { recordCredits } from "../../src/onramps/record-credits.ts";
 import { findOpenOnramp } from "../../src/onramps/store.ts";
@@ -188,6 +188,35 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
       }
     }
     // A fault of any of these rounds would still be there.
+    expect(await findFault(server)).toBeNull();
+  });
+});
+
+describe("two lines of the bank that contradict each other", { timeout: 90_000 }, () => {
+  it("are never both dismissed once both stand in the books", async () => {
+    const { core } = server;
+    const line = credit(server, { text: "nobody's", amount: 1_000n });
+    bank.receive(line);
+    bank.receive({ ...line, amount: 100_400n });
+    await runWith(core.database);
+    const listed = await findLines(core.database, server.account_id, [line.bank_reference]);
+    const conflict = listed.find((row) => row.is_conflict)!;
+    // Two deposits reach for one onramp: the conflict is believed, comes second, and waits again.
+    const onramp = await openOnramp(server);
+    bank.receive(credit(server, { text: onramp.code }));
+    const deps = { ...core, bank: bank.port, operator_id: server.account_id };
+    await recordCredits(deps, core.clock.now());
+    good(await act(server, conflict.id, "match", { onramp_id: onramp.id }));
+    await runWith(core.database);
+    const { deposit } = good(await server.call("GET", `/deposits/${conflict.id}`));
+    expect(deposit).toMatchObject({ status: "unmatched", reason: "double" });
+    expect(await findFault(server)).toBeNull();
+
+    const answers = await Promise.all(listed.map(({ id }) => act(server, id, "dismiss")));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { id } of listed) {
+      expect((await act(server, id, "dismiss")).body.error_code).toBe("invalid_transition");
+    }
     expect(await findFault(server)).toBeNull();
   });
 });
