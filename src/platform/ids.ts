@@ -5,13 +5,15 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 // Node's own randomUUIDv7 reads the system's clock; ours must follow the business clock, so that
 // ids made after the sandbox clock moved sort after those made before.
 const COUNTER_MAX = 0xfff;
+/** A clock that was set back by more is followed: filters by time look for ids of that time. */
+const BACK_MAX_MS = 60_000;
 let last_ms = 0;
 let counter = 0;
 
 /** A UUIDv7 of the given business time; within one process ids of one millisecond ascend. */
 export function newId(now: Date): string {
   const ms = now.getTime();
-  if (ms > last_ms) {
+  if (ms > last_ms || ms < last_ms - BACK_MAX_MS) {
     last_ms = ms;
     counter = 0;
   } else if (counter < COUNTER_MAX) {
