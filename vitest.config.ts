@@ -14,7 +14,8 @@ export default defineConfig({
     // Processes and not threads, as in production: signals and process-wide settings are real.
     pool: "forks",
     maxWorkers: 2,
-    isolate: true,
+    // Each process takes many files: reading the modules anew for every file took a third of the time.
+    isolate: false,
     retry: 0,
   },
 });

@@ -6,7 +6,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 // ids made after the sandbox clock moved sort after those made before.
 const COUNTER_MAX = 0xfff;
 /** A clock that was set back by more is followed: filters by time look for ids of that time. */
-const BACK_MAX_MS = 60_000;
+const BACK_MAX_MS = 1_000;
 let last_ms = 0;
 let counter = 0;
 

@@ -13,7 +13,7 @@ it("ids of one millisecond ascend, also beyond what its counter holds", () => {
 });
 
 it("ids ascend while the clock steps back a little", () => {
-  const ids = [...idsAt(NOON + 1_000, 3), ...idsAt(NOON - 30_000, 3)];
+  const ids = [...idsAt(NOON, 3), ...idsAt(NOON - 900, 3)];
   expect(ids).toEqual(ids.toSorted());
 });
 
