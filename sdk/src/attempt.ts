@@ -143,10 +143,11 @@ function toInit(
   body: RequestBody | undefined,
   signal: AbortSignal,
 ) {
-  const type = body?.type ? { "content-type": body.type } : {};
+  const headers: Record<string, string> = { ...request.headers, authorization };
+  if (body?.type) headers["content-type"] = body.type;
   const init = {
     method: request.method,
-    headers: { ...request.headers, authorization, ...type },
+    headers,
     signal,
     // A redirect would turn a POST into a GET, or take the key to another host.
     redirect: "manual" as const,
