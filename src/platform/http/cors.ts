@@ -22,7 +22,7 @@ const PREFLIGHT_HEADERS = {
   "Access-Control-Max-Age": String(KEPT_SECONDS),
 };
 
-/** The question that a browser asks before a page's own request; it costs no more than the answer. */
+/** What a browser asks before a request of a page; it costs no more than the answer. */
 export function addPreflight(app: FastifyInstance, url: string): void {
   // One for all methods of a path.
   if (app.hasRoute({ method: "OPTIONS", url })) return;
