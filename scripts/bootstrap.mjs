@@ -1,5 +1,5 @@
 // Installs the dependencies when they are absent or older than the lockfile, and builds the pages
-// when they are older than their sources; else does nothing.
+// and the SDK when they are older than their sources; else does nothing.
 // Plain JavaScript for Node >= 20 without a single package: it runs before anything is installed.
 // It writes to stderr only, so that a command's own output on stdout stays clean.
 import { spawn } from "node:child_process";
@@ -17,6 +17,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { buildPages, PagesError } from "./build-pages.mjs";
+import { buildSdk, SdkError } from "./build-sdk.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const stampFile = join(root, "node_modules", ".bootstrap-stamp");
@@ -31,11 +32,21 @@ class BootstrapError extends Error {}
 
 try {
   if (!isInstalled()) await bootstrap();
-  await buildPages();
+  await Promise.all([buildPages(), tryToBuildSdk()]);
 } catch (error) {
   if (!(error instanceof BootstrapError || error instanceof PagesError)) throw error;
   console.error(`sliproad: ${error.message}`);
   process.exitCode = 1;
+}
+
+/** The service runs without it; only programs in this clone that import it do not. */
+async function tryToBuildSdk() {
+  try {
+    await buildSdk();
+  } catch (error) {
+    if (!(error instanceof SdkError)) throw error;
+    console.error(`sliproad: going on without the SDK: ${error.message}`);
+  }
 }
 
 function isInstalled() {

@@ -5,6 +5,7 @@ import { blocksOf, openReader, type Reader, STARTED_WITHIN_MS } from "./harness/
 import { listBlocks } from "./harness/guide.ts";
 import { waitFor } from "./harness/wait-for.ts";
 
+const HEADING = "A payout in five calls";
 const README = new URL("../README.md", import.meta.url);
 
 let reader: Reader;
@@ -14,7 +15,7 @@ let steps: string[];
 beforeAll(async () => {
   text = await readFile(README, "utf8");
   reader = await openReader();
-  steps = blocksOf(text, "sh", "The first payout").map((block) =>
+  steps = blocksOf(text, "sh", HEADING).map((block) =>
     block.replaceAll("http://127.0.0.1:4000", reader.url),
   );
 }, STARTED_WITHIN_MS);
@@ -26,15 +27,25 @@ describe("the README", () => {
     for (const step of steps.slice(0, -1))
       expect(await reader.shell.run(step)).not.toMatch(/error_code/);
     const answer = await showUntil("fiat_sent");
-    const [example] = blocksOf(text, "json", "The first payout");
+    const [example] = blocksOf(text, "json", HEADING);
     const expected = JSON.parse(example!, (_, value) =>
       value === "…" ? expect.any(String) : value,
     );
     expect(answer).toMatchObject(expected);
   });
 
+  it("needs five calls, as it says: what is numbered is one call each", () => {
+    const section = text.split(/^## /m).find((part) => part.startsWith(HEADING))!;
+    const numbered = [...section.matchAll(/^(\d)\. .*?^```sh\n(.*?)^```$/gms)];
+    expect(numbered.map(([, number]) => number)).toEqual(["1", "2", "3", "4", "5"]);
+    for (const [, , code] of numbered) expect(code!.match(/\bcall POST /g)).toHaveLength(1);
+    // Apart from them, the sandbox plays the payer's KYC and one looks at the outcome.
+    const others = [...section.matchAll(/\bcall (PATCH|GET) (\S+)/g)].map(([, , path]) => path);
+    expect(others).toEqual(["/sandbox/users/$PAYER/kycs", "/users/$PAYER/offramps/$OFFRAMP"]);
+  });
+
   it("may be followed again, and shows how to see a payout bounce", async () => {
-    const [, metadata] = /add `("metadata":\{[^`]*\})` in step 4/.exec(text)!;
+    const [, metadata] = /add `("metadata":\{[^`]*\})` in call 4/.exec(text)!;
     // The names that must be new are made of the second.
     const second = await reader.shell.run("date +%s");
     await waitFor(async () => (await reader.shell.run("date +%s")) !== second);
@@ -53,9 +64,7 @@ describe("the README", () => {
 
   it("has no block that nobody runs: those below, and the two commands, which every run begins with", () => {
     const blocks = listBlocks(text).map(({ language, code }) => ({ language, code }));
-    const followed = new Set(
-      ["sh", "json"].flatMap((kind) => blocksOf(text, kind, "The first payout")),
-    );
+    const followed = new Set(["sh", "json"].flatMap((kind) => blocksOf(text, kind, HEADING)));
     const others = blocks.filter(({ code }) => !followed.has(`${code}\n`));
     expect(others).toEqual([{ language: "sh", code: "npm start\nnpm test" }]);
   });

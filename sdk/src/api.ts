@@ -1,6 +1,16 @@
-import { attempt, type Fetch, type HttpRequest, type RequestBody } from "./attempt.ts";
+import {
+  attempt,
+  attemptFile,
+  type Fetch,
+  type HttpLimits,
+  type HttpRequest,
+  type RequestBody,
+  type WholeAnswer,
+} from "./attempt.ts";
+import { type DownloadedFile, toDownloadedFile } from "./download.ts";
 import { SliproadError, toError } from "./errors.ts";
 import { toHex } from "./hex.ts";
+import { checkRetries, checkTimeout } from "./limit.ts";
 import { List } from "./list.ts";
 import { withRetries } from "./retry.ts";
 import type { Answer, Input, Method, PathOf, Query } from "./types.ts";
@@ -9,7 +19,7 @@ import type { Answer, Input, Method, PathOf, Query } from "./types.ts";
 export type CallOptions = {
   /** Aborts the call, its waiting included. */
   signal?: AbortSignal | undefined;
-  /** For one attempt, its answer included. */
+  /** For one attempt, its answer included; Infinity for no limit. */
   timeout_ms?: number | undefined;
   retries_max?: number | undefined;
   /**
@@ -50,11 +60,25 @@ export class Api {
     const makeBody = () => ({ content: JSON.stringify(body), type: "application/json" });
     const request = this.#request(method, path, input as LooseInput, options);
     if (body !== undefined) request.makeBody = makeBody;
-    return this.#run(request, options, readJson<Answer<M, P>>);
+    return this.#run(request, options, attempt, readJson<Answer<M, P>>);
+  }
+
+  /** One call whose answer holds the record under `key`, and that record. */
+  async sendFor<M extends Method, P extends PathOf<M>, Key extends KeyOf<Answer<M, P>>>(
+    key: Key,
+    method: M,
+    path: P,
+    input: Input<M, P>,
+    options?: CallOptions,
+  ): Promise<NonNullable<Answer<M, P>[Key]>> {
+    const answer = await this.send(method, path, input, options);
+    const record = answer[key];
+    if (typeof record === "object" && record !== null) return record;
+    throw unexpected(`has no ${key}`);
   }
 
   /** A list whose records stand under `key`, page by page. */
-  list<P extends PathOf<"get">, Key extends keyof Answer<"get", P> & string>(
+  list<P extends PathOf<"get">, Key extends KeyOf<Answer<"get", P>>>(
     path: P,
     key: Key,
     input: Input<"get", P>,
@@ -65,6 +89,8 @@ export class Api {
       const page = { ...input, query: { ...query, starting_after } } as Input<"get", P>;
       const answer: unknown = await this.send("get", path, page, options);
       const { [key]: records, has_more } = answer as Values;
+      // The next page begins after the last id: without ids there would be no end.
+      if (!Array.isArray(records) || !records.every(hasId)) throw unexpected(`has no ${key}`);
       return { records: records as ItemOf<Answer<"get", P>[Key]>[], has_more: has_more === true };
     };
     return new List(load, query?.starting_after);
@@ -79,19 +105,21 @@ export class Api {
   ): Promise<Answer<"post", P>> {
     const request = { ...this.#request("post", path, input, options), makeBody: file.makeBody };
     const limits = file.can_repeat ? options : { ...options, retries_max: 0 };
-    return this.#run(request, limits, readJson<Answer<"post", P>>);
+    return this.#run(request, limits, attempt, readJson<Answer<"post", P>>);
   }
 
-  /** Fetches a file; its content is read from the answer by the caller. */
+  /** Fetches a file; its content is read by the caller. */
   async download<P extends PathOf<"get">>(
     path: P,
     input: { path: Values },
     options: CallOptions = {},
-  ): Promise<Response> {
+  ): Promise<DownloadedFile> {
     const request = this.#request("get", path, input, options);
     request.headers.accept = "*/*";
-    const read = async (answer: Response) => (answer.ok ? answer : readRefusal(answer, null));
-    return this.#run(request, options, read, true);
+    return this.#run(request, options, attemptFile, (answer) => {
+      if ("stream" in answer) return toDownloadedFile(answer);
+      throw toError(answer, null);
+    });
   }
 
   #request(
@@ -100,52 +128,69 @@ export class Api {
     input: LooseInput,
     { idempotency_key }: CallOptions,
   ): HttpRequest {
-    const { base_url, version } = this.#config;
+    const { base_url, version, authorization } = this.#config;
     const headers: Record<string, string> = {
       accept: "application/json",
       "sliproad-version": version,
     };
-    if (method !== "get") headers["idempotency-key"] = idempotency_key ?? makeKey();
+    if (method !== "get") headers["idempotency-key"] = checkKey(idempotency_key ?? makeKey());
     const url = `${base_url}${fillPath(path, input.path)}${toQuery(input.query)}`;
-    return { method: method.toUpperCase(), url, headers };
+    return { method: method.toUpperCase(), url, headers, authorize: authorization };
   }
 
-  #run<Result>(
+  /** What an answer means is read after the attempt: a fault in it is no fault of the net's. */
+  async #run<Arrived, Result>(
     request: HttpRequest,
     options: CallOptions,
-    read: (answer: Response, idempotency_key: string | null) => Promise<Result>,
-    is_streamed = false,
+    attemptOnce: (request: HttpRequest, limits: HttpLimits) => Promise<Arrived>,
+    read: (answer: Arrived, idempotency_key: string | null) => Result,
   ): Promise<Result> {
-    const { fetch, timeout_ms, retries_max, authorization } = this.#config;
+    const { fetch } = this.#config;
+    const timeout_ms = checkTimeout(options.timeout_ms ?? this.#config.timeout_ms);
+    const retries_max = checkRetries(options.retries_max ?? this.#config.retries_max);
     const signal = options.signal ?? null;
-    const limits = { fetch, timeout_ms: options.timeout_ms ?? timeout_ms, signal };
     const key = request.headers["idempotency-key"] ?? null;
-    const run = async () => {
-      const headers = { ...request.headers, authorization: await authorization() };
-      return attempt({ ...request, headers }, limits, (answer) => read(answer, key), is_streamed);
-    };
-    return withRetries(run, { retries_max: options.retries_max ?? retries_max, signal });
+    const run = async () => read(await attemptOnce(request, { fetch, timeout_ms, signal }), key);
+    return withRetries(run, { retries_max, signal });
   }
 }
 
+type KeyOf<Whole> = keyof Whole & string;
 type ItemOf<Items> = Items extends readonly (infer Item extends { id: string })[] ? Item : never;
 
-async function readJson<Result>(answer: Response, key: string | null): Promise<Result> {
-  if (!answer.ok) return readRefusal(answer, key);
-  const text = await answer.text();
+function readJson<Result>(answer: WholeAnswer, key: string | null): Result {
+  if (!answer.ok) throw toError(answer, key);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(answer.text);
   } catch (cause) {
-    const { status } = answer;
-    const message = "The answer is not JSON; check baseUrl and what stands between.";
-    const details = { status, cause, idempotency_key: key };
-    throw new SliproadError("answer_unreadable", message, details);
+    throw unexpected("is not JSON", { ...detailsOf(answer, key), cause });
   }
+  const is_record = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (is_record && Object.keys(value as object).length > 0) return value as Result;
+  throw unexpected("holds nothing", detailsOf(answer, key));
 }
 
-async function readRefusal(answer: Response, key: string | null): Promise<never> {
-  const { status, headers } = answer;
-  throw toError({ status, headers, text: await answer.text() }, key);
+function detailsOf({ status, headers }: WholeAnswer, idempotency_key: string | null) {
+  return { status, request_id: headers.get("x-request-id"), idempotency_key };
+}
+
+/** A success, but not the service's. */
+function unexpected(what: string, details: object = { status: 200 }): SliproadError {
+  const message = `The answer ${what}; check baseUrl and what stands between.`;
+  return new SliproadError("answer_unreadable", message, details);
+}
+
+function hasId(record: { id?: unknown } | null): boolean {
+  return typeof record?.id === "string";
+}
+
+/** Spaces at the ends would be lost on the way. */
+const IDEMPOTENCY_KEY = /^(?! )[\x20-\x7e]{1,255}(?<! )$/;
+
+function checkKey(key: string): string {
+  if (typeof key === "string" && IDEMPOTENCY_KEY.test(key)) return key;
+  throw new TypeError("idempotency_key must be 1 to 255 printable ASCII characters.");
 }
 
 /** Random enough that no two calls of anybody's have the same. */

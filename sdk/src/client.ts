@@ -1,5 +1,7 @@
 import { Api, type CallOptions } from "./api.ts";
 import type { Fetch } from "./attempt.ts";
+import { isBrowser } from "./browser.ts";
+import { checkRetries, checkTimeout } from "./limit.ts";
 import { Apps } from "./resources/apps.ts";
 import { Balances, RefundAddresses, Refunds } from "./resources/balances.ts";
 import { Conversions } from "./resources/conversions.ts";
@@ -26,7 +28,7 @@ export type SliproadOptions = {
   baseUrl: string;
   /** Other than the platform's own, for example one that goes through a proxy. */
   fetch?: Fetch | undefined;
-  /** For one attempt, its answer included; 60 000 unless given. */
+  /** For one attempt, its answer included; 60 000 unless given, Infinity for no limit. */
   timeout_ms?: number | undefined;
   /** How often a call that failed for a passing reason is repeated; 3 unless given. */
   retries_max?: number | undefined;
@@ -70,11 +72,11 @@ export class Sliproad {
     const api = new Api({
       base_url: readBaseUrl(options.baseUrl),
       authorization: readCredential(options),
-      version: options.version ?? API_VERSION,
+      version: checkHeader("version", options.version ?? API_VERSION),
       // Called as a plain function: browsers refuse a fetch that is called as a method.
       fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-      timeout_ms: options.timeout_ms ?? TIMEOUT_MS,
-      retries_max: options.retries_max ?? RETRIES_MAX,
+      timeout_ms: checkTimeout(options.timeout_ms ?? TIMEOUT_MS),
+      retries_max: checkRetries(options.retries_max ?? RETRIES_MAX),
     });
     this.#api = api;
     this.users = new Users(api);
@@ -111,6 +113,11 @@ function readBaseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new TypeError(`baseUrl must be an http address, not ${JSON.stringify(text)}.`);
   }
+  const { username, password, search, hash } = new URL(text);
+  // Not repeated here: it may hold a password.
+  if (username || password || search || hash) {
+    throw new TypeError("baseUrl must end with its host or path, and hold no name and password.");
+  }
   return text.replace(/\/+$/, "");
 }
 
@@ -121,11 +128,16 @@ function readCredential({ apiKey, accessToken }: SliproadOptions): () => Promise
   if (apiKey && isBrowser()) {
     throw new TypeError("An API key must not reach a browser; use accessToken there.");
   }
+  const name = apiKey ? "apiKey" : "accessToken";
+  if (typeof credential !== "function") checkHeader(name, credential);
   return async () => {
-    return `Bearer ${typeof credential === "function" ? await credential() : credential}`;
+    const text = typeof credential === "function" ? await credential() : credential;
+    return `Bearer ${checkHeader(name, text)}`;
   };
 }
 
-function isBrowser(): boolean {
-  return "window" in globalThis && "document" in globalThis;
+/** What cannot stand in a header never passes. The value is not told: it may be a secret. */
+function checkHeader(name: string, value: string): string {
+  if (typeof value === "string" && /^[\x21-\x7e]+$/.test(value)) return value;
+  throw new TypeError(`${name} must be printable ASCII characters without spaces or line breaks.`);
 }

@@ -1,3 +1,5 @@
+import type { OpenAnswer } from "./attempt.ts";
+
 /** A file as the service serves it. Read it once, by one of the three ways. */
 export type DownloadedFile = {
   content_type: string | null;
@@ -6,11 +8,23 @@ export type DownloadedFile = {
   blob(): Promise<Blob>;
 };
 
-export function toDownloadedFile(answer: Response): DownloadedFile {
+export function toDownloadedFile({ headers, stream }: OpenAnswer): DownloadedFile {
+  const content_type = headers.get("content-type");
+  const blob = async () => new Blob(await readAll(stream), { type: content_type ?? "" });
   return {
-    content_type: answer.headers.get("content-type"),
-    stream: answer.body as ReadableStream<Uint8Array>,
-    bytes: async () => new Uint8Array(await answer.arrayBuffer()),
-    blob: () => answer.blob(),
+    content_type,
+    stream,
+    bytes: async () => new Uint8Array(await (await blob()).arrayBuffer()),
+    blob,
   };
+}
+
+async function readAll<Chunk>(stream: ReadableStream<Chunk>): Promise<Chunk[]> {
+  const chunks: Chunk[] = [];
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return chunks;
+    chunks.push(value);
+  }
 }

@@ -79,12 +79,12 @@ export function toError(
   };
   const body = readErrorBody(answer.text);
   if (!body) return new SliproadError("answer_unreadable", unreadable(status), details);
-  const { error_code, request_id, doc_url, errors = [] } = body;
-  const faults = errors.map(({ field, message }) => `\n- ${field}: ${message}`);
-  return new SliproadError(error_code, `${error_code}: ${body.message}${faults.join("")}`, {
+  const { error_code, message, errors } = body;
+  const faults = errors.map((fault) => `\n- ${fault.field}: ${fault.message}`);
+  return new SliproadError(error_code, `${error_code}: ${message}${faults.join("")}`, {
     ...details,
-    request_id,
-    doc_url,
+    request_id: body.request_id ?? details.request_id,
+    doc_url: body.doc_url,
     errors,
   });
 }
@@ -93,19 +93,46 @@ function unreadable(status: number): string {
   return `The answer (status ${status}) is not Sliproad's; check baseUrl and what stands between.`;
 }
 
-function readErrorBody(text: string): ErrorBody | null {
+type ReadErrorBody = Pick<ErrorBody, "error_code" | "message"> & {
+  request_id: string | null;
+  doc_url: string | null;
+  errors: FieldError[];
+};
+
+/** Takes what is as it should be, whatever else stands there: this must not fail itself. */
+function readErrorBody(text: string): ReadErrorBody | null {
+  const body = parseObject(text);
+  if (typeof body?.error_code !== "string") return null;
+  return {
+    error_code: body.error_code as ErrorCode,
+    message: readText(body.message) ?? "No reason was given.",
+    request_id: readText(body.request_id),
+    doc_url: readText(body.doc_url),
+    errors: Array.isArray(body.errors) ? body.errors.filter(isFieldError) : [],
+  };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
   try {
-    const body = JSON.parse(text);
-    return typeof body?.error_code === "string" ? body : null;
+    const value = JSON.parse(text);
+    return typeof value === "object" ? value : null;
   } catch {
     return null;
   }
 }
 
+function readText(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function isFieldError(fault: FieldError | null): fault is FieldError {
+  return typeof fault?.field === "string" && typeof fault.message === "string";
+}
+
 /** Seconds, or a date, as HTTP allows both. */
 function readRetryAfter(value: string | null): number | null {
   if (value === null) return null;
-  if (/^\d+$/.test(value)) return Number(value);
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value));
   const at_ms = Date.parse(value);
   return Number.isNaN(at_ms) ? null : Math.max(0, (at_ms - Date.now()) / 1000);
 }

@@ -14,6 +14,7 @@ export type FileSource =
   | { path: string };
 
 export function canBeReadAgain(source: FileSource): boolean {
+  if (typeof source !== "object" || source === null) throw noFile();
   if (source instanceof Blob || source instanceof Uint8Array) return true;
   // A stream of Node's that reads a file has a path too, and yet is read only once.
   return !(source instanceof ReadableStream) && !(Symbol.asyncIterator in source);
@@ -31,7 +32,11 @@ export function toMultipart(source: FileSource, file_name?: string): RequestBody
   if (typeof source.path === "string") {
     return toStream(readPath(source.path), file_name ?? source.path.split(/[\\/]/).at(-1));
   }
-  throw new TypeError("A file is a Blob, a Uint8Array, a stream of bytes or { path }.");
+  throw noFile();
+}
+
+function noFile(): TypeError {
+  return new TypeError("A file is a Blob, a Uint8Array, a stream of bytes or { path }.");
 }
 
 function toForm(blob: Blob, file_name: string | undefined): RequestBody {

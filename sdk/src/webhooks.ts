@@ -10,9 +10,10 @@ const STANDARD_HEADERS = ["webhook-id", "webhook-timestamp", "webhook-signature"
 /** The bytes as they arrived, before any parser of JSON has touched them. */
 export type RawBody = string | Uint8Array | ArrayBuffer;
 
-/** Of a Request, of Node's `request.headers`, or any record of names and values. */
+/** Of a Request, of Node's `request.headers`, or any record, Map or pairs of names and values. */
 export type WebhookHeaders =
   | Headers
+  | Iterable<readonly [name: string, value: string]>
   | { readonly [name: string]: string | readonly string[] | undefined };
 
 export type VerifyOptions = {
@@ -61,6 +62,7 @@ async function verify(
   const body = toBytes(rawBody);
   const secrets = readSecrets(secret);
   const header = readHeaders(headers);
+  checkOptions(options);
   const is_standard = STANDARD_HEADERS.some((name) => header(name) !== null);
   const wanted =
     is_standard || options.scheme === "standard"
@@ -134,6 +136,20 @@ function readInterface(header: ReadHeader, body: Bytes): Claim {
   if (!/^[0-9a-f]{64}$/.test(signature)) throw malformed("X-Webhook-Signature is not a digest");
   const digest = Uint8Array.from(signature.match(/../g)!, (pair) => Number.parseInt(pair, 16));
   return { text: body, digests: [digest], toKey: interfaceKey };
+}
+
+/** What a comparison would silently let pass. */
+function checkOptions({ scheme = "any", tolerance_seconds, now }: VerifyOptions): void {
+  if (!["any", "standard"].includes(scheme)) {
+    throw new TypeError(`scheme must be "any" or "standard", not ${JSON.stringify(scheme)}.`);
+  }
+  const seconds = tolerance_seconds ?? TOLERANCE_SECONDS;
+  if (!Number.isFinite(seconds) || seconds < 0) {
+    throw new RangeError(`tolerance_seconds must be 0 or more, not ${String(seconds)}.`);
+  }
+  if (now !== undefined && !Number.isFinite(now?.getTime?.())) {
+    throw new TypeError("now must be a valid Date.");
+  }
 }
 
 function checkTime(timestamp: string, options: VerifyOptions): void {
@@ -220,13 +236,35 @@ function readSecrets(secret: string | readonly string[]): readonly string[] {
 }
 
 function readHeaders(headers: WebhookHeaders): ReadHeader {
-  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
-  const values = new Map(entries.map(([name, value]) => [name.toLowerCase(), value]));
-  return (name) => {
-    const value = values.get(name);
+  const values = new Map<string, string>();
+  for (const [name, value] of entriesOf(headers)) {
+    const text = typeof value === "string" ? value : value.join(", ");
+    const before = values.get(name.toLowerCase());
     // What was sent twice is no single value, and fits nothing.
-    return typeof value === "string" ? value : (value?.join(", ") ?? null);
-  };
+    values.set(name.toLowerCase(), before === undefined ? text : `${before}, ${text}`);
+  }
+  return (name) => values.get(name) ?? null;
+}
+
+type HeaderEntry = readonly [name: string, value: string | readonly string[]];
+
+function entriesOf(headers: WebhookHeaders): HeaderEntry[] {
+  if (typeof headers !== "object" || headers === null) throw noHeaders();
+  const entries: unknown[] =
+    Symbol.iterator in headers
+      ? [...(headers as Iterable<unknown>)]
+      : Object.entries(headers).filter(([, value]) => value !== undefined && value !== null);
+  if (!entries.every(isHeaderEntry)) throw noHeaders();
+  return entries;
+}
+
+function isHeaderEntry(entry: unknown): entry is HeaderEntry {
+  if (!Array.isArray(entry) || entry.length !== 2 || typeof entry[0] !== "string") return false;
+  return typeof entry[1] === "string" || Array.isArray(entry[1]);
+}
+
+function noHeaders(): TypeError {
+  return new TypeError("Give the request's headers: Headers, a record, a Map or pairs.");
 }
 
 function needed(header: ReadHeader, name: string): string {

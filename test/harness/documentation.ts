@@ -21,10 +21,12 @@ export type Reader = {
 
 /** What somebody has who follows the documentation. */
 export async function openReader(): Promise<Reader> {
-  const directory = await mkdtemp(join(tmpdir(), "sliproad-reader-"));
+  const home = await mkdtemp(join(tmpdir(), "sliproad-reader-"));
   // Started by root the database runs as another user, who must get in.
-  await chmod(directory, 0o755);
-  for (const name of ["bin", "node_modules"]) {
+  await chmod(home, 0o755);
+  const directory = join(home, "sliproad");
+  await mkdir(directory);
+  for (const name of ["bin", "node_modules", "sdk"]) {
     await symlink(join(ROOT, name), join(directory, name));
   }
   await writeFile(join(directory, "package.json"), '{ "private": true, "type": "module" }');
@@ -44,7 +46,7 @@ export async function openReader(): Promise<Reader> {
       shell.close();
       service.child.kill("SIGTERM");
       await service.ended;
-      await rm(directory, { recursive: true, force: true });
+      await rm(home, { recursive: true, force: true });
     },
   };
 }
@@ -90,11 +92,11 @@ export async function openShell(cwd: string): Promise<Shell> {
   return { run, status: () => status, close: () => process.kill(-child.pid!) };
 }
 
-/** The Node that runs us; programs find the SDK's source where a project has its package. */
+/** The Node that runs us, and an npm that leaves the net alone. */
 async function shellEnvironment(cwd: string): Promise<Record<string, string>> {
   const path = [dirname(process.execPath), await pathWithCurl(cwd)].join(delimiter);
-  const conditions = "--conditions=sliproad-source";
-  return { PATH: path, NODE_OPTIONS: conditions, NODE_COMPILE_CACHE: COMPILED };
+  const npm = { npm_config_offline: "true", npm_config_audit: "false", npm_config_fund: "false" };
+  return { PATH: path, NODE_COMPILE_CACHE: COMPILED, ...npm };
 }
 
 /** A machine without curl gets as much of it as is needed. */

@@ -21,15 +21,18 @@ declare module "vitest" {
   }
 }
 
-const PAGE_BUILDER = join(import.meta.dirname, "../../scripts/build-pages.mjs");
+const BUILDERS = ["build-pages.mjs", "build-sdk.mjs"];
 
 /**
- * The pages as their sources are, and one PostgreSQL for the whole run, with one migrated database
+ * The pages and the SDK as their sources are (so `npm start` leaves them), and one PostgreSQL for the whole run, with one migrated database
  * to clone from. DATABASE_URL names another server (any version, any number of runs at a time); its
  * user must be able to create databases.
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
-  execFileSync(process.execPath, [PAGE_BUILDER], { stdio: ["ignore", "inherit", "inherit"] });
+  for (const name of BUILDERS) {
+    const builder = join(import.meta.dirname, "../../scripts", name);
+    execFileSync(process.execPath, [builder], { stdio: ["ignore", "inherit", "inherit"] });
+  }
   const server = process.env.DATABASE_URL
     ? { url: process.env.DATABASE_URL, data_dir: "", stop: async () => {} }
     : await startTemporaryServer();

@@ -35,6 +35,10 @@ function callEveryMethod(): string[] {
     called.push(`${method} ${path}`);
     return {} as never;
   });
+  vi.spyOn(Api.prototype, "sendFor").mockImplementation(async (_key, method, path) => {
+    called.push(`${method} ${path}`);
+    return {} as never;
+  });
   vi.spyOn(Api.prototype, "list").mockImplementation((path) => {
     called.push(`get ${path}`);
     return null as never;

@@ -1,12 +1,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { webhooks } from "@sliproad/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { blocksOf } from "../harness/documentation.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -14,37 +15,37 @@ const ROOT = join(import.meta.dirname, "../..");
 const SDK = join(ROOT, "sdk");
 /** The compiler that most projects have, not the one that this repository is checked with. */
 const COMPILER = join(SDK, "node_modules/typescript/bin/tsc");
+const NODE = { module: "nodenext", lib: ["es2022"], types: ["node"], skipLibCheck: true };
 const run = promisify(execFile);
 
 let server: TestServer;
-/** An empty project outside the repository, with the packed SDK installed and the examples. */
+let home: string;
+/** An empty project beside the clone, with the packed SDK installed and the examples. */
 let project: string;
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), "sliproad-sdk-"));
+  home = await mkdtemp(join(tmpdir(), "sliproad-sdk-"));
+  project = join(home, "project");
+  await mkdir(project);
+  await symlink(ROOT, join(home, "sliproad"));
   const [started] = await Promise.all([startTestServer(), install()]);
   server = started;
 });
 afterAll(async () => {
   await server?.close();
-  await rm(project, { recursive: true, force: true });
+  await rm(home, { recursive: true, force: true });
 });
 
+/** As the README says. */
 async function install(): Promise<void> {
-  await npm(["pack", "--pack-destination", project], SDK);
-  const [packed] = await readdir(project);
-  await writeFile(join(project, "package.json"), '{ "private": true, "type": "module" }');
-  await npm(["install", "--offline", "--no-audit", "--no-fund", `./${packed}`], project);
   const readme = await readFile(join(SDK, "README.md"), "utf8");
+  const [how, ...others] = blocksOf(readme, "sh");
+  expect(others).toEqual([]);
+  await writeFile(join(project, "package.json"), '{ "private": true, "type": "module" }');
+  const npm = { npm_config_offline: "true", npm_config_audit: "false", npm_config_fund: "false" };
+  await run("sh", ["-ec", how!], { cwd: project, env: { ...process.env, ...npm } });
   for (const [, name, code] of readme.matchAll(/`([\w.]+)`[^`]*\n\n```(?:js|ts)\n(.*?)^```$/gms)) {
     await writeFile(join(project, name!), code!);
   }
-}
-
-/** Runs the npm that runs us, or the one on the path. */
-async function npm(args: string[], cwd: string): Promise<void> {
-  const script = process.env.npm_execpath;
-  if (script) await run(process.execPath, [script, ...args], { cwd });
-  else await run("npm", args, { cwd });
 }
 
 /** The result of a program in the project, run by this Node. */
@@ -77,10 +78,19 @@ describe("the packed SDK, in an empty project", () => {
       "@sliproad",
     ]);
     const at = join(project, "node_modules/@sliproad/sdk");
-    expect((await readdir(at)).sort()).toEqual(["README.md", "dist", "package.json"]);
-    const { dependencies } = JSON.parse(await readFile(join(at, "package.json"), "utf8"));
-    expect(dependencies).toBeUndefined();
+    expect((await readdir(at)).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+    const manifest = JSON.parse(await readFile(join(at, "package.json"), "utf8"));
+    expect(manifest.dependencies).toBeUndefined();
+    expect([manifest.license, manifest.engines]).toEqual(["Apache-2.0", { node: ">=20" }]);
+    const licence = await readFile(join(at, "LICENSE"), "utf8");
+    expect(licence).toBe(await readFile(join(ROOT, "LICENSE"), "utf8"));
+    expect(licence).toMatch(/Apache License\s+Version 2\.0, January 2004/);
     const names = await readdir(join(at, "dist"), { recursive: true });
+    const sources = await readdir(join(SDK, "src"), { recursive: true });
+    const wanted = sources.flatMap((name) =>
+      name.endsWith(".ts") ? [name.replace(/ts$/, "js"), name.replace(/ts$/, "d.ts")] : [name],
+    );
+    expect(names.sort()).toEqual(wanted.sort());
     for (const name of names.filter((file) => file.endsWith(".js"))) {
       const code = await readFile(join(at, "dist", name), "utf8");
       // Neither a module of Node's nor a package: it loads in a browser as it is.
@@ -92,12 +102,18 @@ describe("the packed SDK, in an empty project", () => {
     expect(await runInProject("payout.mjs")).toBe("fiat_sent 1000 eur");
   });
 
+  it("the very same program is strict TypeScript, and pays as such", async () => {
+    await linkNodeTypes();
+    await cp(join(project, "payout.mjs"), join(project, "payout.ts"));
+    await compile(NODE, ["payout.ts"]);
+    expect(await runInProject("payout.js")).toBe("fiat_sent 1000 eur");
+  });
+
   it("the README's report passes strict TypeScript on Node's types, and runs", async () => {
     await linkNodeTypes();
-    const node = { module: "nodenext", lib: ["es2022"], types: ["node"], skipLibCheck: true };
-    await compile(node, ["report.ts"]);
+    await compile(NODE, ["report.ts"]);
     const lines = (await runInProject("report.js")).split("\n");
-    expect(lines).toContain("fiat_sent 1000");
+    expect(lines).toContainEqual(expect.stringMatching(/^fiat_sent [12]000$/));
     expect(lines).toContain("user.first_name parameter_missing");
   });
 
@@ -177,7 +193,7 @@ sliproad.request("get", "/users/{user_id}", {});
 `;
 
 async function linkNodeTypes(): Promise<void> {
-  await mkdir(join(project, "node_modules/@types"));
+  if (!(await mkdir(join(project, "node_modules/@types"), { recursive: true }))) return;
   for (const name of ["@types/node", "undici-types"]) {
     await symlink(join(ROOT, "node_modules", name), join(project, "node_modules", name));
   }

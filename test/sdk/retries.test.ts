@@ -90,6 +90,12 @@ describe("what may pass is tried again, with the same key", () => {
     await sliproad.users.show(USER.id);
     const [third, fourth] = server.requests;
     expect(fourth!.arrived_ms - third!.arrived_ms).toBeGreaterThanOrEqual(900);
+
+    server.play(refusal("too_many_requests", { "retry-after": "1.5" }));
+    const options = { retries_max: 0 };
+    expect(await failureOf(sliproad.users.show(USER.id, options))).toMatchObject({
+      retry_after_seconds: 2,
+    });
   });
 
   it("up to retries_max times; the last failure tells what happened", async () => {
@@ -155,6 +161,56 @@ describe("what is final is not tried again", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it.each([
+    ["errors is null", { errors: null }],
+    ["errors is an object", { errors: { field: "user.email" } }],
+    ["errors holds other things", { errors: [null, 7, { field: 1 }] }],
+    ["all else is missing", { message: undefined, request_id: undefined, doc_url: 7 }],
+  ])("a refusal is read as far as it goes: %s", async (_, odd) => {
+    const body = { error_code: "record_invalid", message: "No.", request_id: "req_1", ...odd };
+    server.play(answer(422, body, { "x-request-id": "req_1" }));
+    const failure = await failureOf(sliproad.users.create(NEW_USER));
+    const expected = { error_code: "record_invalid", status: 422, errors: [], request_id: "req_1" };
+    expect(failure).toMatchObject(expected);
+    expect(failure.message).not.toContain("undefined");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ["null", null],
+    ["nothing", {}],
+    ["a list", []],
+    ["another record", { quote: USER }],
+    ["null in the record's place", { user: null }],
+  ])("a success that holds %s is no success", async (_, body) => {
+    server.play(answer(200, body));
+    const failure = await failureOf(sliproad.users.show(USER.id));
+    expect(failure).toMatchObject({ error_code: "answer_unreadable", status: 200 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ["without its key", { has_more: false }],
+    ["with no list under its key", { users: {}, has_more: false }],
+    ["of records without ids, which would never end", { users: [{}], has_more: true }],
+    ["that is null", null],
+  ])("a page %s is no page", async (_, body) => {
+    server.play(answer(200, body));
+    const failure = await failureOf(sliproad.users.list().page());
+    expect(failure).toMatchObject({ error_code: "answer_unreadable", status: 200 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each(["two\nlines", "naïve", "key\0", " key", "key ", "", "k".repeat(256)])(
+    "the idempotency key %j is refused before anything is sent, and not repeated in the error",
+    async (idempotency_key) => {
+      server.play(success);
+      const call = sliproad.users.create(NEW_USER, { idempotency_key });
+      await expect(call).rejects.toThrow(/^idempotency_key must be/);
+      expect(server.requests).toHaveLength(0);
+    },
+  );
+
   it("what is not the service's answer is told apart", async () => {
     server.play(answer(404, "<h1>Not found</h1>", { "x-request-id": "proxy_1" }));
     const failure = await failureOf(sliproad.users.show(USER.id));
@@ -197,6 +253,45 @@ describe("abort", () => {
   });
 });
 
+describe("limits", () => {
+  it.each([Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 40])(
+    "timeout_ms %d is no limit, and not at once",
+    async (timeout_ms) => {
+      server.play((response) => void setTimeout(() => success(response), 100));
+      expect(await sliproad.users.show(USER.id, { timeout_ms, retries_max: 0 })).toEqual(USER);
+    },
+  );
+
+  it.each([Number.NaN, -1, 0, "5" as never])(
+    "timeout_ms %s is refused, and so is such a number of retries",
+    async (wrong) => {
+      server.play(success);
+      const baseUrl = server.url;
+      const make = (options: object) => new Sliproad({ baseUrl, accessToken: "token", ...options });
+      expect(() => make({ timeout_ms: wrong })).toThrow(/^timeout_ms must be above 0/);
+      const call = sliproad.users.show(USER.id, { timeout_ms: wrong });
+      await expect(call).rejects.toThrow(/^timeout_ms must be above 0/);
+      if (wrong === 0) return;
+      const repeated = sliproad.users.show(USER.id, { retries_max: wrong });
+      await expect(repeated).rejects.toThrow(/^retries_max must be 0 or more/);
+      expect(server.requests).toHaveLength(0);
+    },
+  );
+
+  it("hold for an access token that does not come", async () => {
+    server.play(success);
+    const accessToken = () => new Promise<string>(() => {});
+    const waiting = new Sliproad({ baseUrl: server.url, accessToken, retries_max: 0 });
+    const late = await failureOf(waiting.users.show(USER.id, { timeout_ms: 50 }));
+    expect(late.error_code).toBe("timed_out");
+    const control = new AbortController();
+    const call = waiting.users.show(USER.id, { signal: control.signal });
+    setTimeout(() => control.abort(new Error("no longer wanted")), 20);
+    await expect(call).rejects.toThrow("no longer wanted");
+    expect(server.requests).toHaveLength(0);
+  });
+});
+
 describe("what every request carries", () => {
   it("the version, the credential, and a new key for each POST and PATCH, none for a GET", async () => {
     server.play(success);
@@ -228,6 +323,15 @@ describe("what every request carries", () => {
     expect(server.requests[0]!.headers["sliproad-version"]).toBe("2030-01-01");
   });
 
+  it("no token that cannot stand in a header, nor a word of it in the error", async () => {
+    server.play(success);
+    const other = new Sliproad({ baseUrl: server.url, accessToken: () => "secret\ntoken" });
+    const error = await other.users.show(USER.id).catch((thrown) => thrown);
+    expect(error.message).toMatch(/^accessToken must be printable/);
+    expect(`${error.stack} ${error.cause}`).not.toContain("secret");
+    expect(server.requests).toHaveLength(0);
+  });
+
   it("ids that are whole segments of a path, or nothing is sent", async () => {
     server.play(success);
     for (const wrong of ["", ".", "..", undefined as never]) {
@@ -246,17 +350,40 @@ describe("a client that cannot work is refused when it is made", () => {
     [{ baseUrl: "http://127.0.0.1", apiKey: "" }, /apiKey or accessToken/],
     [{ baseUrl: "http://127.0.0.1" }, /apiKey or accessToken/],
     [{ baseUrl: "http://127.0.0.1", apiKey: "a", accessToken: "b" }, /not both/],
+    [{ baseUrl: "http://127.0.0.1", apiKey: "secret\n" }, /^apiKey must be(?!.*secret)/s],
+    [{ baseUrl: "http://127.0.0.1", apiKey: "sécret" }, /^apiKey must be(?!.*sécret)/s],
+    [{ baseUrl: "http://127.0.0.1", accessToken: "a b" }, /^accessToken must be/],
+    [{ baseUrl: "http://127.0.0.1", apiKey: "key", version: "1\n2" }, /^version must be/],
+    [{ baseUrl: "http://me:secret@127.0.0.1", apiKey: "key" }, /baseUrl(?!.*secret)/],
+    [{ baseUrl: "http://127.0.0.1/?a=b", apiKey: "key" }, /baseUrl/],
   ])("%j", (options, message) => {
     expect(() => new Sliproad(options as never)).toThrow(message);
   });
 
-  it("an API key in a browser", () => {
-    vi.stubGlobal("window", {});
-    vi.stubGlobal("document", {});
+  it.each([
+    ["a page", { window: {}, document: {} }],
+    ["a worker", { WorkerGlobalScope: class {}, importScripts: () => {}, process: undefined }],
+  ])("an API key in %s of a browser", (_, scope) => {
+    for (const [name, value] of Object.entries(scope)) vi.stubGlobal(name, value);
     try {
       const baseUrl = "http://127.0.0.1";
       expect(() => new Sliproad({ baseUrl, apiKey: "key" })).toThrow(/browser/);
       new Sliproad({ baseUrl, accessToken: "token" });
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  it.each([
+    ["Node", {}],
+    ["Deno", { Deno: {}, process: undefined }],
+    ["Bun", { Bun: {}, process: undefined }],
+  ])("but not one in a worker of %s", (_, scope) => {
+    const worker = { WorkerGlobalScope: class {}, importScripts: () => {}, ...scope };
+    for (const [name, value] of Object.entries(worker)) vi.stubGlobal(name, value);
+    try {
+      const made = new Sliproad({ baseUrl: "http://127.0.0.1", apiKey: "key" });
+      expect(made).toBeInstanceOf(Sliproad);
     } finally {
       vi.unstubAllGlobals();
     }

@@ -2,13 +2,15 @@ import { createReadStream } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Sliproad } from "@sliproad/sdk";
+import { type DownloadedFile, Sliproad, SliproadError } from "@sliproad/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createRecords } from "../harness/records.ts";
 import {
   answer,
+  breakOff,
   resetConnection,
   type ScriptedServer,
+  stall,
   startScriptedServer,
   staySilent,
 } from "../harness/scripted-http.ts";
@@ -150,7 +152,10 @@ describe("the way there", () => {
       },
     });
     await expect(documents.upload(offramp_id, text)).rejects.toThrow(/bytes/);
-    await expect(documents.upload(offramp_id, {} as never)).rejects.toThrow(/A file is a Blob/);
+    for (const wrong of [{}, "invoice.pdf", undefined, null, 7]) {
+      const call = documents.upload(offramp_id, wrong as never);
+      await expect(call, String(wrong)).rejects.toThrow(/^A file is a Blob/);
+    }
   });
 
   it("a stream is read no faster than it is taken: memory stays bounded", async () => {
@@ -184,6 +189,51 @@ describe("the way there", () => {
     } finally {
       await deaf.close();
     }
+  });
+});
+
+describe("the way back", () => {
+  let scripted: ScriptedServer;
+  let client: Sliproad;
+  beforeAll(async () => {
+    scripted = await startScriptedServer();
+    client = new Sliproad({ baseUrl: scripted.url, apiKey: "sk_test_invented" });
+  });
+  afterAll(() => scripted.close());
+  const readers = ["bytes", "blob", "stream"] as const;
+
+  function read(file: DownloadedFile, how: (typeof readers)[number]): Promise<unknown> {
+    return how === "stream" ? new Response(file.stream).text() : file[how]();
+  }
+
+  it.each(readers)("a file that stalls ends in time (%s)", async (how) => {
+    scripted.play(stall);
+    const file = await client.offramps.documents.download(offramp_id, { timeout_ms: 200 });
+    await expect(read(file, how)).rejects.toMatchObject({ error_code: "timed_out" });
+  });
+
+  it.each(readers)("a file that breaks off is a broken connection (%s)", async (how) => {
+    scripted.play(breakOff);
+    const { documents } = client.offramps;
+    const reading = documents.download(offramp_id).then((file) => read(file, how));
+    await expect(reading).rejects.toThrow(SliproadError);
+    await expect(reading).rejects.toMatchObject({ error_code: "connection_failed" });
+  });
+
+  it("a caller who reads late does not use up the time of the service", async () => {
+    scripted.play(answer(200, "%PDF-1.7"));
+    const file = await client.offramps.documents.download(offramp_id, { timeout_ms: 200 });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(new TextDecoder().decode(await file.bytes())).toBe("%PDF-1.7");
+  });
+
+  it("a caller who gives up while reading gets their own reason", async () => {
+    scripted.play(stall);
+    const control = new AbortController();
+    const { documents } = client.offramps;
+    const file = await documents.download(offramp_id, { signal: control.signal });
+    setTimeout(() => control.abort(new Error("no longer wanted")), 50);
+    await expect(file.bytes()).rejects.toThrow("no longer wanted");
   });
 });
 

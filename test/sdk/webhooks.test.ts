@@ -178,6 +178,48 @@ describe("misuse", () => {
     await expect(webhooks.verify(BODY, signed, secret)).rejects.toThrow(/secret is empty/);
   });
 
+  it.each([Number.NaN, -1, Number.POSITIVE_INFINITY, "300" as never])(
+    "a tolerance of %s is refused: it would let anything pass, or nothing",
+    async (tolerance_seconds) => {
+      const signed = await webhooks.sign(BODY, SECRET);
+      for (const headers of [signed, { "x-webhook-signature": signed["x-webhook-signature"] }]) {
+        const verification = webhooks.verify(BODY, headers, SECRET, { tolerance_seconds });
+        await expect(verification).rejects.toThrow(/^tolerance_seconds must be/);
+      }
+    },
+  );
+
+  it("an unknown scheme, and a time that is none, are refused", async () => {
+    const signed = await webhooks.sign(BODY, SECRET);
+    const scheme = "Standard" as never;
+    await expect(webhooks.verify(BODY, signed, SECRET, { scheme })).rejects.toThrow(/^scheme must/);
+    const now = new Date(Number.NaN);
+    await expect(webhooks.verify(BODY, signed, SECRET, { now })).rejects.toThrow(/^now must/);
+  });
+
+  it("headers may be a record, Headers, a Map or pairs; anything else is refused", async () => {
+    const signed = await webhooks.sign(BODY, SECRET);
+    const pairs = Object.entries(signed);
+    for (const headers of [signed, new Headers(signed), new Map(pairs), pairs]) {
+      expect(await webhooks.verify(BODY, headers, SECRET)).toEqual(JSON.parse(BODY));
+    }
+    for (const wrong of [null, undefined, "", pairs.flat(), [[1, "a"]], { a: 1 }]) {
+      const verification = webhooks.verify(BODY, wrong as never, SECRET);
+      await expect(verification).rejects.toThrow(/^Give the request's headers/);
+    }
+  });
+
+  it("a header that was sent twice is no single value, however it is given", async () => {
+    const { "x-webhook-signature": digest } = await webhooks.sign(BODY, SECRET);
+    const forged = "0".repeat(64);
+    for (const headers of [
+      [["x-webhook-signature", forged] as const, ["X-Webhook-Signature", digest] as const],
+      { "x-webhook-signature": forged, "X-Webhook-Signature": digest },
+    ]) {
+      expect(await reasonOf(webhooks.verify(BODY, headers, SECRET))).toBe("header_malformed");
+    }
+  });
+
   it("a body that a parser has read is refused with advice", async () => {
     const signed = await webhooks.sign(BODY, SECRET);
     const verification = webhooks.verify(JSON.parse(BODY), signed, SECRET);

@@ -22,7 +22,7 @@ export class Apps extends Resource {
 
   /** With the reason, where it is sent no events. */
   async show(app_id: string, options?: CallOptions): Promise<App> {
-    return (await this.api.send("get", ONE, { path: { app_id } }, options)).app;
+    return this.api.sendFor("app", "get", ONE, { path: { app_id } }, options);
   }
 
   list(query: Query<"/apps"> = {}, options?: CallOptions): List<App> {
@@ -35,11 +35,11 @@ export class Apps extends Resource {
 
   /** Events are kept until it is resumed. */
   async pause(app_id: string, options?: CallOptions): Promise<App> {
-    return (await this.api.send("post", `${ONE}/pause`, { path: { app_id } }, options)).app;
+    return this.api.sendFor("app", "post", `${ONE}/pause`, { path: { app_id } }, options);
   }
 
   async resume(app_id: string, options?: CallOptions): Promise<App> {
-    return (await this.api.send("post", `${ONE}/resume`, { path: { app_id } }, options)).app;
+    return this.api.sendFor("app", "post", `${ONE}/resume`, { path: { app_id } }, options);
   }
 
   /** For a while both secrets sign Standard Webhooks' header; see `webhooks.verify`. */
@@ -65,12 +65,12 @@ export class Apps extends Resource {
 
   /** For good: its tokens and consents end at once. */
   async delete(app_id: string, options?: CallOptions): Promise<App> {
-    return (await this.api.send("post", `${ONE}/delete`, { path: { app_id } }, options)).app;
+    return this.api.sendFor("app", "post", `${ONE}/delete`, { path: { app_id } }, options);
   }
 
   /** Sends the events of a range of time again, all or those that failed. */
   async replay(app_id: string, range: ReplayRange, options?: CallOptions): Promise<Replay> {
     const input = { path: { app_id }, body: range };
-    return (await this.api.send("post", `${ONE}/replay`, input, options)).replay;
+    return this.api.sendFor("replay", "post", `${ONE}/replay`, input, options);
   }
 }

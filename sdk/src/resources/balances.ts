@@ -16,7 +16,7 @@ export type NewRefundAddress = Body<"post", typeof ADDRESSES>["refund_address"];
 export class Balances extends Resource {
   async list(user_id: string, options?: CallOptions): Promise<Balance[]> {
     const input = { path: { user_id } };
-    return (await this.api.send("get", "/users/{user_id}/balances", input, options)).balances;
+    return this.api.sendFor("balances", "get", "/users/{user_id}/balances", input, options);
   }
 }
 
@@ -44,7 +44,7 @@ export class RefundAddresses extends Resource {
     options?: CallOptions,
   ): Promise<RefundAddress> {
     const input = { path: { user_id }, body: { refund_address } };
-    return (await this.api.send("post", ADDRESSES, input, options)).refund_address;
+    return this.api.sendFor("refund_address", "post", ADDRESSES, input, options);
   }
 
   list(

@@ -10,6 +10,6 @@ export class Conversions extends Resource {
   /** Nothing is stored. */
   async calculate(conversion: NewConversion, options?: CallOptions): Promise<Conversion> {
     const input = { body: { conversion } };
-    return (await this.api.send("post", "/conversions", input, options)).conversion;
+    return this.api.sendFor("conversion", "post", "/conversions", input, options);
   }
 }

@@ -18,7 +18,7 @@ export class Deposits extends Resource {
   }
 
   async show(deposit_id: string, options?: CallOptions): Promise<Deposit> {
-    return (await this.api.send("get", ONE, { path: { deposit_id } }, options)).deposit;
+    return this.api.sendFor("deposit", "get", ONE, { path: { deposit_id } }, options);
   }
 
   /** `{ deposit }`, or `{ proposal }` where the amount asks for four eyes; so do the others. */

@@ -1,5 +1,5 @@
 import type { CallOptions } from "../api.ts";
-import { type DownloadedFile, toDownloadedFile } from "../download.ts";
+import type { DownloadedFile } from "../download.ts";
 import type { Answer, Body } from "../types.ts";
 import { canBeReadAgain, type FileSource, toMultipart } from "../upload.ts";
 import { Resource } from "./resource.ts";
@@ -22,8 +22,8 @@ export class Documents extends Resource {
     return this.api.upload(PATH, { path: { offramp_id } }, file, options);
   }
 
-  async download(offramp_id: string, options?: CallOptions): Promise<DownloadedFile> {
-    return toDownloadedFile(await this.api.download(PATH, { path: { offramp_id } }, options));
+  download(offramp_id: string, options?: CallOptions): Promise<DownloadedFile> {
+    return this.api.download(PATH, { path: { offramp_id } }, options);
   }
 
   /** `{ offramp }`, or `{ proposal }` where the amount asks for four eyes. */

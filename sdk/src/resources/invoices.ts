@@ -1,5 +1,5 @@
 import type { CallOptions } from "../api.ts";
-import { type DownloadedFile, toDownloadedFile } from "../download.ts";
+import type { DownloadedFile } from "../download.ts";
 import type { List } from "../list.ts";
 import type { Body, Query, Schema } from "../types.ts";
 import { Resource } from "./resource.ts";
@@ -37,8 +37,7 @@ export class Invoices extends Resource {
     return this.api.send("post", `${ONE}/changes`, input, options);
   }
 
-  async pdf(invoice_id: string, options?: CallOptions): Promise<DownloadedFile> {
-    const input = { path: { invoice_id } };
-    return toDownloadedFile(await this.api.download(`${ONE}/pdf`, input, options));
+  pdf(invoice_id: string, options?: CallOptions): Promise<DownloadedFile> {
+    return this.api.download(`${ONE}/pdf`, { path: { invoice_id } }, options);
   }
 }

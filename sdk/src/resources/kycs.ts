@@ -9,6 +9,6 @@ export class Kycs extends Resource {
   /** A new address, good for 24 hours; it replaces the one before. */
   async create(user_id: string, options?: CallOptions): Promise<KycSession> {
     const input = { path: { user_id } };
-    return (await this.api.send("post", "/users/{user_id}/kycs", input, options)).kyc;
+    return this.api.sendFor("kyc", "post", "/users/{user_id}/kycs", input, options);
   }
 }

@@ -24,6 +24,18 @@ export class Offramps extends Resource {
   }
 
   /** All of them or none, answered in the same order; 1 to 500 at a time. */
+  create(
+    user_id: string,
+    quote_id: string,
+    offramps: readonly [NewOfframp, ...NewOfframp[]],
+    options?: CallOptions,
+  ): Promise<[Offramp, ...Offramp[]]>;
+  create(
+    user_id: string,
+    quote_id: string,
+    offramps: readonly NewOfframp[],
+    options?: CallOptions,
+  ): Promise<Offramp[]>;
   async create(
     user_id: string,
     quote_id: string,
@@ -31,11 +43,11 @@ export class Offramps extends Resource {
     options?: CallOptions,
   ): Promise<Offramp[]> {
     const input = { path: { user_id, quote_id }, body: { offramps: [...offramps] } };
-    return (await this.api.send("post", OF_QUOTE, input, options)).offramps;
+    return this.api.sendFor("offramps", "post", OF_QUOTE, input, options);
   }
 
   async show(user_id: string, offramp_id: string, options?: CallOptions): Promise<Offramp> {
-    return (await this.api.send("get", ONE, { path: { user_id, offramp_id } }, options)).offramp;
+    return this.api.sendFor("offramp", "get", ONE, { path: { user_id, offramp_id } }, options);
   }
 
   list(user_id: string, query: Query<typeof ALL> = {}, options?: CallOptions): List<Offramp> {
@@ -51,7 +63,7 @@ export class Offramps extends Resource {
     options?: CallOptions,
   ): Promise<Offramp> {
     const input = { path: { user_id, quote_id, offramp_id }, body: { offramp } };
-    return (await this.api.send("patch", `${OF_QUOTE}/{offramp_id}`, input, options)).offramp;
+    return this.api.sendFor("offramp", "patch", `${OF_QUOTE}/{offramp_id}`, input, options);
   }
 
   /**

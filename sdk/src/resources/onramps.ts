@@ -19,7 +19,7 @@ export class Onramps extends Resource {
     options?: CallOptions,
   ): Promise<OnrampWithInstructions> {
     const input = { path: { user_id }, body: { onramp } };
-    return (await this.api.send("post", ALL, input, options)).onramp;
+    return this.api.sendFor("onramp", "post", ALL, input, options);
   }
 
   async show(
@@ -27,7 +27,7 @@ export class Onramps extends Resource {
     onramp_id: string,
     options?: CallOptions,
   ): Promise<OnrampWithInstructions> {
-    return (await this.api.send("get", ONE, { path: { user_id, onramp_id } }, options)).onramp;
+    return this.api.sendFor("onramp", "get", ONE, { path: { user_id, onramp_id } }, options);
   }
 
   list(user_id: string, query: Query<typeof ALL> = {}, options?: CallOptions): List<Onramp> {

@@ -18,7 +18,7 @@ export class PaymentDetails extends Resource {
     options?: CallOptions,
   ): Promise<PaymentDetail> {
     const input = { path: { user_id }, body: { payment_detail } };
-    return (await this.api.send("post", ALL, input, options)).payment_detail;
+    return this.api.sendFor("payment_detail", "post", ALL, input, options);
   }
 
   /** Checks without storing anything. */
@@ -28,7 +28,7 @@ export class PaymentDetails extends Resource {
     options?: CallOptions,
   ): Promise<PaymentDetailVerdict> {
     const input = { path: { user_id }, body: { payment_detail } };
-    return (await this.api.send("post", `${ALL}/validate`, input, options)).payment_detail;
+    return this.api.sendFor("payment_detail", "post", `${ALL}/validate`, input, options);
   }
 
   async show(
@@ -37,8 +37,7 @@ export class PaymentDetails extends Resource {
     options?: CallOptions,
   ): Promise<PaymentDetail> {
     const input = { path: { user_id, payment_detail_id } };
-    return (await this.api.send("get", `${ALL}/{payment_detail_id}`, input, options))
-      .payment_detail;
+    return this.api.sendFor("payment_detail", "get", `${ALL}/{payment_detail_id}`, input, options);
   }
 
   list(user_id: string, query: Query<typeof ALL> = {}, options?: CallOptions): List<PaymentDetail> {
@@ -52,7 +51,7 @@ export class PaymentDetails extends Resource {
   ): Promise<PaymentDetail> {
     const input = { path: { user_id, payment_detail_id } };
     const path = `${ALL}/{payment_detail_id}/deactivate` as const;
-    return (await this.api.send("patch", path, input, options)).payment_detail;
+    return this.api.sendFor("payment_detail", "patch", path, input, options);
   }
 
   /** Which fields each currency and rail needs. */
@@ -60,7 +59,7 @@ export class PaymentDetails extends Resource {
     query: Query<"/payment_detail_requirements"> = {},
     options?: CallOptions,
   ): Promise<PaymentDetailRequirement[]> {
-    const answer = await this.api.send("get", "/payment_detail_requirements", { query }, options);
-    return answer.payment_detail_requirements;
+    const path = "/payment_detail_requirements";
+    return this.api.sendFor("payment_detail_requirements", "get", path, { query }, options);
   }
 }

@@ -9,7 +9,7 @@ export type Proposal = Schema<"Proposal">;
 export class Proposals extends Resource {
   async show(proposal_id: string, options?: CallOptions): Promise<Proposal> {
     const input = { path: { proposal_id } };
-    return (await this.api.send("get", "/proposals/{proposal_id}", input, options)).proposal;
+    return this.api.sendFor("proposal", "get", "/proposals/{proposal_id}", input, options);
   }
 
   list(query: Query<"/proposals"> = {}, options?: CallOptions): List<Proposal> {

@@ -47,6 +47,6 @@ export class Quotes extends Resource {
   /** Prices one payout without storing anything. */
   async rate(user_id: string, quote: NewQuoteRate, options?: CallOptions): Promise<QuoteRate> {
     const input = { path: { user_id }, body: { quote } };
-    return (await this.api.send("post", "/users/{user_id}/quote/rate", input, options)).quote;
+    return this.api.sendFor("quote", "post", "/users/{user_id}/quote/rate", input, options);
   }
 }

@@ -22,7 +22,7 @@ export class Sandbox extends Resource {
     options?: CallOptions,
   ): Promise<Schema<"User">> {
     const input = { path: { user_id }, body: { kyc: { status } } };
-    return (await this.api.send("patch", "/sandbox/users/{user_id}/kycs", input, options)).user;
+    return this.api.sendFor("user", "patch", "/sandbox/users/{user_id}/kycs", input, options);
   }
 
   async setPaymentDetailStatus(
@@ -33,7 +33,7 @@ export class Sandbox extends Resource {
   ): Promise<Schema<"PaymentDetail">> {
     const path = { user_id, payment_detail_id };
     const input = { path, body: { payment_detail: { status } } };
-    return (await this.api.send("patch", DETAIL, input, options)).payment_detail;
+    return this.api.sendFor("payment_detail", "patch", DETAIL, input, options);
   }
 
   /** Walks the legal path to this state, each step recorded. */
@@ -43,7 +43,7 @@ export class Sandbox extends Resource {
     options?: CallOptions,
   ): Promise<Schema<"Offramp">> {
     const input = { path: { offramp_id }, body: { offramp: { status } } };
-    return (await this.api.send("patch", "/sandbox/offramps/{offramp_id}", input, options)).offramp;
+    return this.api.sendFor("offramp", "patch", "/sandbox/offramps/{offramp_id}", input, options);
   }
 
   async setOnrampStatus(
@@ -52,7 +52,7 @@ export class Sandbox extends Resource {
     options?: CallOptions,
   ): Promise<Answer<"patch", typeof ONRAMP>["onramp"]> {
     const input = { path: { onramp_id }, body: { onramp: { status } } };
-    return (await this.api.send("patch", ONRAMP, input, options)).onramp;
+    return this.api.sendFor("onramp", "patch", ONRAMP, input, options);
   }
 
   /** Lets fiat arrive at the bank; the same `bank_reference` again is the same deposit. */
@@ -61,7 +61,7 @@ export class Sandbox extends Resource {
     options?: CallOptions,
   ): Promise<Schema<"Deposit">> {
     const input = { body: { deposit } };
-    return (await this.api.send("post", "/sandbox/deposits", input, options)).deposit;
+    return this.api.sendFor("deposit", "post", "/sandbox/deposits", input, options);
   }
 
   /** Lets a transfer arrive at a quote's address. */
@@ -70,7 +70,7 @@ export class Sandbox extends Resource {
     options?: CallOptions,
   ): Promise<SandboxCryptoDeposit> {
     const input = { body: { crypto_deposit } };
-    return (await this.api.send("post", CRYPTO_DEPOSITS, input, options)).crypto_deposit;
+    return this.api.sendFor("crypto_deposit", "post", CRYPTO_DEPOSITS, input, options);
   }
 
   async setInvoiceStatus(
@@ -85,16 +85,16 @@ export class Sandbox extends Resource {
   /** Sends a made-up event to every application that chose it. */
   async sendWebhook(sample: NewSandboxWebhook, options?: CallOptions): Promise<SandboxWebhook> {
     const input = { body: sample };
-    return (await this.api.send("post", "/sandbox/webhook", input, options)).webhook;
+    return this.api.sendFor("webhook", "post", "/sandbox/webhook", input, options);
   }
 
   async showClock(options?: CallOptions): Promise<SandboxClock> {
-    return (await this.api.send("get", "/sandbox/clock", {}, options)).clock;
+    return this.api.sendFor("clock", "get", "/sandbox/clock", {}, options);
   }
 
   /** Forward only, for the whole installation; answers when what fell due is done. */
   async advanceClock(advance_ms: number, options?: CallOptions): Promise<SandboxClock> {
     const input = { body: { advance_ms } };
-    return (await this.api.send("post", "/sandbox/clock", input, options)).clock;
+    return this.api.sendFor("clock", "post", "/sandbox/clock", input, options);
   }
 }

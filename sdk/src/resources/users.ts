@@ -10,17 +10,17 @@ export type UserChanges = Body<"patch", "/users/{user_id}">["user"];
 /** The payers of your account. */
 export class Users extends Resource {
   async create(user: NewUser, options?: CallOptions): Promise<User> {
-    return (await this.api.send("post", "/users", { body: { user } }, options)).user;
+    return this.api.sendFor("user", "post", "/users", { body: { user } }, options);
   }
 
   async show(user_id: string, options?: CallOptions): Promise<User> {
-    return (await this.api.send("get", "/users/{user_id}", { path: { user_id } }, options)).user;
+    return this.api.sendFor("user", "get", "/users/{user_id}", { path: { user_id } }, options);
   }
 
   /** Identity fields only before approval; null clears one. */
   async update(user_id: string, user: UserChanges, options?: CallOptions): Promise<User> {
     const input = { path: { user_id }, body: { user } };
-    return (await this.api.send("patch", "/users/{user_id}", input, options)).user;
+    return this.api.sendFor("user", "patch", "/users/{user_id}", input, options);
   }
 
   list(query: Query<"/users"> = {}, options?: CallOptions): List<User> {

@@ -18,13 +18,13 @@ export class WebhookEvents extends Resource {
 
   async show(webhook_event_id: string, options?: CallOptions): Promise<RecordedWebhookEvent> {
     const input = { path: { webhook_event_id } };
-    return (await this.api.send("get", ONE, input, options)).webhook_event;
+    return this.api.sendFor("webhook_event", "get", ONE, input, options);
   }
 
   /** Every attempt to every application. */
   async deliveries(webhook_event_id: string, options?: CallOptions): Promise<WebhookDelivery[]> {
     const input = { path: { webhook_event_id } };
-    return (await this.api.send("get", `${ONE}/deliveries`, input, options)).deliveries;
+    return this.api.sendFor("deliveries", "get", `${ONE}/deliveries`, input, options);
   }
 
   /** Sends it again, to one application or to all that it went to. */
@@ -34,6 +34,6 @@ export class WebhookEvents extends Resource {
     options?: CallOptions,
   ): Promise<WebhookDelivery[]> {
     const input = { path: { webhook_event_id }, body: { app_id } };
-    return (await this.api.send("post", `${ONE}/redeliver`, input, options)).deliveries;
+    return this.api.sendFor("deliveries", "post", `${ONE}/redeliver`, input, options);
   }
 }

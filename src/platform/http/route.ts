@@ -5,6 +5,7 @@ import type { Idempotency } from "../commands/use-case.ts";
 import { keyedHash } from "../encryption/cipher.ts";
 import type { Problem } from "../errors.ts";
 import { isId } from "../ids.ts";
+import { addPreflight } from "./cors.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
 import type { Caller, FileAnswer, RouteAnswer, RouteSpec } from "./route-spec.ts";
@@ -35,6 +36,7 @@ export function addRoute<Query extends TObject, Body extends TObject>(
   // A body of which nothing is required may as well be left out.
   const required: readonly string[] = spec.body?.required ?? [];
   const may_lack_body = spec.body !== undefined && required.length === 0;
+  if (spec.scope) addPreflight(app, spec.path);
   app.route({
     method: spec.method,
     url: spec.path,

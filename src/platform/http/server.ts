@@ -8,6 +8,7 @@ import Fastify, {
 } from "fastify";
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
+import { CORS_HEADERS } from "./cors.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
@@ -121,7 +122,9 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
 
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(headersOf(request.id));
-    if (!request.routeOptions.config.is_api) return;
+    const { is_api, scope } = request.routeOptions.config;
+    if (!is_api) return;
+    if (scope) reply.headers(CORS_HEADERS);
     const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
     request.caller = key ? await options.authenticate(key) : null;
     const limit = request.caller
@@ -129,7 +132,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
       : address_limiter?.take(request.ip);
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
-    checkScope(request.caller, request.routeOptions.config.scope, reply);
+    checkScope(request.caller, scope, reply);
     checkVersion(request);
     checkFormat(request);
   });
