@@ -251,13 +251,20 @@ describe("verify", () => {
     const anchor = { account_id: server.account_id, log: "audit", number: "1", msg: "sealed" };
     const forged = { ...anchor, hash: "00".repeat(32), signature: "AA==" };
     await writeFile(file, `Sliproad is ready\n${JSON.stringify(forged)}\n`);
-    const [wrong, missing] = await Promise.all([
+    const empty_log = join(server.data_dir, "empty.log");
+    await writeFile(empty_log, "");
+    const [wrong, missing, directory, nothing] = await Promise.all([
       run(["verify", "--anchor", file, "--json"]),
       run(["verify", "--anchor", `${file}.gone`]),
+      run(["verify", "--anchor", server.data_dir]),
+      run(["verify", "--anchor", empty_log]),
     ]);
     expect(wrong.code).toBe(1);
     expect(JSON.parse(wrong.stdout).fault).toContain("not signed by this installation");
     expectSentence(missing, "cannot be read");
+    expectSentence(directory, "is a directory");
+    expect(nothing.code).toBe(1);
+    expect(nothing.stdout).toBe("Wrong: no sealed head found in this file.\n");
   });
 });
 
