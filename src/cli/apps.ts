@@ -13,7 +13,8 @@ import type { Endpoint } from "../webhooks/audience.ts";
 import { withDefaults } from "../webhooks/create-apps.ts";
 import { asOf, toAppRecord, toSecrets } from "../webhooks/render.ts";
 import { lockForChange, recordAppChange } from "../webhooks/update-apps.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 
 type CreateOptions = JsonOption & {
   name: string;
@@ -52,7 +53,12 @@ function addCreate(apps: Command): void {
     .option("--redirect-uri <uri...>", "where people return to after they consented")
     .option("--webhook-url <url>", "where events are sent")
     .option("--webhook-secret <secret>", "what signs them (default: made up)")
-    .option("--events <names>", `ramp events, separated by commas: ${RAMP_EVENTS.join(",")}`)
+    .addOption(
+      // Choices for completion: several, separated by commas, are checked where they are read.
+      new Option("--events <names>", "ramp events, separated by commas")
+        .choices(RAMP_EVENTS)
+        .argParser(String),
+    )
     .option("--ordered", "a record's next event waits until the one before has arrived")
     .option(...REASON)
     .option("--json", "print one JSON document")

@@ -4,7 +4,8 @@ import { isSliproadError, type Offramp, type Sliproad } from "../../sdk/src/inde
 import { SAMPLE_PDF } from "../offramps/sample-document.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import type { PostedEntry } from "./demo-ledger.ts";
-import type { DemoReceiver, ReceivedEvent } from "./demo-receiver.ts";
+import { type DemoReceiver, isDemoReceiver, type ReceivedEvent } from "./demo-receiver.ts";
+import { onInterruption } from "./interruption.ts";
 
 /** What a step found out, in the words of the API. */
 export type Facts = Record<string, unknown>;
@@ -47,6 +48,15 @@ const ASK_MS = 100;
 /** A whole payout, from a user who is not known to money in the bank and its proof. */
 export async function playPayout(deps: StoryDeps): Promise<Proof> {
   const account_id = await meetService(deps);
+  const endInterest = onInterruption(() => quietOwnApps(deps));
+  try {
+    return await playWithReceiver(deps, account_id);
+  } finally {
+    endInterest();
+  }
+}
+
+async function playWithReceiver(deps: StoryDeps, account_id: string): Promise<Proof> {
   const app_id = await openWebhooks(deps);
   try {
     const user_id = await createUser(deps);
@@ -63,9 +73,19 @@ export async function playPayout(deps: StoryDeps): Promise<Proof> {
     const ledger = await showLedger(deps, account_id, batch);
     return { offramps: sent.map(proofOf), webhook: signatureOf(webhook), ledger };
   } finally {
-    // The next demo uses it again; until then nothing is sent to an address that nobody answers.
-    const quiet = { webhook_url: null, events: [] };
-    await deps.sliproad.apps.update(app_id, quiet, { retries_max: 0 }).catch(() => {});
+    await quietApp(deps.sliproad, app_id).catch(() => {});
+  }
+}
+
+/** The next demo uses it again; until then nothing is sent to an address that nobody answers. */
+function quietApp(sliproad: Sliproad, app_id: string): Promise<unknown> {
+  return sliproad.apps.update(app_id, { webhook_url: null, events: [] }, { retries_max: 0 });
+}
+
+/** When it is interrupted, which may be before the id of the application was answered. */
+async function quietOwnApps({ sliproad, receiver }: StoryDeps): Promise<void> {
+  for await (const app of sliproad.apps.list()) {
+    if (app.webhook.url === receiver.url) await quietApp(sliproad, app.id);
   }
 }
 
@@ -94,12 +114,19 @@ function openWebhooks({ sliproad, receiver, tell }: StoryDeps): Promise<string> 
   });
 }
 
-/** One that an earlier demo has left; one with an address belongs to a demo that runs now. */
+/**
+ * One that an earlier demo has left. One with an address belongs to a demo that runs now, or was
+ * killed: of those one is used again and the others go.
+ */
 async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
-  for await (const app of sliproad.apps.list()) {
-    if (app.name === APP_NAME && app.webhook.url === null) return app.id;
+  let idle: string | null = null;
+  for await (const { id, name, webhook } of sliproad.apps.list()) {
+    if (name !== APP_NAME) continue;
+    const is_left = webhook.url !== null && !(await isDemoReceiver(webhook.url));
+    if (idle !== null && is_left) await sliproad.apps.delete(id);
+    else if (webhook.url === null || is_left) idle ??= id;
   }
-  return null;
+  return idle;
 }
 
 async function reuseApp(

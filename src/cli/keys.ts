@@ -8,7 +8,8 @@ import type { Core } from "../app.ts";
 import { type Rotation, rotateEncryption } from "../platform/encryption/rotate-encryption.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 
 type ReasonOption = { reason: string };

@@ -10,7 +10,8 @@ import type { Core } from "../app.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 
 type CreateOptions = { email: string; role: Role; account?: string; reason: string };
 

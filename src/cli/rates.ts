@@ -3,7 +3,8 @@ import { StartupError } from "../platform/startup-error.ts";
 import { confirmHeldRate } from "../quotes/confirm-held-rate.ts";
 import { listRateChecks } from "../quotes/price-store.ts";
 import type { RateCheck } from "../quotes/rate-checks.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 
 type ConfirmOptions = JsonOption & { all?: boolean; reason: string };
 

@@ -8,7 +8,8 @@ import { signingSeed } from "../platform/sealing/signing-seed.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { type Verification, type VerifyProgress, verify } from "../verify/verify.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 
 type Options = JsonOption & { anchor?: string };

@@ -11,9 +11,6 @@ const commands = listCommands(createProgram()).filter(({ path }) => path !== "")
 const leaves = commands.filter(({ command }) => command.commands.length === 0);
 const pathsOf = (list: PlacedCommand[]) => list.map(({ path }) => path);
 
-/** They print no result: a service that runs, or a script for a shell. */
-const WITHOUT_JSON = ["start", "api", "worker", "completion"];
-
 describe("every command", () => {
   it("has a description of one line", () => {
     const wrong = commands.filter(({ command }) => !/^[^\n]{10,}$/.test(command.description()));
@@ -35,11 +32,21 @@ describe("every command", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("that has a result can print it as JSON", () => {
-    const without = leaves.filter(
+  it("takes --json, and so does a group of them", () => {
+    const without = listCommands(createProgram()).filter(
       ({ command }) => !command.options.some((option) => option.long === "--json"),
     );
-    expect(pathsOf(without)).toEqual(WITHOUT_JSON);
+    expect(pathsOf(without)).toEqual([]);
+  });
+
+  it("offers the values of an option whose description or name lists them", () => {
+    const closed = commands.flatMap(({ path, command }) =>
+      command.options
+        .filter(({ flags, description }) => /<\w+\|\w+>|one of/.test(`${flags} ${description}`))
+        .filter(({ argChoices }) => !argChoices)
+        .map(({ flags }) => `${path} ${flags}`),
+    );
+    expect(closed).toEqual([]);
   });
 
   it("teaches by examples, all of which it would accept", () => {
