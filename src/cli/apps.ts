@@ -6,7 +6,7 @@ import { checkApp, isWebhookSecret, SECRET_MESSAGE } from "../access/check-app.t
 import { createApp } from "../access/create-app.ts";
 import type { Account } from "../access/model.ts";
 import { findAccount, findOperator, listAccounts } from "../access/store.ts";
-import { type Core, openSender } from "../app.ts";
+import { type Core, openSender } from "../app/open-parts.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import type { Endpoint } from "../webhooks/audience.ts";

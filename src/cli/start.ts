@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { type Core, createApp } from "../app.ts";
+import type { Core } from "../app/open-parts.ts";
+import type { App } from "../app.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { unknownSettings } from "../platform/config/unknown-settings.ts";
 import { claimDataDir } from "../platform/instance.ts";
@@ -118,6 +119,8 @@ async function serve(
   let public_url = config.public_url ?? "";
   // With --json stdout belongs to one document, and the log goes beside it.
   const log = options.json ? process.stderr : undefined;
+  // Only here: every other command starts in half the time without it.
+  const { createApp } = await import("../app.ts");
   const app = await createApp(core, () => public_url, undefined, log);
   try {
     if (parts.api) {
@@ -140,10 +143,7 @@ async function serve(
   }
 }
 
-async function listen(
-  server: Awaited<ReturnType<typeof createApp>>["server"],
-  config: Config,
-): Promise<number> {
+async function listen(server: App["server"], config: Config): Promise<number> {
   try {
     await server.listen({ host: config.host, port: config.port });
   } catch (error) {

@@ -113,6 +113,7 @@ async function playPaidInvoice(
   event: EventName,
   payment_status: OfframpStatus,
 ): Promise<Triggered> {
+  const { clock } = await api.call("GET", "/sandbox/clock");
   const { id } = await makeInvoice(api, {
     meta: { format: "svc_salary" },
     invoiceItems: [{ name: "Salary", currency: "EUR", quantity: 1, unitPrice: "100000" }],
@@ -122,7 +123,7 @@ async function playPaidInvoice(
   const status = { offramp: { status: payment_status } };
   await api.call("PATCH", `/sandbox/offramps/${offramp.id}`, status);
   const end_ms = performance.now() + TOLD_MAX_MS;
-  while (!(await isTold(api, event, id))) {
+  while (!(await isTold(api, { event, id, since: clock.now }))) {
     if (performance.now() > end_ms) {
       throw new StartupError(`Invoice ${id} was not told of ${event}; see whether a worker runs.`);
     }
@@ -131,9 +132,13 @@ async function playPaidInvoice(
   return { record: "invoice", id };
 }
 
-async function isTold(api: ApiClient, event: EventName, record_id: string): Promise<boolean> {
-  const { webhook_events } = await api.call("GET", `/webhook_events?event=${event}&limit=100`);
-  return webhook_events.some((told: { record_id: string }) => told.record_id === record_id);
+async function isTold(
+  api: ApiClient,
+  { event, id, since }: { event: EventName; id: string; since: string },
+): Promise<boolean> {
+  const query = `event=${event}&limit=100&created_after=${encodeURIComponent(since)}`;
+  const { webhook_events } = await api.call("GET", `/webhook_events?${query}`);
+  return webhook_events.some((told: { record_id: string }) => told.record_id === id);
 }
 
 async function playInvoice(api: ApiClient, status: string): Promise<Triggered> {

@@ -125,7 +125,9 @@ describe("listen and trigger", () => {
     expect(passing.stdout).toMatch(/ taken to sending_fiat; it goes on by itself\.\n$/);
     await settle(server);
     const { body } = await server.call("GET", "/webhook_events?event=offramp_update&limit=100");
-    const told = body.webhook_events.find((event: { record_id: string }) => event.record_id === id);
+    const told = body.webhook_events.findLast(
+      (event: { record_id: string }) => event.record_id === id,
+    );
     expect(JSON.parse(told.body).payload.offramp.status).toBe("ongoing_checks");
   });
 
