@@ -6,7 +6,7 @@ import { isEmail } from "../access/person-email.ts";
 import { setBillingEmail } from "../access/set-billing-email.ts";
 import { findAccount, listAccounts } from "../access/store.ts";
 import { updateAccount } from "../access/update-account.ts";
-import type { Core } from "../app/open-parts.ts";
+import type { Core } from "../app/open-core.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { updateAccountEnabled } from "../webhooks/webhook-store.ts";

@@ -6,7 +6,7 @@ import { checkApp, isWebhookSecret, SECRET_MESSAGE } from "../access/check-app.t
 import { createApp } from "../access/create-app.ts";
 import type { Account } from "../access/model.ts";
 import { findAccount, findOperator, listAccounts } from "../access/store.ts";
-import { type Core, openSender } from "../app/open-parts.ts";
+import type { Core } from "../app/open-core.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import type { Endpoint } from "../webhooks/audience.ts";
@@ -78,6 +78,8 @@ function addCreate(apps: Command): void {
 async function create(core: Core, options: CreateOptions) {
   const { database, keyring, clock, config, index_key } = core;
   const account = await accountOf(core, options.account);
+  // Only here: no other command sends anything to strangers.
+  const { openSender } = await import("../app/open-parts.ts");
   const { fields, problems } = checkApp(
     {
       name: options.name,

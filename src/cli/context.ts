@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Core, openCore } from "../app/open-parts.ts";
+import { type Core, openCore } from "../app/open-core.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { DatabaseUnavailableError, isDatabaseError } from "../platform/db/database.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { FirstStart } from "../access/first-start.ts";
-import type { Core } from "../app/open-parts.ts";
+import type { Core } from "../app/open-core.ts";
 import type { Config } from "../platform/config/config.ts";
 import { ensureDataDir } from "../platform/instance.ts";
 

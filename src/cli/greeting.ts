@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
-import type { Core } from "../app/open-parts.ts";
+import type { Core } from "../app/open-core.ts";
 import type { Config } from "../platform/config/config.ts";
 import { sandboxKeyFile, tellFirstStart } from "./first-start.ts";
 

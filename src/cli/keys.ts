@@ -4,7 +4,7 @@ import { createApiKey } from "../access/create-api-key.ts";
 import { makeApiKey } from "../access/model.ts";
 import { revokeApiKey } from "../access/revoke-api-key.ts";
 import { findAccount, findOperator, listApiKeys } from "../access/store.ts";
-import type { Core } from "../app/open-parts.ts";
+import type { Core } from "../app/open-core.ts";
 import { type Rotation, rotateEncryption } from "../platform/encryption/rotate-encryption.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";

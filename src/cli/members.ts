@@ -6,7 +6,7 @@ import { type Account, ROLES, type Role } from "../access/model.ts";
 import { hashPassword } from "../access/passwords.ts";
 import { hashEmail, openEmail } from "../access/person-email.ts";
 import { findAccount, findMember, findOperator, findPerson, listMembers } from "../access/store.ts";
-import type { Core } from "../app/open-parts.ts";
+import type { Core } from "../app/open-core.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { StartupError } from "../platform/startup-error.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Core } from "../app/open-parts.ts";
+import type { Core } from "../app/open-core.ts";
 import type { App } from "../app.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { unknownSettings } from "../platform/config/unknown-settings.ts";

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
-import type { Core } from "../app/open-parts.ts";
+import type { Core } from "../app/open-core.ts";
 import { signingKey } from "../platform/sealing/seal.ts";
 import { signingSeed } from "../platform/sealing/signing-seed.ts";
 import { StartupError } from "../platform/startup-error.ts";
