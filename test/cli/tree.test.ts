@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
 import { listCommands, type PlacedCommand } from "../../src/cli/completion.ts";
 import { LESSONS } from "../../src/cli/examples.ts";
 import { createProgram } from "../../src/cli/program.ts";
+import { whyRefused } from "../harness/command-tree.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const commands = listCommands(createProgram()).filter(({ path }) => path !== "");
@@ -96,23 +96,3 @@ describe("the whole program", () => {
     expect(help).toContain("docs/reference/settings.md");
   });
 });
-
-/** How the program would refuse a line, without running it; null when it would take it. */
-function whyRefused(line: string, path: string) {
-  const program = createProgram();
-  for (const { command } of listCommands(program)) {
-    command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} });
-    command.action(() => {});
-  }
-  const words = line.match(/'[^']*'|[^\s']+/g)!.map((word) => word.replaceAll("'", ""));
-  const begin = words.findIndex((word) => /(^|\()sliproad$/.test(word));
-  const given = words.slice(begin + 1).map((word) => word.replace(/\)"$/, ""));
-  expect(given.join(" ")).toMatch(new RegExp(`^${path}\\b`));
-  try {
-    program.parse(given, { from: "user" });
-    return null;
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { code: error.code, exit_code: error.exitCode, message: error.message };
-  }
-}
