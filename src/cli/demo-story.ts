@@ -40,6 +40,8 @@ export type Proof = {
 type Batch = { user_id: string; quote_id: string; offramps: Offramp[] };
 
 const APP_NAME = "sliproad demo";
+/** Another address is not a demo's, whatever its application is called. */
+const RECEIVER_URL = /^http:\/\/127\.0\.0\.1:\d+\/hook$/;
 const CURRENCY = "eur";
 const CHAIN = "polygon";
 const WAIT_MAX_MS = 15_000;
@@ -122,7 +124,7 @@ async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
   let idle: string | null = null;
   for await (const { id, name, webhook } of sliproad.apps.list()) {
     if (name !== APP_NAME) continue;
-    const is_left = webhook.url !== null && !(await isDemoReceiver(webhook.url));
+    const is_left = RECEIVER_URL.test(webhook.url ?? "") && !(await isDemoReceiver(webhook.url!));
     if (idle !== null && is_left) await sliproad.apps.delete(id);
     else if (webhook.url === null || is_left) idle ??= id;
   }

@@ -55,7 +55,7 @@ async function examine(): Promise<Finding[]> {
     checkSettings(config),
     ...local,
     ...(await checkDatabase(url !== null)),
-    dead ? deathOf(dead) : await checkService(url),
+    await checkService(url, dead),
     { check: "books", ok: true, finding: "not looked at here; sliproad verify recomputes them" },
   ];
 }
@@ -66,6 +66,16 @@ function checkSettings({ mode }: Config): Finding {
   const check = "settings";
   if (unknown.length === 0) return { check, ok: true, finding: `${mode} mode` };
   return { check, ok: true, look: true, finding: `${mode} mode; ${unknown.join("; ")}` };
+}
+
+/** Another process may serve in the place of one that died. */
+async function answers(url: string | null): Promise<boolean> {
+  if (url === null) return false;
+  const signal = AbortSignal.timeout(ANSWER_MAX_MS);
+  return fetch(`${url}/healthz`, { signal }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 function deathOf({ pid, public_url }: InstanceInfo): Finding {
@@ -125,8 +135,13 @@ async function findServiceUrl(config: Config): Promise<string | null> {
 }
 
 /** Asks the running service itself; a stopped one is not a fault of the installation. */
-async function checkService(url: string | null): Promise<Finding> {
+async function checkService(
+  running_url: string | null,
+  dead: InstanceInfo | null,
+): Promise<Finding> {
   const check = "service";
+  const url = running_url ?? (dead?.public_url || null);
+  if (dead && !(await answers(url))) return deathOf(dead);
   if (url === null) return { check, ok: true, finding: "not running; sliproad start runs it" };
   try {
     const signal = AbortSignal.timeout(ANSWER_MAX_MS);

@@ -1,19 +1,23 @@
 type CleanUp = () => Promise<unknown>;
 
 const CLEAN_UP_MAX_MS = 3_000;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const clean_ups = new Set<CleanUp>();
 let is_interrupted = false;
 
 /** Done before the process ends at a signal or a closed pipe. Answers how to take it back. */
 export function onInterruption(cleanUp: CleanUp): () => void {
   clean_ups.add(cleanUp);
-  const onInt = () => interrupt(130);
-  const onTerm = () => interrupt(143);
-  process.on("SIGINT", onInt).on("SIGTERM", onTerm);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   return () => {
     clean_ups.delete(cleanUp);
-    process.off("SIGINT", onInt).off("SIGTERM", onTerm);
+    for (const signal of SIGNALS) process.off(signal, onSignal);
   };
+}
+
+/** As a shell counts those that a signal ended. */
+function onSignal(_signal: string, number: number): void {
+  interrupt(128 + number);
 }
 
 /** Ends the process, soon in any case; a second time at once. */

@@ -311,7 +311,7 @@ describe("with --json everything is one document on stdout", () => {
   });
 
   it("a half that is ready, and its log beside it", async () => {
-    for (const half of ["api", "worker"]) {
+    const check = async (half: string) => {
       const running = startCommand([half, "--json"], {
         DATABASE_URL: server.db.url,
         SLIPROAD_DATA_DIR: server.data_dir,
@@ -323,7 +323,8 @@ describe("with --json everything is one document on stdout", () => {
       expect(code).toBe(0);
       const url = half === "api" ? expect.stringMatching(/^http:/) : null;
       expect(JSON.parse(stdout).ready).toMatchObject({ mode: "sandbox", url, api_key: null });
-    }
+    };
+    await Promise.all(["api", "worker"].map(check));
   });
 });
 

@@ -116,12 +116,13 @@ describe("a demo that is interrupted leaves no address that nobody answers", () 
   });
 
   it("by kill -9, once the next one is played", async () => {
-    for (const name of ["one", "two"]) {
-      const app = { name: "sliproad demo", webhook_url: `http://127.0.0.1:1/${name}`, events: [] };
+    const own = "http://127.0.0.1:3/my-receiver";
+    for (const webhook_url of ["http://127.0.0.1:1/hook", "http://127.0.0.1:2/hook", own]) {
+      const app = { name: "sliproad demo", webhook_url, events: [] };
       expect((await server.call("POST", "/apps", { app })).status).toBe(200);
     }
     expect((await run([])).code).toBe(0);
-    expect(await addresses()).toEqual([]);
+    expect(await addresses()).toEqual([own]);
   });
 });
 
