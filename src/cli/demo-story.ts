@@ -3,8 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isSliproadError, type Offramp, type Sliproad } from "../../sdk/src/index.ts";
 import { SAMPLE_PDF } from "../offramps/sample-document.ts";
 import { StartupError } from "../platform/startup-error.ts";
+import { APP_NAME, findIdleApp, quietApp, quietAppsAt, reuseApp } from "./demo-app.ts";
 import type { PostedEntry } from "./demo-ledger.ts";
-import { type DemoReceiver, isDemoReceiver, type ReceivedEvent } from "./demo-receiver.ts";
+import type { DemoReceiver, ReceivedEvent } from "./demo-receiver.ts";
 import { onInterruption } from "./interruption.ts";
 
 /** What a step found out, in the words of the API. */
@@ -39,9 +40,6 @@ export type Proof = {
 
 type Batch = { user_id: string; quote_id: string; offramps: Offramp[] };
 
-const APP_NAME = "sliproad demo";
-/** Another address is not a demo's, whatever its application is called. */
-const RECEIVER_URL = /^http:\/\/127\.0\.0\.1:\d+\/hook$/;
 const CURRENCY = "eur";
 const CHAIN = "polygon";
 const WAIT_MAX_MS = 15_000;
@@ -50,7 +48,7 @@ const ASK_MS = 100;
 /** A whole payout, from a user who is not known to money in the bank and its proof. */
 export async function playPayout(deps: StoryDeps): Promise<Proof> {
   const account_id = await meetService(deps);
-  const endInterest = onInterruption(() => quietOwnApps(deps));
+  const endInterest = onInterruption(() => quietAppsAt(deps.sliproad, deps.receiver.url));
   try {
     return await playWithReceiver(deps, account_id);
   } finally {
@@ -79,18 +77,6 @@ async function playWithReceiver(deps: StoryDeps, account_id: string): Promise<Pr
   }
 }
 
-/** The next demo uses it again; until then nothing is sent to an address that nobody answers. */
-function quietApp(sliproad: Sliproad, app_id: string): Promise<unknown> {
-  return sliproad.apps.update(app_id, { webhook_url: null, events: [] }, { retries_max: 0 });
-}
-
-/** When it is interrupted, which may be before the id of the application was answered. */
-async function quietOwnApps({ sliproad, receiver }: StoryDeps): Promise<void> {
-  for await (const app of sliproad.apps.list()) {
-    if (app.webhook.url === receiver.url) await quietApp(sliproad, app.id);
-  }
-}
-
 function meetService({ sliproad, tell }: StoryDeps): Promise<string> {
   return tell("The service", async () => {
     const { account } = await sliproad.me.show();
@@ -114,31 +100,6 @@ function openWebhooks({ sliproad, receiver, tell }: StoryDeps): Promise<string> 
     const { url, state } = app.webhook;
     return { facts: { app: app.id, url, state }, result: app.id };
   });
-}
-
-/**
- * One that an earlier demo has left. One with an address belongs to a demo that runs now, or was
- * killed: of those one is used again and the others go.
- */
-async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
-  let idle: string | null = null;
-  for await (const { id, name, webhook } of sliproad.apps.list()) {
-    if (name !== APP_NAME) continue;
-    const is_left = RECEIVER_URL.test(webhook.url ?? "") && !(await isDemoReceiver(webhook.url!));
-    if (idle !== null && is_left) await sliproad.apps.delete(id);
-    else if (webhook.url === null || is_left) idle ??= id;
-  }
-  return idle;
-}
-
-async function reuseApp(
-  sliproad: Sliproad,
-  app_id: string,
-  settings: { webhook_url: string; events: string[] },
-) {
-  await sliproad.apps.update(app_id, settings);
-  await sliproad.apps.resume(app_id);
-  return sliproad.apps.rotateWebhookSecret(app_id, { grace_hours: 0 });
 }
 
 async function createUser({ sliproad, tell }: StoryDeps): Promise<string> {
