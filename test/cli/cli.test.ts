@@ -343,7 +343,7 @@ describe("a setting that is mistyped", () => {
 });
 
 describe("what goes wrong is said in one sentence", () => {
-  it.each([
+  it.concurrent.each([
     [
       "an unknown option",
       ["keys", "list", "--jsno"],
