@@ -5,7 +5,8 @@ import { addOauth } from "./access/oauth/routes.ts";
 import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./access/oauth/tasks.ts";
 import { addProposalPages, addProposalRoutes } from "./access/proposal-routes.ts";
 import { addAccessPages } from "./access/routes.ts";
-import { type Core, openPartners, openRamp, type Partners } from "./app/open-parts.ts";
+import type { Core } from "./app/open-core.ts";
+import { openPartners, openRamp, type Partners } from "./app/open-parts.ts";
 import { addDocPages } from "./docs/routes.ts";
 import { addInvoicePages } from "./invoices/page-routes.ts";
 import { createInvoiceRenderer, type InvoiceRenderer } from "./invoices/render.ts";
@@ -59,7 +60,8 @@ import { TRIM_EVENTS_TASK } from "./webhooks/model.ts";
 import { replayTask } from "./webhooks/replay-app.ts";
 import { trimEventsTask } from "./webhooks/trim-events.ts";
 
-export { type Core, openCore, openSender, type Partners } from "./app/open-parts.ts";
+export { type Core, openCore } from "./app/open-core.ts";
+export { openSender, type Partners } from "./app/open-parts.ts";
 
 const RECURRING_TASKS = [
   SEAL_TASK,

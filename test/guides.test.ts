@@ -8,6 +8,7 @@ import {
   GUIDES,
   listBlocks,
   OPERATORS_GUIDES,
+  splitCommands,
 } from "./harness/guide.ts";
 
 const guides = (await readdir(GUIDES)).filter(
@@ -45,10 +46,21 @@ describe("a guide that is wrong fails", () => {
     ["an answer that is another", '```sh\necho \'{"a":1}\'\n```\n\n```json\n{"a":2}\n```'],
     ["an output that is another", "```sh\necho one\n```\n\n```text\ntwo\n```"],
     ["a command that fails", "```sh\nfalse\n```"],
+    ["a command that fails before another", "```sh\nfalse\ntrue\n```"],
+    ["a variable that nothing was found for", "```sh\nID=$(echo none | grep -o id | cut -c1)\n```"],
     ["a refusal", '```sh\necho \'{"error_code":"x"}\'\n```'],
     ["a type error", "`b.ts`:\n\n```ts\nconst b: number = 'b';\n```\n\n```sh\nnode b.ts\n```"],
   ])("%s", async (_, text) => {
     await expect(followGuide(reader, text)).rejects.toThrow();
+  });
+
+  it("each command of a block is one, be it over several lines", () => {
+    const code = "one 'a\n b'\nfor x in 1 2; do\n  two\ndone\nthree \\\n  four";
+    expect(splitCommands(code)).toEqual([
+      "one 'a\n b'",
+      "for x in 1 2; do\n  two\ndone",
+      "three \\\n  four",
+    ]);
   });
 
   it("and blocks within lists count", () => {

@@ -6,11 +6,12 @@ import { isEmail } from "../access/person-email.ts";
 import { setBillingEmail } from "../access/set-billing-email.ts";
 import { findAccount, listAccounts } from "../access/store.ts";
 import { updateAccount } from "../access/update-account.ts";
-import type { Core } from "../app.ts";
+import type { Core } from "../app/open-core.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { updateAccountEnabled } from "../webhooks/webhook-store.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 

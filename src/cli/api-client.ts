@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { readConfig } from "../platform/config/config.ts";
-import { readInstance } from "../platform/instance.ts";
+import { readDeadService, readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 
 export type ApiOptions = { url?: string; key?: string };
@@ -14,8 +14,24 @@ export type ApiClient = {
   call(method: string, path: string, body?: unknown): Promise<any>;
 };
 
-/** Nothing answered, which may pass; a refusal would come again. */
-export class UnreachableError extends StartupError {}
+/** A call that was not answered as hoped. */
+export class ApiError extends StartupError {
+  readonly code: string;
+  /** When to ask again; null where the same answer would come. */
+  readonly retry_after_ms: number | null;
+
+  constructor(message: string, code: string, retry_after_ms: number | null = null) {
+    super(message);
+    this.code = code;
+    this.retry_after_ms = retry_after_ms;
+  }
+}
+
+/** Nothing answered, which may pass. */
+export class UnreachableError extends ApiError {}
+
+const RETRY_AFTER_STANDARD_MS = 1_000;
+const RETRY_AFTER_MAX_MS = 60_000;
 
 export function withApiOptions(command: Command): Command {
   return command
@@ -40,16 +56,32 @@ export async function openApiClient(options: ApiOptions): Promise<ApiClient> {
         throw new UnreachableError(
           `Nothing answers at ${url}; start the service with sliproad start, or say where it is ` +
             "with --url.",
+          "unreachable",
         );
       });
       const answered = (await answer.json().catch(() => null)) as ErrorBody | null;
       if (answer.ok) return answered;
-      throw new StartupError(`${method} ${path}: ${whyRefused(answer.status, answered)}`);
+      throw new ApiError(
+        `${method} ${path}: ${whyRefused(answer.status, answered)}`,
+        answered?.error_code ?? "refused",
+        retryAfter(answer),
+      );
     },
   };
 }
 
-type ErrorBody = { message?: string; errors?: { field: string; message: string }[] };
+type ErrorBody = {
+  error_code?: string;
+  message?: string;
+  errors?: { field: string; message: string }[];
+};
+
+function retryAfter({ status, headers }: Response): number | null {
+  if (status !== 429 && status !== 503) return null;
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  if (!(seconds >= 0)) return RETRY_AFTER_STANDARD_MS;
+  return Math.min(Math.max(seconds * 1_000, RETRY_AFTER_STANDARD_MS), RETRY_AFTER_MAX_MS);
+}
 
 function whyRefused(status: number, body: ErrorBody | null): string {
   const fields = body?.errors?.map(({ field, message }) => `${field}: ${message}`) ?? [];
@@ -57,13 +89,15 @@ function whyRefused(status: number, body: ErrorBody | null): string {
   return fields.length > 0 ? fields.join(" ") : (body?.message ?? `answered ${status}.`);
 }
 
-/** As asked for, else where the service of this data directory runs, else where it would run. */
+/** As asked for, else where the service of this data directory runs, last ran or would run. */
 export async function findServiceUrl(options: ApiOptions): Promise<string> {
   const config = readConfig(process.env);
   if (options.url !== undefined && !/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {
     throw new StartupError("--url must be an address such as http://127.0.0.1:4000.");
   }
-  const instance = await readInstance(config.data_dir).catch(() => null);
+  const instance =
+    (await readInstance(config.data_dir).catch(() => null)) ??
+    (await readDeadService(config.data_dir));
   const standard = config.public_url || `http://${config.host}:${config.port}`;
   return (options.url ?? (instance?.public_url || standard)).replace(/\/+$/, "");
 }

@@ -1,4 +1,5 @@
 import { Argument, type Command, type Option } from "commander";
+import { type JsonOption, print } from "./output.ts";
 
 const SHELLS = ["bash", "zsh"] as const;
 type Shell = (typeof SHELLS)[number];
@@ -8,7 +9,10 @@ export function addCompletionCommand(program: Command): void {
     .command("completion")
     .description("print a script that lets the shell complete commands, options and values")
     .addArgument(new Argument("<shell>", "the shell it is for").choices(SHELLS))
-    .action((shell: Shell) => console.log(writeCompletion(program, shell)));
+    .action((shell: Shell, options: JsonOption) => {
+      const script = writeCompletion(program, shell);
+      print(options, { completion: { shell, script } }, [script]);
+    });
 }
 
 /** A command with the words that lead to it: `keys create`; empty for the program itself. */

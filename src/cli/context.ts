@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Core, openCore } from "../app.ts";
+import { type Core, openCore } from "../app/open-core.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { DatabaseUnavailableError, isDatabaseError } from "../platform/db/database.ts";
 import { startEmbeddedPostgres } from "../platform/db/embedded.ts";
@@ -8,13 +8,6 @@ import type { OnMigration } from "../platform/db/migrate.ts";
 import { claimDataDir, readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { keepSandboxKey, tellFirstStart } from "./first-start.ts";
-
-export type JsonOption = { json?: boolean };
-
-/** One JSON document on stdout with --json, else lines for a person. */
-export function print(options: JsonOption, document: unknown, lines: string[]): void {
-  console.log(options.json ? JSON.stringify(document, null, 2) : lines.join("\n"));
-}
 
 /**
  * Runs a command's work on the database that the service uses: an outside one, the embedded one of
@@ -32,7 +25,7 @@ export async function withCore<Result>(
       if (core.first_start.created) {
         await keepSandboxKey(core);
         // Not on stdout, where --json promises one document.
-        console.error(tellFirstStart(core.first_start.created).join("\n"));
+        console.error(tellFirstStart(core, core.first_start.created).join("\n"));
       }
       return await work(core);
     } finally {
@@ -60,7 +53,12 @@ async function findDatabase(config: Config): Promise<{ url: string; release(): P
         "SLIPROAD_DATA_DIR or DATABASE_URL to the one you mean.",
     );
   }
-  return startOwn(config);
+  const { url, postgres, claim } = await startOwn(config);
+  const release = async () => {
+    await postgres.stop();
+    await claim.giveBack();
+  };
+  return { url, release };
 }
 
 /** Claims the data directory and starts its database. */
@@ -68,13 +66,9 @@ export async function startOwn(config: Config) {
   const claim = await claimDataDir(config.data_dir);
   try {
     const postgres = await startEmbeddedPostgres({ data_dir: config.data_dir });
-    const release = async () => {
-      await postgres.stop();
-      await claim.release();
-    };
-    return { url: postgres.url, claim, postgres, release };
+    return { url: postgres.url, claim, postgres };
   } catch (error) {
-    await claim.release();
+    await claim.giveBack();
     throw error;
   }
 }

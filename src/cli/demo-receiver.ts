@@ -20,12 +20,23 @@ export type DemoReceiver = {
 };
 
 const BODY_BYTES_MAX = 1_000_000;
+const LOOK_MAX_MS = 1_000;
+/** What it answers to whoever only looks whether it is there. */
+const SIGN = "a demo of Sliproad is running";
+
+/** Whether a demo listens at this address; another program may have got its port since. */
+export async function isDemoReceiver(url: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(LOOK_MAX_MS);
+  const answer = await fetch(url, { signal, redirect: "manual" }).catch(() => null);
+  return (await answer?.text().catch(() => null)) === SIGN;
+}
 
 export async function startDemoReceiver(): Promise<DemoReceiver> {
   const received: ReceivedEvent[] = [];
   const refused: string[] = [];
   let secret: string | null = null;
   const server = createServer((request, response) => {
+    if (request.method === "GET") return response.end(SIGN);
     const chunks: Buffer[] = [];
     let bytes = 0;
     request.on("data", (chunk: Buffer) => {

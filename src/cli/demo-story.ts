@@ -3,8 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isSliproadError, type Offramp, type Sliproad } from "../../sdk/src/index.ts";
 import { SAMPLE_PDF } from "../offramps/sample-document.ts";
 import { StartupError } from "../platform/startup-error.ts";
+import { APP_NAME, findIdleApp, quietApp, quietAppsAt, reuseApp } from "./demo-app.ts";
 import type { PostedEntry } from "./demo-ledger.ts";
 import type { DemoReceiver, ReceivedEvent } from "./demo-receiver.ts";
+import { onInterruption } from "./interruption.ts";
 
 /** What a step found out, in the words of the API. */
 export type Facts = Record<string, unknown>;
@@ -38,7 +40,6 @@ export type Proof = {
 
 type Batch = { user_id: string; quote_id: string; offramps: Offramp[] };
 
-const APP_NAME = "sliproad demo";
 const CURRENCY = "eur";
 const CHAIN = "polygon";
 const WAIT_MAX_MS = 15_000;
@@ -47,6 +48,15 @@ const ASK_MS = 100;
 /** A whole payout, from a user who is not known to money in the bank and its proof. */
 export async function playPayout(deps: StoryDeps): Promise<Proof> {
   const account_id = await meetService(deps);
+  const endInterest = onInterruption(() => quietAppsAt(deps.sliproad, deps.receiver.url));
+  try {
+    return await playWithReceiver(deps, account_id);
+  } finally {
+    endInterest();
+  }
+}
+
+async function playWithReceiver(deps: StoryDeps, account_id: string): Promise<Proof> {
   const app_id = await openWebhooks(deps);
   try {
     const user_id = await createUser(deps);
@@ -63,9 +73,7 @@ export async function playPayout(deps: StoryDeps): Promise<Proof> {
     const ledger = await showLedger(deps, account_id, batch);
     return { offramps: sent.map(proofOf), webhook: signatureOf(webhook), ledger };
   } finally {
-    // The next demo uses it again; until then nothing is sent to an address that nobody answers.
-    const quiet = { webhook_url: null, events: [] };
-    await deps.sliproad.apps.update(app_id, quiet, { retries_max: 0 }).catch(() => {});
+    await quietApp(deps.sliproad, app_id).catch(() => {});
   }
 }
 
@@ -92,24 +100,6 @@ function openWebhooks({ sliproad, receiver, tell }: StoryDeps): Promise<string> 
     const { url, state } = app.webhook;
     return { facts: { app: app.id, url, state }, result: app.id };
   });
-}
-
-/** One that an earlier demo has left; one with an address belongs to a demo that runs now. */
-async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
-  for await (const app of sliproad.apps.list()) {
-    if (app.name === APP_NAME && app.webhook.url === null) return app.id;
-  }
-  return null;
-}
-
-async function reuseApp(
-  sliproad: Sliproad,
-  app_id: string,
-  settings: { webhook_url: string; events: string[] },
-) {
-  await sliproad.apps.update(app_id, settings);
-  await sliproad.apps.resume(app_id);
-  return sliproad.apps.rotateWebhookSecret(app_id, { grace_hours: 0 });
 }
 
 async function createUser({ sliproad, tell }: StoryDeps): Promise<string> {

@@ -6,11 +6,12 @@ import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type ApiOptions, findApiKey, findServiceUrl, withApiOptions } from "./api-client.ts";
 import { openColours, type Paint } from "./colours.ts";
-import { findDatabaseOf, type JsonOption } from "./context.ts";
+import { findDatabaseOf } from "./context.ts";
 import { type PostedEntry, readPostedEntries } from "./demo-ledger.ts";
 import { startDemoReceiver } from "./demo-receiver.ts";
 import { type Facts, type Proof, playPayout, type ReadLedger, type Tell } from "./demo-story.ts";
 import { describeShortly, type Exchange, recordExchanges, shortenIds } from "./exchanges.ts";
+import { type JsonOption, printDocument } from "./output.ts";
 
 type DemoOptions = ApiOptions & JsonOption & { fast?: boolean };
 type Step = { title: string; requests: Exchange[]; facts: Facts };
@@ -60,7 +61,11 @@ async function run(options: DemoOptions): Promise<void> {
     }
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
-    if (options.json) printDocument({ ok: false, problem: error.message, url, steps });
+    if (options.json) {
+      const { message } = error;
+      const told = { code: "refused", message };
+      printDocument({ ok: false, problem: message, error: told, url, steps });
+    }
     throw error;
   } finally {
     await receiver.close();
@@ -199,8 +204,4 @@ function endLines(proof: Proof, url: string, duration_ms: number, paint: Paint):
     "",
     `Next: ${url}/docs, or sliproad listen in one terminal and sliproad trigger in another.`,
   ];
-}
-
-function printDocument(document: unknown): void {
-  console.log(JSON.stringify(document, null, 2));
 }

@@ -1,5 +1,5 @@
 import { findPendingCount } from "../access/proposal-store.ts";
-import type { Core } from "../app.ts";
+import type { Core } from "../app/open-core.ts";
 import { READ_IDENTITY_TASK } from "../kyc/task-kinds.ts";
 import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../offramps/task-kinds.ts";
 import { findUnmatchedCount } from "../onramps/fiat-deposit-store.ts";

@@ -1,10 +1,12 @@
 import { access, constants, statfs } from "node:fs/promises";
 import type { Command } from "commander";
 import { type Config, readConfig } from "../platform/config/config.ts";
-import { readInstance } from "../platform/instance.ts";
+import { unknownSettings } from "../platform/config/unknown-settings.ts";
+import { type InstanceInfo, readDeadService, readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
 import { examineDatabase, type Finding } from "./doctor-checks.ts";
+import { type JsonOption, print } from "./output.ts";
 
 const DISK_FREE_MIN_BYTES = 500_000_000;
 const ANSWER_MAX_MS = 5_000;
@@ -46,10 +48,42 @@ async function examine(): Promise<Finding[]> {
   } catch (error) {
     return [{ check: "settings", ok: false, finding: (error as Error).message }];
   }
-  const settings = { check: "settings", ok: true, finding: `${config.mode} mode` };
   const local = [await checkNode(), await checkDataDir(config), await checkDisk(config)];
   const url = await findServiceUrl(config);
-  return [settings, ...local, ...(await checkDatabase(url !== null)), await checkService(url)];
+  const dead = await readDeadService(config.data_dir);
+  return [
+    checkSettings(config),
+    ...local,
+    ...(await checkDatabase(url !== null)),
+    await checkService(url, dead),
+    { check: "books", ok: true, finding: "not looked at here; sliproad verify recomputes them" },
+  ];
+}
+
+/** A mistyped setting is as good as none, and nobody notices. */
+function checkSettings({ mode }: Config): Finding {
+  const unknown = unknownSettings(process.env);
+  const check = "settings";
+  if (unknown.length === 0) return { check, ok: true, finding: `${mode} mode` };
+  return { check, ok: true, look: true, finding: `${mode} mode; ${unknown.join("; ")}` };
+}
+
+/** Another process may serve in the place of one that died. */
+async function answers(url: string | null): Promise<boolean> {
+  if (url === null) return false;
+  const signal = AbortSignal.timeout(ANSWER_MAX_MS);
+  return fetch(`${url}/healthz`, { signal }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+function deathOf({ pid, public_url }: InstanceInfo): Finding {
+  const where = public_url ? ` at ${public_url}` : "";
+  const finding =
+    `the service${where} (process ${pid}) ended without stopping in order; see its log and the ` +
+    "system's, then run sliproad start";
+  return { check: "service", ok: false, finding };
 }
 
 async function checkNode(): Promise<Finding> {
@@ -101,8 +135,13 @@ async function findServiceUrl(config: Config): Promise<string | null> {
 }
 
 /** Asks the running service itself; a stopped one is not a fault of the installation. */
-async function checkService(url: string | null): Promise<Finding> {
+async function checkService(
+  running_url: string | null,
+  dead: InstanceInfo | null,
+): Promise<Finding> {
   const check = "service";
+  const url = running_url ?? (dead?.public_url || null);
+  if (dead && !(await answers(url))) return deathOf(dead);
   if (url === null) return { check, ok: true, finding: "not running; sliproad start runs it" };
   try {
     const signal = AbortSignal.timeout(ANSWER_MAX_MS);

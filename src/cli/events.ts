@@ -5,7 +5,8 @@ import { openDatabase } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { findReplay } from "../webhooks/webhook-store.ts";
 import { type ApiClient, type ApiOptions, openApiClient, withApiOptions } from "./api-client.ts";
-import { findDatabaseOf, type JsonOption, print } from "./context.ts";
+import { findDatabaseOf } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 
 const FOLLOW_MAX_SECONDS = 60;

@@ -1,7 +1,8 @@
+import { existsSync } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
-import type { Core } from "../app.ts";
+import type { Core } from "../app/open-core.ts";
 import type { Config } from "../platform/config/config.ts";
-import { tellFirstStart } from "./first-start.ts";
+import { sandboxKeyFile, tellFirstStart } from "./first-start.ts";
 
 /** What a person sees when the service is ready: where it is, the key, what to paste next. */
 export function greetingLines(input: {
@@ -21,7 +22,7 @@ export function greetingLines(input: {
     `  Dashboard  ${public_url}/dashboard`,
   ];
   if (made) {
-    lines.push(...tellFirstStart(made));
+    lines.push(...tellFirstStart(core, made));
   } else {
     const label = core.config.mode === "sandbox" ? "sk_test_…" : "sk_live_…";
     lines.push(
@@ -31,6 +32,23 @@ export function greetingLines(input: {
   if (notice) lines.push("", notice);
   lines.push("", ...nextLines(core, public_url, key));
   return lines;
+}
+
+/** The same for a program, with null for what is told only once, or not at all. */
+export function readyFacts(core: Core, public_url: string | null) {
+  const { config, first_start } = core;
+  const made = first_start.created;
+  return {
+    mode: config.mode,
+    url: public_url,
+    docs_url: public_url && `${public_url}/docs`,
+    dashboard_url: public_url && `${public_url}/dashboard`,
+    data_dir: config.data_dir,
+    api_key_file: existsSync(sandboxKeyFile(config)) ? sandboxKeyFile(config) : null,
+    api_key: made?.api_key ?? null,
+    admin_email: made?.admin_email ?? null,
+    admin_password: made?.admin_password ?? null,
+  };
 }
 
 /** The first pasted line shows a whole payout, the second one how it is begun by hand. */

@@ -4,11 +4,12 @@ import { createApiKey } from "../access/create-api-key.ts";
 import { makeApiKey } from "../access/model.ts";
 import { revokeApiKey } from "../access/revoke-api-key.ts";
 import { findAccount, findOperator, listApiKeys } from "../access/store.ts";
-import type { Core } from "../app.ts";
+import type { Core } from "../app/open-core.ts";
 import { type Rotation, rotateEncryption } from "../platform/encryption/rotate-encryption.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 
 type ReasonOption = { reason: string };

@@ -5,14 +5,15 @@ import { StartupError } from "../platform/startup-error.ts";
 import { readSecret, signatureHeaders, standardForm } from "../webhooks/sign.ts";
 import {
   type ApiClient,
+  ApiError,
   type ApiOptions,
   openApiClient,
   UnreachableError,
   withApiOptions,
 } from "./api-client.ts";
 import { openColours, type Paint } from "./colours.ts";
-import type { JsonOption } from "./context.ts";
 import { shortenIds } from "./exchanges.ts";
+import type { JsonOption } from "./output.ts";
 import { EVENT_NAMES } from "./trigger.ts";
 
 type ListenOptions = ApiOptions &
@@ -61,7 +62,13 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
   const say = (document: object, line: string) =>
     console.log(options.json ? JSON.stringify(document) : line);
   // The service's own time: in sandbox it may be far ahead of ours.
-  const created_after = options.since ?? (await findNow(api));
+  const created_after = options.since ?? (await findNow(api, signal));
+  const path = pagePath(`created_after=${encodeURIComponent(created_after)}`);
+  const first = await askPatiently(api, path, signal).catch((error: Error) => {
+    if (options.since === undefined || !error.message.includes("created_after: ")) throw error;
+    throw new StartupError(error.message.replace(/^.*created_after: /, "--since: "));
+  });
+  if (!first) return;
   const about = { webhook_secret: secret, webhook_secret_standard: standardForm(secret) };
   say(
     { listening: { url: api.url, forward_to: options.forwardTo ?? null, ...about } },
@@ -70,7 +77,7 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
       : `Events of ${api.url}; Ctrl-C ends`,
   );
   const paint = openColours(process.stdout, process.env);
-  for await (const event of follow(api, created_after, signal)) {
+  for await (const event of follow(api, first.webhook_events, created_after, signal)) {
     if (options.event && !options.event.includes(event.event)) continue;
     const forwarded = options.forwardTo
       ? await forward(options.forwardTo, secret, event, signal)
@@ -82,34 +89,66 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
 /** Events without end. A service that is started anew is waited for, and nothing is missed. */
 async function* follow(
   api: ApiClient,
+  first_page: WebhookEvent[],
   created_after: string,
   signal: AbortSignal,
 ): AsyncGenerator<WebhookEvent> {
   let cursor = `created_after=${encodeURIComponent(created_after)}`;
-  let is_lost = false;
-  while (!signal.aborted) {
-    const events = await listEvents(api, cursor);
-    if (!events && !is_lost) console.error(`Nothing answers at ${api.url}; waiting for it.`);
-    if (events && is_lost) console.error(`${api.url} answers again.`);
-    is_lost = !events;
-    for (const event of events ?? []) {
+  let events = first_page;
+  for (;;) {
+    for (const event of events) {
       if (signal.aborted) return;
       cursor = `starting_after=${event.id}`;
       yield event;
     }
-    if (!events || events.length === 0) await sleep(ASK_MS, null, { signal }).catch(() => {});
+    if (events.length === 0) await pause(ASK_MS, signal);
+    const answer = await askPatiently(api, pagePath(cursor), signal, { is_known: true });
+    if (!answer) return;
+    events = answer.webhook_events;
   }
 }
 
-/** Null while nothing answers. */
-async function listEvents(api: ApiClient, cursor: string): Promise<WebhookEvent[] | null> {
-  try {
-    const answer = await api.call("GET", `/webhook_events?limit=${PAGE_EVENTS}&${cursor}`);
-    return answer.webhook_events;
-  } catch (error) {
-    if (error instanceof UnreachableError) return null;
-    throw error;
+function pagePath(cursor: string): string {
+  return `/webhook_events?limit=${PAGE_EVENTS}&${cursor}`;
+}
+
+/**
+ * Waits while the service asks for patience, and once it is known to be there, also while nothing
+ * answers; null when the listener is ended meanwhile. A refusal would come again: it is thrown.
+ */
+async function askPatiently(
+  api: ApiClient,
+  path: string,
+  signal: AbortSignal,
+  { is_known } = { is_known: false },
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent.
+): Promise<any> {
+  for (let is_told = false; !signal.aborted; ) {
+    try {
+      const answer = await api.call("GET", path);
+      if (is_told) console.error(`${api.url} answers again.`);
+      return answer;
+    } catch (error) {
+      const wait_ms = waitBefore(error, is_known);
+      if (wait_ms === null) throw error;
+      const is_gone = error instanceof UnreachableError;
+      const why = is_gone ? `Nothing answers at ${api.url}` : (error as Error).message;
+      if (!is_told) console.error(`${why.replace(/\.$/, "")}; waiting for it.`);
+      is_told = true;
+      await pause(wait_ms, signal);
+    }
   }
+  return null;
+}
+
+/** Null where waiting would not help. */
+function waitBefore(error: unknown, is_known: boolean): number | null {
+  if (error instanceof UnreachableError) return is_known ? ASK_MS : null;
+  return error instanceof ApiError ? error.retry_after_ms : null;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return sleep(ms, undefined, { signal }).catch(() => {});
 }
 
 /** `06:50:01  offramp_update          01a1dde8…c6cc  fiat_sent  #5  <event id>  → 200` */
@@ -134,11 +173,11 @@ function statusIn(body: string | null): string | null {
   return record?.status ?? record?.kyc?.general?.status ?? null;
 }
 
-async function findNow(api: ApiClient): Promise<string> {
-  const answer = await api.call("GET", "/sandbox/clock").catch((error: unknown) => {
+async function findNow(api: ApiClient, signal: AbortSignal): Promise<string> {
+  const answer = await askPatiently(api, "/sandbox/clock", signal).catch((error: unknown) => {
     // In live mode there is no such clock, and the service's time is ours.
-    if (error instanceof UnreachableError) throw error;
-    return null;
+    if (error instanceof ApiError && error.code === "route_not_found") return null;
+    throw error;
   });
   return answer?.clock?.now ?? new Date().toISOString();
 }

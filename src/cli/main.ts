@@ -1,19 +1,39 @@
 import { CommanderError } from "commander";
 import { DatabaseUnavailableError } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { createProgram } from "./program.ts";
+import { ApiError } from "./api-client.ts";
+import { interrupt } from "./interruption.ts";
+import { printDocument, printError } from "./output.ts";
+import { complaintOf, createProgram } from "./program.ts";
 
 // Whoever reads only the beginning, as head does, needs no story of a broken pipe. Never 0: what
 // was not read may have said that something is wrong.
-process.stdout.on("error", () => process.exit(1));
+process.stdout.on("error", () => interrupt(1));
+
+const wants_json = process.argv.includes("--json");
+// `help` takes words for commands, of which --json is none.
+const argv = process.argv.filter((word) => word !== "--json" || process.argv[2] !== "help");
+let help = "";
+const program = createProgram(wants_json ? (text) => (help += text) : undefined);
 
 try {
-  await createProgram().parseAsync();
+  await program.parseAsync(argv);
 } catch (error) {
-  if (error instanceof CommanderError) process.exit(error.exitCode);
+  if (error instanceof CommanderError) endByCommander(error);
   // A sentence for what a person can mend; the whole story for what only we can.
   console.error(isForPerson(error) ? `sliproad: ${error.message}` : error);
+  if (wants_json) printError({ code: codeOf(error), message: (error as Error).message });
   process.exit(1);
+}
+
+/** It has printed its complaint; help and version are no error. */
+function endByCommander({ code, exitCode, message }: CommanderError): never {
+  if (wants_json && exitCode !== 0) {
+    printError({ code: "usage", message: complaintOf(program, argv, message) });
+  } else if (wants_json) {
+    printDocument(code === "commander.version" ? { version: help.trim() } : { help });
+  }
+  process.exit(exitCode);
 }
 
 function isForPerson(error: unknown): error is Error {
@@ -22,4 +42,10 @@ function isForPerson(error: unknown): error is Error {
     return true;
   }
   return error instanceof StartupError;
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof ApiError) return error.code;
+  if (error instanceof DatabaseUnavailableError) return "database_unavailable";
+  return error instanceof StartupError ? "refused" : "internal_error";
 }

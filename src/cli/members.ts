@@ -6,11 +6,12 @@ import { type Account, ROLES, type Role } from "../access/model.ts";
 import { hashPassword } from "../access/passwords.ts";
 import { hashEmail, openEmail } from "../access/person-email.ts";
 import { findAccount, findMember, findOperator, findPerson, listMembers } from "../access/store.ts";
-import type { Core } from "../app.ts";
+import type { Core } from "../app/open-core.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 
 type CreateOptions = { email: string; role: Role; account?: string; reason: string };
 

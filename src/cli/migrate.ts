@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { listMigrations } from "../platform/db/migrate.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 import { withProgress } from "./progress.ts";
 
 export function addMigrateCommand(program: Command): void {

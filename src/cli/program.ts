@@ -18,13 +18,24 @@ import { addTriggerCommand } from "./trigger.ts";
 import { addUserCommands } from "./users.ts";
 import { addVerifyCommand } from "./verify.ts";
 
-/** All commands, as a tree that can also be looked at without running any. */
-export function createProgram(): Command {
+const JSON_OPTION = ["--json", "print one JSON document"] as const;
+
+/**
+ * All commands, as a tree that can also be looked at without running any. Help and version go to
+ * `tell` if there is one, else to stdout.
+ */
+export function createProgram(tell?: (text: string) => void): Command {
   const program: Command = new Command("sliproad")
     .description(manifest.description)
     .version(manifest.version)
+    .option(...JSON_OPTION)
+    // Of an option that a command and those above it have, the place says whose it is.
+    .enablePositionalOptions()
+    .exitOverride()
     .configureOutput({
-      outputError: (text, write) => write(complaintLine(program, text)),
+      outputError: (text, write) =>
+        write(`sliproad: ${complaintOf(program, process.argv, text)}\n`),
+      ...(tell ? { writeOut: tell } : {}),
     });
   addStartCommands(program);
   addDemoCommand(program);
@@ -45,17 +56,31 @@ export function createProgram(): Command {
   for (const { path, command } of listCommands(program)) {
     const lesson = LESSONS[path];
     if (lesson) command.addHelpText("after", lessonText(lesson));
+    if (!command.options.some(({ long }) => long === "--json")) command.option(...JSON_OPTION);
   }
+  program.hook("preAction", (_program, command) => {
+    if (command.optsWithGlobals().json) command.setOptionValue("json", true);
+  });
   return program;
 }
 
-/** Like every other complaint: one line that begins with the program's name. */
-function complaintLine(program: Command, text: string): string {
+/** Like every other complaint: one line, a whole sentence. */
+export function complaintOf(program: Command, words: readonly string[], text: string): string {
+  if (text === "(outputHelp)") return missingCommand(program, words);
   const [complaint = ""] = /^error: .*$/s.exec(text.trim()) ?? [text.trim()];
   // A required option that is missing was most likely mistyped, which is then what to say.
-  const mistyped = complaint.includes("not specified") && findMistyped(program, process.argv);
+  const mistyped = complaint.includes("not specified") && findMistyped(program, words);
   const line = (mistyped || complaint.replace(/^error: /, "")).replaceAll("\n", " ");
-  return `sliproad: ${line.replace(/\.$/, "")}; see --help.\n`;
+  return `${line.replace(/\.$/, "")}; see --help.`;
+}
+
+function missingCommand(program: Command, words: readonly string[]): string {
+  let group = program;
+  for (const word of words) {
+    group = group.commands.find((child) => child.name() === word) ?? group;
+  }
+  const names = group.commands.map((child) => child.name());
+  return `name a command of ${group.name()}: ${names.join(", ")}; see --help.`;
 }
 
 /** The first option among these words that its command does not have, with the one meant. */

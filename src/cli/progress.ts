@@ -1,4 +1,4 @@
-import type { JsonOption } from "./context.ts";
+import type { JsonOption } from "./output.ts";
 
 /** How far long work has come: `done` of `total`, and what is being counted. */
 export type Progress = {

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { StartupError } from "../platform/startup-error.ts";
-import { confirmHeldRate } from "../quotes/confirm-held-rate.ts";
 import { listRateChecks } from "../quotes/price-store.ts";
 import type { RateCheck } from "../quotes/rate-checks.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 
 type ConfirmOptions = JsonOption & { all?: boolean; reason: string };
 
@@ -47,6 +47,8 @@ async function confirm(
   return withCore(async ({ database, clock }) => {
     const held = (await listRateChecks(database)).filter((check) => check.held_rate !== null);
     const wanted = one ? [one] : held.map((check) => ({ ...check, rate: check.held_rate! }));
+    // Only here: every other command starts sooner without.
+    const { confirmHeldRate } = await import("../quotes/confirm-held-rate.ts");
     const confirmed: RateCheck[] = [];
     for (const key of wanted) {
       const by = { actor: "command line", reason } as const;

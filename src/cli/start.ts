@@ -1,11 +1,14 @@
 import type { Command } from "commander";
-import { type Core, createApp } from "../app.ts";
+import type { Core } from "../app/open-core.ts";
+import type { App } from "../app.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
+import { unknownSettings } from "../platform/config/unknown-settings.ts";
 import { claimDataDir } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { openCoreOrSay, startOwn } from "./context.ts";
 import { keepSandboxKey, tellFirstStart } from "./first-start.ts";
-import { greetingLines } from "./greeting.ts";
+import { greetingLines, readyFacts } from "./greeting.ts";
+import { type JsonOption, printDocument } from "./output.ts";
 
 type Parts = { api: boolean; worker: boolean };
 
@@ -13,18 +16,19 @@ export function addStartCommands(program: Command): void {
   program
     .command("start")
     .description("run everything: embedded PostgreSQL (unless DATABASE_URL is set), API and worker")
-    .action(() => run({ api: true, worker: true }));
+    .action((options: JsonOption) => run({ api: true, worker: true }, options));
   program
     .command("api")
     .description("run only the API; needs DATABASE_URL")
-    .action(() => run({ api: true, worker: false }));
+    .action((options: JsonOption) => run({ api: true, worker: false }, options));
   program
     .command("worker")
     .description("run only the worker; needs DATABASE_URL")
-    .action(() => run({ api: false, worker: true }));
+    .action((options: JsonOption) => run({ api: false, worker: true }, options));
 }
 
-async function run(parts: Parts): Promise<void> {
+async function run(parts: Parts, options: JsonOption): Promise<void> {
+  for (const why of unknownSettings(process.env)) console.error(`sliproad: ${why}.`);
   const config = readConfig(process.env);
   const stopping = stopSignal();
   const is_whole = parts.api && parts.worker;
@@ -32,32 +36,46 @@ async function run(parts: Parts): Promise<void> {
     throw new StartupError("DATABASE_URL must name the database that the halves share.");
   }
   const home = await openHome(config, is_whole);
+  let is_serving = false;
   try {
     const core = await openCoreOrSay(config, home.url);
     await keepSandboxKey(core);
-    await tellOnce(core, (onReady) => serve(core, parts, home, stopping, onReady));
+    await tellOnce(core, options, (onReady) => {
+      const service = { core, parts, home, options };
+      return serve(service, stopping, (...facts) => {
+        is_serving = true;
+        onReady(...facts);
+      });
+    });
+    is_serving = false;
   } finally {
-    await home.release();
+    await home.close({ has_died: is_serving });
   }
 }
 
 /** A first start that fails later (the port is taken) has made its keys all the same. */
 async function tellOnce(
-  { first_start }: Core,
-  work: (onReady: (greeting: string[] | null) => void) => Promise<void>,
+  core: Core,
+  options: JsonOption,
+  work: (onReady: OnReady) => Promise<void>,
 ): Promise<void> {
-  const secrets = first_start.created ? tellFirstStart(first_start.created) : [];
+  const secrets = core.first_start.created ? tellFirstStart(core, core.first_start.created) : [];
   let is_told = false;
-  const tell = (lines: string[]) => {
-    is_told = true;
-    if (lines.length > 0) console.log(lines.join("\n"));
-  };
   try {
-    await work((greeting) => tell(greeting ?? secrets));
+    await work((public_url, greeting) => {
+      is_told = true;
+      const lines = greeting ?? secrets;
+      if (options.json) printDocument({ ready: readyFacts(core, public_url) });
+      else if (lines.length > 0) console.log(lines.join("\n"));
+    });
   } finally {
-    if (!is_told) tell(secrets);
+    const say = options.json ? console.error : console.log;
+    if (!is_told && secrets.length > 0) say(secrets.join("\n"));
   }
 }
+
+/** The greeting is null where nobody can be greeted at an address, as with a worker. */
+type OnReady = (public_url: string | null, greeting: string[] | null) => void;
 
 type Home = {
   url: string;
@@ -65,33 +83,45 @@ type Home = {
   /** Ends when the embedded database does, which nobody asked it to. */
   lost: Promise<unknown>;
   write(info: Record<string, unknown>): Promise<void>;
-  release(): Promise<void>;
+  /** One that died leaves its mark, so that doctor can tell. */
+  close(end: { has_died: boolean }): Promise<void>;
 };
 
 async function openHome(config: Config, is_whole: boolean): Promise<Home> {
   const never = new Promise<never>(() => {});
   if (!config.database_url) {
-    const { url, claim, postgres, release } = await startOwn(config);
-    return { url, notice: postgres.notice, lost: postgres.exited, write: claim.write, release };
+    const { url, claim, postgres } = await startOwn(config);
+    const close: Home["close"] = async ({ has_died }) => {
+      await postgres.stop();
+      if (!has_died) await claim.release();
+    };
+    return { url, notice: postgres.notice, lost: postgres.exited, write: claim.write, close };
   }
   const url = config.database_url;
   if (!is_whole) {
-    return { url, notice: null, lost: never, write: async () => {}, release: async () => {} };
+    return { url, notice: null, lost: never, write: async () => {}, close: async () => {} };
   }
   const claim = await claimDataDir(config.data_dir);
-  return { url, notice: null, lost: never, write: claim.write, release: claim.release };
+  const close: Home["close"] = async ({ has_died }) => {
+    if (!has_died) await claim.release();
+  };
+  return { url, notice: null, lost: never, write: claim.write, close };
 }
 
+type Service = { core: Core; parts: Parts; home: Home; options: JsonOption };
+
 async function serve(
-  core: Core,
-  parts: Parts,
-  home: Home,
+  { core, parts, home, options }: Service,
   stopping: Promise<void>,
-  onReady: (greeting: string[] | null) => void,
+  onReady: OnReady,
 ): Promise<void> {
   const { config } = core;
   let public_url = config.public_url ?? "";
-  const app = await createApp(core, () => public_url);
+  // With --json stdout belongs to one document, and the log goes beside it.
+  const log = options.json ? process.stderr : undefined;
+  // Only here: every other command starts in half the time without it.
+  const { createApp } = await import("../app.ts");
+  const app = await createApp(core, () => public_url, undefined, log);
   try {
     if (parts.api) {
       const port = await listen(app.server, config);
@@ -100,7 +130,8 @@ async function serve(
     }
     if (parts.worker) app.worker.start();
     await home.write({ database_url: home.url, public_url });
-    onReady(parts.api ? greetingLines({ public_url, core, notice: home.notice }) : null);
+    if (parts.api) onReady(public_url, greetingLines({ public_url, core, notice: home.notice }));
+    else onReady(null, null);
     const lost = home.lost.then(() => "lost");
     if ((await Promise.race([stopping, lost])) === "lost") {
       throw new StartupError(
@@ -112,10 +143,7 @@ async function serve(
   }
 }
 
-async function listen(
-  server: Awaited<ReturnType<typeof createApp>>["server"],
-  config: Config,
-): Promise<number> {
+async function listen(server: App["server"], config: Config): Promise<number> {
   try {
     await server.listen({ host: config.host, port: config.port });
   } catch (error) {

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { RampEvent } from "../access/app-model.ts";
-import { OFFRAMP_STATUSES } from "../offramps/model.ts";
+import { OFFRAMP_STATUSES, type OfframpStatus } from "../offramps/model.ts";
 import { ONRAMP_STATUSES } from "../onramps/model.ts";
 import { PAYMENT_DETAIL_STATUSES } from "../payment-details/model.ts";
+import { StartupError } from "../platform/startup-error.ts";
 import { KYC_STATUSES } from "../users/model.ts";
 import type { EventName, InvoiceEvent } from "../webhooks/record-events.ts";
 import type { ApiClient } from "./api-client.ts";
@@ -14,8 +16,16 @@ export type Story = {
   /** The states that can be asked for; none where the event itself says it. */
   statuses: readonly string[];
   default_status: string;
+  /** What becomes of a record in a state that it does not keep. */
+  goes_on?: Readonly<Record<string, string>>;
   play(api: ApiClient, status: string): Promise<Triggered>;
 };
+
+const DOCUMENT = {
+  supporting_document_attributes: { submitted_url: "https://files.test/invoice.pdf" },
+};
+const TOLD_MAX_MS = 15_000;
+const ASK_MS = 100;
 
 const RAMP_STORIES: Record<RampEvent, Story> = {
   kyc_update: {
@@ -41,8 +51,13 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
   offramp_update: {
     statuses: OFFRAMP_STATUSES,
     default_status: "fiat_sent",
+    goes_on: {
+      pending_internal_assessment: "it goes on by itself",
+      ongoing_checks: "it goes on by itself once it has a document, or if it needs none",
+    },
     play: async (api, status) => {
-      const id = await makeOfframp(api);
+      // With its document it would not stay in the checks.
+      const { id } = await makeOfframp(api, status === "ongoing_checks" ? {} : DOCUMENT);
       await api.call("PATCH", `/sandbox/offramps/${id}`, { offramp: { status } });
       return { record: "offramp", id };
     },
@@ -50,6 +65,7 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
   onramp_update: {
     statuses: ONRAMP_STATUSES,
     default_status: "crypto_sent",
+    goes_on: { sending_fiat: "it goes on by itself" },
     play: async (api, status) => {
       const id = await makeOnramp(api);
       await api.call("PATCH", `/sandbox/onramps/${id}`, { onramp: { status } });
@@ -58,29 +74,87 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
   },
 };
 
-/** Where an invoice ends after each event. Those of payments by offramp are sent as samples. */
-const INVOICE_STATUS: Partial<Record<InvoiceEvent, string>> = {
+/** Where an invoice ends after each event. */
+const INVOICE_STATUS: Record<InvoiceEvent, string> = {
   create: "open",
   accept: "accepted",
   cancel: "canceled",
   reject: "rejected",
   declareSentPayment: "declaredPaid",
   declareReceivedPayment: "paid",
+  paid: "paid",
+  c2fPaymentFailed: "open",
 };
 
-/** Undefined where only a sample can be sent. */
-export function storyOf(event: EventName): Story | undefined {
+/** What an offramp that pays an invoice must come to, so that the service tells of the payment. */
+const PAYMENT_STATUS: Partial<Record<EventName, OfframpStatus>> = {
+  paid: "fiat_sent",
+  c2fPaymentFailed: "bounced",
+};
+
+export function storyOf(event: EventName): Story {
   if (event in RAMP_STORIES) return RAMP_STORIES[event as RampEvent];
   const default_status = INVOICE_STATUS[event as InvoiceEvent];
-  if (default_status === undefined) return undefined;
-  return { statuses: [], default_status, play: playInvoice };
+  const payment_status = PAYMENT_STATUS[event];
+  const play = payment_status
+    ? (api: ApiClient) => playPaidInvoice(api, event, payment_status)
+    : playInvoice;
+  return { statuses: [], default_status, play };
+}
+
+/** Every state of every record that can be triggered. */
+export const TRIGGER_STATUSES: readonly string[] = [
+  ...new Set(Object.values(RAMP_STORIES).flatMap(({ statuses }) => statuses)),
+];
+
+/** A salary, of which the account is the payer; the worker tells what became of its payment. */
+async function playPaidInvoice(
+  api: ApiClient,
+  event: EventName,
+  payment_status: OfframpStatus,
+): Promise<Triggered> {
+  const { clock } = await api.call("GET", "/sandbox/clock");
+  const { id } = await makeInvoice(api, {
+    meta: { format: "svc_salary" },
+    invoiceItems: [{ name: "Salary", currency: "EUR", quantity: 1, unitPrice: "100000" }],
+    sellerInfo: { email: "maria@sample.example" },
+  });
+  const offramp = await makeOfframp(api, { ...DOCUMENT, invoice_id: id });
+  const status = { offramp: { status: payment_status } };
+  await api.call("PATCH", `/sandbox/offramps/${offramp.id}`, status);
+  const end_ms = performance.now() + TOLD_MAX_MS;
+  while (!(await isTold(api, { event, id, since: clock.now }))) {
+    if (performance.now() > end_ms) {
+      throw new StartupError(`Invoice ${id} was not told of ${event}; see whether a worker runs.`);
+    }
+    await sleep(ASK_MS);
+  }
+  return { record: "invoice", id };
+}
+
+async function isTold(
+  api: ApiClient,
+  { event, id, since }: { event: EventName; id: string; since: string },
+): Promise<boolean> {
+  const query = `event=${event}&limit=100&created_after=${encodeURIComponent(since)}`;
+  const { webhook_events } = await api.call("GET", `/webhook_events?${query}`);
+  return webhook_events.some((told: { record_id: string }) => told.record_id === id);
 }
 
 async function playInvoice(api: ApiClient, status: string): Promise<Triggered> {
-  const { id } = await api.call("POST", "/invoices", {
+  const { id } = await makeInvoice(api, {
+    invoiceItems: [{ name: "Consulting", currency: "USD", quantity: 2, unitPrice: "9999" }],
+  });
+  if (status !== "open") {
+    await api.call("PATCH", `/sandbox/invoices/${id}`, { invoice: { status } });
+  }
+  return { record: "invoice", id };
+}
+
+function makeInvoice(api: ApiClient, about: object): Promise<{ id: string }> {
+  return api.call("POST", "/invoices", {
     invoiceNumber: `trigger-${randomUUID().slice(0, 8)}`,
     convert: true,
-    invoiceItems: [{ name: "Consulting", currency: "USD", quantity: 2, unitPrice: "9999" }],
     buyerInfo: { email: "accounts@buyer.example" },
     paymentOptions: [
       {
@@ -91,11 +165,8 @@ async function playInvoice(api: ApiClient, status: string): Promise<Triggered> {
         },
       },
     ],
+    ...about,
   });
-  if (status !== "open") {
-    await api.call("PATCH", `/sandbox/invoices/${id}`, { invoice: { status } });
-  }
-  return { record: "invoice", id };
 }
 
 function setKyc(api: ApiClient, user_id: string, status: string): Promise<unknown> {
@@ -108,24 +179,23 @@ async function makeApprovedUser(api: ApiClient): Promise<string> {
   return user_id;
 }
 
-async function makeOfframp(api: ApiClient): Promise<string> {
+async function makeOfframp(api: ApiClient, about: object): Promise<{ id: string }> {
   const user_id = await makeApprovedUser(api);
   const payment_detail_id = await makePaymentDetail(api, user_id);
   const { quote } = await api.call("POST", `/users/${user_id}/quotes`, {
     quote: { deposit_token: "usdc", deposit_token_chain: "polygon" },
   });
-  const supporting_document_attributes = { submitted_url: "https://files.test/invoice.pdf" };
   const { offramps } = await api.call("POST", `/users/${user_id}/quotes/${quote.id}/offramps`, {
     offramps: [
       {
         payment_detail_id,
         destination_amount: 1000,
         destination_currency: "eur",
-        supporting_document_attributes,
+        ...about,
       },
     ],
   });
-  return offramps[0].id;
+  return offramps[0];
 }
 
 async function makeOnramp(api: ApiClient): Promise<string> {

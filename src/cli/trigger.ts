@@ -1,11 +1,11 @@
-import { Argument, type Command } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { RAMP_EVENTS } from "../access/app-model.ts";
 import { nearest } from "../platform/http/nearest.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type EventName, INVOICE_EVENTS } from "../webhooks/record-events.ts";
 import { type ApiOptions, openApiClient, withApiOptions } from "./api-client.ts";
-import { type JsonOption, print } from "./context.ts";
-import { type Story, storyOf } from "./trigger-stories.ts";
+import { type JsonOption, print } from "./output.ts";
+import { type Story, storyOf, TRIGGER_STATUSES } from "./trigger-stories.ts";
 
 type TriggerOptions = ApiOptions & JsonOption & { status?: string };
 
@@ -15,18 +15,21 @@ export function addTriggerCommand(program: Command): void {
   withApiOptions(program.command("trigger"))
     .description("let something happen in the sandbox, so that its events are sent")
     .addArgument(new Argument("[event]", "what is to happen").choices(EVENT_NAMES))
-    .option("--status <status>", "the state to reach, one of those listed below")
+    .addOption(
+      // For completion; which of them an event has, and which was meant, is said below.
+      new Option("--status <status>", "the state to reach, one of those listed below")
+        .choices(TRIGGER_STATUSES)
+        .argParser(String),
+    )
     .option("--json", "print one JSON document")
     .addHelpText("after", () => `\n${choiceLines().join("\n")}`)
     .action(async (event: EventName | undefined, options: TriggerOptions) => {
-      if (event === undefined) {
-        throw new StartupError(`Name an event.\n${choiceLines().join("\n")}`);
-      }
+      if (event === undefined) return print(options, { events: choices() }, choiceLines());
       const story = storyOf(event);
-      if (!story) return sendSample(event, options);
       const status = readStatus(event, story, options.status);
       const { record, id } = await story.play(await openApiClient(options), status);
-      const line = `${record} ${id} was made and taken to ${status}.`;
+      const then = story.goes_on?.[status];
+      const line = `${record} ${id} was made and taken to ${status}${then ? `; ${then}` : ""}.`;
       print(options, { triggered: { event, status, record, id } }, [line]);
     });
 }
@@ -40,11 +43,17 @@ function choiceLines(): string[] {
   ];
 }
 
-function describeStory(story: Story | undefined): string {
-  if (!story) return "(a sample; it happens when an offramp pays an invoice)";
-  const { statuses, default_status } = story;
-  if (statuses.length === 0) return `(an invoice that ends ${default_status})`;
-  return [default_status, ...statuses.filter((status) => status !== default_status)].join(", ");
+function choices() {
+  return EVENT_NAMES.map((event) => ({ event, statuses: orderedStatuses(storyOf(event)) }));
+}
+
+function describeStory(story: Story): string {
+  if (story.statuses.length === 0) return `(an invoice that ends ${story.default_status})`;
+  return orderedStatuses(story).join(", ");
+}
+
+function orderedStatuses({ statuses, default_status }: Story): string[] {
+  return [default_status, ...statuses.filter((status) => status !== default_status)];
 }
 
 function readStatus(event: EventName, story: Story, wanted: string | undefined): string {
@@ -59,16 +68,4 @@ function readStatus(event: EventName, story: Story, wanted: string | undefined):
   throw new StartupError(
     `--status ${wanted} is not a state of ${event}${hint}; choose one of ${statuses.join(", ")}.`,
   );
-}
-
-async function sendSample(event: EventName, options: TriggerOptions): Promise<void> {
-  const { status } = options;
-  const api = await openApiClient(options);
-  const body = { webhook_type: event, ...(status ? { status } : {}) };
-  const { webhook } = await api.call("POST", "/sandbox/webhook", body);
-  const line =
-    webhook.deliveries === 0
-      ? `No application is told of ${event}; sliproad apps create makes one.`
-      : `A sample of ${event} goes out; applications that are told: ${webhook.deliveries}.`;
-  print(options, { triggered: { event, status: status ?? null, ...webhook } }, [line]);
 }

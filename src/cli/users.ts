@@ -7,7 +7,8 @@ import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { eraseUser } from "../users/erase-user.ts";
 import type { UserKey } from "../users/store.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 
 export function addUserCommands(program: Command): void {
   const users = program.command("users").description("the payers of an account");

@@ -1,14 +1,15 @@
 import { createReadStream } from "node:fs";
-import { access, constants } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
-import type { Core } from "../app.ts";
+import type { Core } from "../app/open-core.ts";
 import { signingKey } from "../platform/sealing/seal.ts";
 import { signingSeed } from "../platform/sealing/signing-seed.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { type Verification, type VerifyProgress, verify } from "../verify/verify.ts";
-import { type JsonOption, print, withCore } from "./context.ts";
+import { withCore } from "./context.ts";
+import { type JsonOption, print } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
 
 type Options = JsonOption & { anchor?: string };
@@ -45,10 +46,22 @@ async function run(
     });
   const input = { now: clock.now(), real_now: realTime(clock), keyring, onProgress };
   if (anchor === undefined) return verify(database, key, input);
-  await access(anchor, constants.R_OK).catch(() => {
-    throw new StartupError(`--anchor ${anchor} cannot be read; name a log of the service.`);
-  });
+  await checkReadable(anchor);
   return verify(database, key, { ...input, anchors: linesOf(anchor) });
+}
+
+async function checkReadable(file: string): Promise<void> {
+  const is_directory = await stat(file)
+    .then(async (found) => {
+      await access(file, constants.R_OK);
+      return found.isDirectory();
+    })
+    .catch(() => {
+      throw new StartupError(`--anchor ${file} cannot be read; name a log of the service.`);
+    });
+  if (is_directory) {
+    throw new StartupError(`--anchor ${file} is a directory; name a log of the service in it.`);
+  }
 }
 
 /** Opened when the first line is wanted: what readline reads before that, it forgets. */

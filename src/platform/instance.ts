@@ -28,6 +28,8 @@ export type InstanceInfo = ProcessIdentity & {
 export type DataDirClaim = {
   write(info: Record<string, unknown>): Promise<void>;
   release(): Promise<void>;
+  /** Releases it as it was found: a service that died before is still known to have died. */
+  giveBack(): Promise<void>;
 };
 
 const CLAIM_PREFIX = "instance.claim-";
@@ -48,7 +50,7 @@ export async function claimDataDir(data_dir: string): Promise<DataDirClaim> {
     const claimed = await tryClaim(directory, identity).catch((error) => {
       throw unusable(directory, error);
     });
-    if (claimed) return claimOf(directory, identity);
+    if (claimed) return claimOf(directory, identity, claimed.left);
     await sleep(10 + Math.random() * 90);
   }
   throw new StartupError(
@@ -64,6 +66,12 @@ export async function readInstance(data_dir: string): Promise<InstanceInfo | nul
     throw unusable(directory, error);
   });
   return info !== null && (await isRunning(info)) ? info : null;
+}
+
+/** A service that was running and ended without stopping in order; null when there is none. */
+export async function readDeadService(data_dir: string): Promise<InstanceInfo | null> {
+  const info = await readInfo(resolve(data_dir)).catch(() => null);
+  return info !== null && info.public_url !== undefined && !(await isRunning(info)) ? info : null;
 }
 
 /** Creates the data directory if need be and answers its real path. */
@@ -96,21 +104,23 @@ async function makeDirectory(directory: string, mode: number): Promise<void> {
   await chmod(directory, mode);
 }
 
-async function tryClaim(directory: string, identity: ProcessIdentity): Promise<boolean> {
+type Claimed = { left: InstanceInfo | null };
+
+async function tryClaim(directory: string, identity: ProcessIdentity): Promise<Claimed | null> {
   const name = `${CLAIM_PREFIX}${identity.pid}-${identity.started ?? "unknown"}`;
   const path = join(directory, name);
   const file = await open(path, "wx", 0o600).catch((error) => {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return null;
     throw error;
   });
-  if (file === null) return false;
+  if (file === null) return null;
   await file.close();
   try {
-    if (await othersClaim(directory, name)) return false;
+    if (await othersClaim(directory, name)) return null;
     const owner = await readInfo(directory);
     if (owner !== null && (await isRunning(owner))) throw ownedBy(directory, owner);
     await writeInfo(directory, identity);
-    return true;
+    return { left: owner };
   } finally {
     await rm(path, { force: true });
   }
@@ -128,19 +138,27 @@ async function othersClaim(directory: string, own_name: string): Promise<boolean
   return false;
 }
 
-function claimOf(directory: string, identity: ProcessIdentity): DataDirClaim {
+function claimOf(
+  directory: string,
+  identity: ProcessIdentity,
+  left: InstanceInfo | null,
+): DataDirClaim {
   let released = false;
+  const end = async (last: () => Promise<unknown>) => {
+    if (released) return;
+    released = true;
+    await last();
+  };
+  // As long as this process lives nobody else has written here: the file is ours to remove.
+  const remove = () => unlink(join(directory, "instance.json")).catch(ignoreAbsent);
   return {
     async write(info) {
       if (released) throw new Error("the data directory was released");
       await writeInfo(directory, { ...info, ...identity });
     },
-    async release() {
-      if (released) return;
-      released = true;
-      // As long as this process lives nobody else has written here: the file is ours to remove.
-      await unlink(join(directory, "instance.json")).catch(ignoreAbsent);
-    },
+    release: () => end(remove),
+    giveBack: () =>
+      end(() => (left?.public_url === undefined ? remove() : writeInfo(directory, left))),
   };
 }
 

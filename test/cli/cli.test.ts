@@ -3,10 +3,11 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Ended, runCommand } from "../harness/command-line.ts";
+import { type Ended, runCommand, startCommand } from "../harness/command-line.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { urlOfDatabase } from "../harness/database-url.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
 
@@ -81,11 +82,11 @@ describe("accounts", () => {
   });
 
   it("are told who reviews identities and how many must agree, each change in the log", async () => {
-    const set = ["accounts", "set", "--account", "demo", "--json"];
-    const eyes = documentOf(await run([...set, "--kyc-four-eyes", "on"]));
+    const set = ["accounts", "set", "--account", "demo"];
+    const eyes = documentOf(await run([...set, "--json", "--kyc-four-eyes", "on"]));
     expect(eyes.account).toMatchObject({ kyc_four_eyes: true, kyc_review_by_account: false });
     const who = documentOf(
-      await run([...set, "--kyc-review", "account", "--kyc-four-eyes", "off"]),
+      await run([...set, "--json", "--kyc-review", "account", "--kyc-four-eyes", "off"]),
     );
     expect(who.account).toMatchObject({ kyc_four_eyes: false, kyc_review_by_account: true });
     const rows = await server.db.database.query<{ detail: string }>(
@@ -131,9 +132,9 @@ describe("keys", () => {
 
   it("of an unknown account, or unknown themselves, are refused with a sentence", async () => {
     const [account, id, nonsense] = await Promise.all([
-      run(["keys", "create", "--account", "Nobody", "--json"]),
+      run(["keys", "create", "--account", "Nobody"]),
       run(["keys", "revoke", UNKNOWN_ID]),
-      run(["keys", "revoke", "nonsense", "--json"]),
+      run(["keys", "revoke", "nonsense"]),
     ]);
     expectSentence(account, "There is no account Nobody");
     expectSentence(id, `There is no API key ${UNKNOWN_ID}`);
@@ -146,8 +147,8 @@ describe("users erase", () => {
     const user = { beneficiary_type: "business", email: "gone@example.com", company_name: "Gone" };
     const { id } = (await server.call("POST", "/users", { user })).body.user;
     expectSentence(await run(["users", "erase", id]), "--reason");
-    const args = ["users", "erase", id, "--reason", "asked to", "--json"];
-    expect(documentOf(await run(args))).toEqual({ user: { id, erased: true } });
+    const args = ["users", "erase", id, "--reason", "asked to"];
+    expect(documentOf(await run([...args, "--json"]))).toEqual({ user: { id, erased: true } });
     expect((await server.call("GET", `/users/${id}`)).status).toBe(404);
     expectSentence(await run(args), `There is no user ${id}`);
   });
@@ -198,7 +199,7 @@ describe("doctor", () => {
     expect(ok).toBe(true);
     expect(findings.map((finding: { check: string }) => finding.check)).toEqual([
       ...["settings", "node", "data directory", "disk", "database", "clock", "worker", "watchers"],
-      ...["webhooks", "deposits", "proposals", "rates", "service"],
+      ...["webhooks", "deposits", "proposals", "rates", "service", "books"],
     ]);
     const { code, stdout } = await run(["doctor"]);
     expect(code).toBe(0);
@@ -251,18 +252,98 @@ describe("verify", () => {
     const anchor = { account_id: server.account_id, log: "audit", number: "1", msg: "sealed" };
     const forged = { ...anchor, hash: "00".repeat(32), signature: "AA==" };
     await writeFile(file, `Sliproad is ready\n${JSON.stringify(forged)}\n`);
-    const [wrong, missing] = await Promise.all([
+    const empty_log = join(server.data_dir, "empty.log");
+    await writeFile(empty_log, "");
+    const [wrong, missing, directory, nothing] = await Promise.all([
       run(["verify", "--anchor", file, "--json"]),
       run(["verify", "--anchor", `${file}.gone`]),
+      run(["verify", "--anchor", server.data_dir]),
+      run(["verify", "--anchor", empty_log]),
     ]);
     expect(wrong.code).toBe(1);
     expect(JSON.parse(wrong.stdout).fault).toContain("not signed by this installation");
     expectSentence(missing, "cannot be read");
+    expectSentence(directory, "is a directory");
+    expect(nothing.code).toBe(1);
+    expect(nothing.stdout).toBe("Wrong: no sealed head found in this file.\n");
+  });
+});
+
+describe("with --json everything is one document on stdout", () => {
+  const errorOf = ({ code, stdout }: Ended) => {
+    expect(code).toBe(1);
+    return JSON.parse(stdout).error;
+  };
+
+  it("a refusal, a mistyped option, a bare group, a database that is gone", async () => {
+    const [refused, mistyped, group, gone] = await Promise.all([
+      run(["keys", "revoke", "nonsense", "--json"]),
+      run(["keys", "list", "--jsno", "--json"]),
+      run(["keys", "--json"]),
+      run(["keys", "list", "--json"], { DATABASE_URL: "postgres://127.0.0.1:1/none" }),
+    ]);
+    expect(errorOf(refused)).toEqual({
+      code: "refused",
+      message: expect.stringMatching(/^There is no API key nonsense/),
+    });
+    expect(refused.stderr).toMatch(/^sliproad: There is no API key nonsense/);
+    expect(errorOf(mistyped)).toEqual({
+      code: "usage",
+      message: "unknown option '--jsno' (Did you mean --json?); see --help.",
+    });
+    expect(errorOf(group).message).toMatch(/^name a command of keys: create, list, /);
+    expect(errorOf(gone).message).toContain("cannot be reached");
+  });
+
+  it("help, version, a script; and it may stand before the command", async () => {
+    const [version, help, of_keys, script, before] = await Promise.all([
+      run(["--version", "--json"]),
+      run(["help", "--json"]),
+      run(["keys", "--help", "--json"]),
+      run(["completion", "bash", "--json"]),
+      run(["--json", "accounts", "list"]),
+    ]);
+    expect(documentOf(version)).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
+    expect(documentOf(help).help).toMatch(/^Usage: sliproad /);
+    expect(documentOf(of_keys).help).toMatch(/^Usage: sliproad keys /);
+    expect(documentOf(script).completion).toMatchObject({ shell: "bash" });
+    expect(documentOf(before).accounts.length).toBeGreaterThan(0);
+  });
+
+  it("a half that is ready, and its log beside it", async () => {
+    const check = async (half: string) => {
+      const running = startCommand([half, "--json"], {
+        DATABASE_URL: server.db.url,
+        SLIPROAD_DATA_DIR: server.data_dir,
+        PORT: "0",
+      });
+      await waitFor(() => running.printed().stdout.endsWith("}\n"));
+      running.child.kill("SIGTERM");
+      const { code, stdout } = await running.ended;
+      expect(code).toBe(0);
+      const url = half === "api" ? expect.stringMatching(/^http:/) : null;
+      expect(JSON.parse(stdout).ready).toMatchObject({ mode: "sandbox", url, api_key: null });
+    };
+    await Promise.all(["api", "worker"].map(check));
+  });
+});
+
+describe("a setting that is mistyped", () => {
+  it("is named by doctor and by start, with the one that was meant", async () => {
+    const wrong = { SLIPROAD_PROT: "1", SLIPROAD_MOED: "live" };
+    const [doctor, start] = await Promise.all([
+      run(["doctor"], wrong),
+      run(["start"], { ...wrong, PORT: "70000" }),
+    ]);
+    expect(doctor.stdout).toMatch(
+      /^LOOK {2}settings: sandbox mode; SLIPROAD_PROT is no setting \(did you mean PORT\?\); /,
+    );
+    expect(start.stderr).toContain("SLIPROAD_MOED is no setting (did you mean SLIPROAD_MODE?).");
   });
 });
 
 describe("what goes wrong is said in one sentence", () => {
-  it.each([
+  it.concurrent.each([
     [
       "an unknown option",
       ["keys", "list", "--jsno"],
@@ -284,7 +365,7 @@ describe("what goes wrong is said in one sentence", () => {
     const password = new URL(server.db.url);
     password.password = "wrong";
     const [unreachable, locked, absent, nonsense] = await Promise.all([
-      run(["keys", "list", "--json"], { DATABASE_URL: "postgres://127.0.0.1:1/none" }),
+      run(["keys", "list"], { DATABASE_URL: "postgres://127.0.0.1:1/none" }),
       run(["keys", "list"], { DATABASE_URL: password.href }),
       run(["keys", "list"], { DATABASE_URL: urlOfDatabase(server.db.url, "no_such_database") }),
       run(["keys", "list"], { DATABASE_URL: "my database" }),

@@ -43,11 +43,15 @@ describe("completion in bash", () => {
       "--webhook-secret",
     ]);
     expect(await complete("trigger", "o")).toEqual(["offramp_update", "onramp_update"]);
-    expect(await complete("completion", "")).toEqual(["bash", "zsh", "--help"]);
+    expect(await complete("completion", "")).toEqual(["bash", "zsh", "--json", "--help"]);
   });
 
   it("offers the values of an option that has a list of them, and nothing for any other", async () => {
     expect(await complete("accounts", "set", "--kyc-review", "")).toEqual(["account", "operator"]);
+    expect(await complete("trigger", "offramp_update", "--status", "ong")).toEqual([
+      "ongoing_checks",
+    ]);
+    expect(await complete("apps", "create", "--events", "onr")).toEqual(["onramp_update"]);
     expect(await complete("accounts", "create", "--name", "")).toEqual([]);
   });
 

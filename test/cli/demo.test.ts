@@ -2,8 +2,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Ended, runCommand } from "../harness/command-line.ts";
+import { type Ended, runCommand, startCommand } from "../harness/command-line.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -83,6 +84,45 @@ describe("a payout that is played", () => {
     } finally {
       await beside.close();
     }
+  });
+});
+
+describe("a demo that is interrupted leaves no address that nobody answers", () => {
+  const addresses = async () => {
+    const { apps } = (await server.call("GET", "/apps")).body;
+    return apps.flatMap((app: { webhook: { url: string | null } }) => app.webhook.url ?? []);
+  };
+  const begin = async () => {
+    const running = startCommand(["demo", "--url", server.url], environmentOf(server));
+    await waitFor(() => running.printed().stdout.includes("A receiver of webhooks"));
+    return running;
+  };
+
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("by %s", async (signal, exit_code) => {
+    const running = await begin();
+    running.child.kill(signal);
+    expect((await running.ended).code).toBe(exit_code);
+    expect(await addresses()).toEqual([]);
+  });
+
+  it("by a reader who has seen enough", async () => {
+    const running = await begin();
+    running.child.stdout!.destroy();
+    expect((await running.ended).code).toBe(1);
+    expect(await addresses()).toEqual([]);
+  });
+
+  it("by kill -9, once the next one is played", async () => {
+    const own = "http://127.0.0.1:3/my-receiver";
+    for (const webhook_url of ["http://127.0.0.1:1/hook", "http://127.0.0.1:2/hook", own]) {
+      const app = { name: "sliproad demo", webhook_url, events: [] };
+      expect((await server.call("POST", "/apps", { app })).status).toBe(200);
+    }
+    expect((await run([])).code).toBe(0);
+    expect(await addresses()).toEqual([own]);
   });
 });
 

@@ -7,6 +7,7 @@ import { type Ended, runCommand, startCommand } from "../harness/command-line.ts
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
+import { settle } from "../offramps/story.ts";
 
 let server: TestServer;
 let receiver: Receiver;
@@ -98,14 +99,36 @@ describe("listen and trigger", () => {
     expect(stdout.match(/kyc_update/g)).toHaveLength(1);
   });
 
-  it("trigger makes an invoice for its events, in earnest", async () => {
-    const accepted = documentOf(await run("trigger", "accept", ...api(), "--json"));
-    const { body } = await server.call("GET", `/invoices/${accepted.triggered.id}`);
-    expect(body.status).toBe("accepted");
-    const sample = ["trigger", "c2fPaymentFailed", ...api()];
-    expect((await run(...sample)).stdout).toMatch(/^No application is told of c2fPaymentFailed;/);
-    await server.call("POST", "/apps", { app: { name: "Sync", webhook_url: receiver.url } });
-    expect(documentOf(await run(...sample, "--json")).triggered).toMatchObject({ deliveries: 1 });
+  it("trigger makes an invoice for its events, in earnest, also for what became of a payment", async () => {
+    const events = ["accept", "paid", "c2fPaymentFailed"];
+    const ends = await Promise.all(
+      events.map((event) => run("trigger", event, ...api(), "--json")),
+    );
+    const ids = ends.map((ended) => documentOf(ended).triggered.id);
+    const invoices = await Promise.all(ids.map((id) => server.call("GET", `/invoices/${id}`)));
+    expect(invoices.map(({ body }) => body.status)).toEqual(["accepted", "paid", "open"]);
+    for (const [at, event] of events.entries()) {
+      const { body } = await server.call("GET", `/webhook_events?event=${event}`);
+      const told = body.webhook_events.map((entry: { record_id: string }) => entry.record_id);
+      expect(told, event).toContain(ids[at]);
+    }
+  });
+
+  it("trigger says of a state that does not last what comes after it, and holds what it can", async () => {
+    const trigger = (event: string, status: string) =>
+      run("trigger", event, "--status", status, ...api());
+    const [held, passing] = await Promise.all([
+      trigger("offramp_update", "ongoing_checks"),
+      trigger("onramp_update", "sending_fiat"),
+    ]);
+    const [, id] = /^offramp (\S+) .* ongoing_checks; it goes on .* document/.exec(held.stdout)!;
+    expect(passing.stdout).toMatch(/ taken to sending_fiat; it goes on by itself\.\n$/);
+    await settle(server);
+    const { body } = await server.call("GET", "/webhook_events?event=offramp_update&limit=100");
+    const told = body.webhook_events.findLast(
+      (event: { record_id: string }) => event.record_id === id,
+    );
+    expect(JSON.parse(told.body).payload.offramp.status).toBe("ongoing_checks");
   });
 
   it("trigger teaches what is possible", async () => {
@@ -115,14 +138,52 @@ describe("listen and trigger", () => {
       run("trigger", "offramp_update", "--status", "bouncd", ...api()),
       run("trigger", "accept", "--status", "paid", ...api()),
     ]);
-    expect([nothing, unknown, mistyped, needless].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
-    expect(nothing.stderr).toMatch(/^sliproad: Name an event\.\nEvents, and the states /);
-    expect(nothing.stderr).toMatch(/\n {2}offramp_update +fiat_sent, initiated, .*bounced/);
+    expect([nothing, unknown, mistyped, needless].map(({ code }) => code)).toEqual([0, 1, 1, 1]);
+    expect(nothing.stdout).toMatch(/^Events, and the states /);
+    expect(nothing.stdout).toMatch(/\n {2}offramp_update +fiat_sent, initiated, .*bounced/);
     expect(unknown.stderr).toMatch(/^sliproad: .*offramp_update, .*; see --help\.\n$/);
     expect(mistyped.stderr).toMatch(/did you mean bounced\?\); choose one of initiated, .*\.\n$/);
     expect(needless.stderr).toBe(
       "sliproad: accept takes no --status: its invoice ends accepted.\n",
     );
+  });
+
+  it("listen bears a service that asks for patience, and asks again when it was told to", async () => {
+    const asked_ms: number[] = [];
+    const busy = createServer((request, response) => {
+      response.setHeader("content-type", "application/json");
+      if (request.url!.startsWith("/sandbox")) {
+        return response.end('{"clock":{"now":"2026-01-01T00:00:00.000Z"}}');
+      }
+      asked_ms.push(performance.now());
+      const status = [200, 503, 429][asked_ms.length - 1] ?? 200;
+      response.writeHead(status, { "retry-after": "1" }).end('{"webhook_events":[]}');
+    }).listen(0, "127.0.0.1");
+    await once(busy, "listening");
+    const url = `http://127.0.0.1:${(busy.address() as AddressInfo).port}`;
+    const listening = startCommand(["listen", "--url", url], environment());
+    await waitFor(() => asked_ms.length >= 5);
+    listening.child.kill("SIGINT");
+    expect((await listening.ended).code).toBe(0);
+    busy.close();
+    expect(asked_ms[2]! - asked_ms[1]!).toBeGreaterThan(900);
+    expect(asked_ms[3]! - asked_ms[2]!).toBeGreaterThan(900);
+    expect(listening.printed().stderr).toMatch(/ answered 503; waiting for it\.\n/);
+  });
+
+  it("listen refuses a wrong key and a wrong time before it says that it listens", async () => {
+    const [key, since, json] = await Promise.all([
+      run("listen", ...api(), "--key", "sk_test_of_somebody_else_entirely"),
+      run("listen", ...api(), "--since", "yesterday"),
+      run("listen", ...api(), "--since", "yesterday", "--json"),
+    ]);
+    expect([key, since].map(({ code, stdout }) => ({ code, stdout }))).toEqual([
+      { code: 1, stdout: "" },
+      { code: 1, stdout: "" },
+    ]);
+    expect(key.stderr).toMatch(/valid API key/);
+    expect(since.stderr).toMatch(/^sliproad: --since: Send an ISO 8601 time/);
+    expect(JSON.parse(json.stdout).error.message).toMatch(/^--since: /);
   });
 
   it("listen takes only what it can forward to, and says when nothing answers", async () => {

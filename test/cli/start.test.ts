@@ -41,7 +41,8 @@ test(
     expect(stdout).toContain("Sliproad is ready (sandbox).");
     expect(stdout).toContain(`  Address    ${address()}\n`);
     key = /API key {4}(sk_test_[\w-]+)\n/.exec(stdout)![1]!;
-    expect(stdout).toContain("they are shown only now");
+    expect(stdout).toContain("Keep the password: it is shown only now.");
+    expect(stdout).toContain(`also in ${join(data_dir, "sandbox-api-key")}.`);
     expect(await readFile(join(data_dir, "sandbox-api-key"), "utf8")).toBe(`${key}\n`);
 
     const pasted = stdout.slice(stdout.indexOf("  curl "), stdout.indexOf("}}'") + 3);
@@ -129,6 +130,19 @@ test(
     expect(acknowledged.status).toBe(200);
     running!.child.kill("SIGKILL");
     expect((await running!.ended).code).toBeNull();
+    // Looked at twice: the first look starts and ends the database itself.
+    const own = { SLIPROAD_DATA_DIR: data_dir };
+    for (const _look of ["first", "second"]) {
+      const doctor = await runCommand(["doctor", "--json"], own);
+      expect(doctor.code).toBe(1);
+      expect(JSON.parse(doctor.stdout).findings).toContainEqual({
+        check: "service",
+        ok: false,
+        finding: expect.stringContaining(`${address()} (process ${running!.child.pid}) ended`),
+      });
+    }
+    const demo = await runCommand(["demo"], own);
+    expect(demo.stderr).toContain(`Nothing answers at ${address()};`);
     await start();
     expect(await listEmails()).toEqual(["just.before@example.com", "in.flight@example.com", ANA]);
   },

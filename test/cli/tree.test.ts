@@ -1,18 +1,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
 import { listCommands, type PlacedCommand } from "../../src/cli/completion.ts";
 import { LESSONS } from "../../src/cli/examples.ts";
 import { createProgram } from "../../src/cli/program.ts";
+import { whyRefused } from "../harness/command-tree.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const commands = listCommands(createProgram()).filter(({ path }) => path !== "");
 const leaves = commands.filter(({ command }) => command.commands.length === 0);
 const pathsOf = (list: PlacedCommand[]) => list.map(({ path }) => path);
-
-/** They print no result: a service that runs, or a script for a shell. */
-const WITHOUT_JSON = ["start", "api", "worker", "completion"];
 
 describe("every command", () => {
   it("has a description of one line", () => {
@@ -35,11 +32,21 @@ describe("every command", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("that has a result can print it as JSON", () => {
-    const without = leaves.filter(
+  it("takes --json, and so does a group of them", () => {
+    const without = listCommands(createProgram()).filter(
       ({ command }) => !command.options.some((option) => option.long === "--json"),
     );
-    expect(pathsOf(without)).toEqual(WITHOUT_JSON);
+    expect(pathsOf(without)).toEqual([]);
+  });
+
+  it("offers the values of an option whose description or name lists them", () => {
+    const closed = commands.flatMap(({ path, command }) =>
+      command.options
+        .filter(({ flags, description }) => /<\w+\|\w+>|one of/.test(`${flags} ${description}`))
+        .filter(({ argChoices }) => !argChoices)
+        .map(({ flags }) => `${path} ${flags}`),
+    );
+    expect(closed).toEqual([]);
   });
 
   it("teaches by examples, all of which it would accept", () => {
@@ -89,23 +96,3 @@ describe("the whole program", () => {
     expect(help).toContain("docs/reference/settings.md");
   });
 });
-
-/** How the program would refuse a line, without running it; null when it would take it. */
-function whyRefused(line: string, path: string) {
-  const program = createProgram();
-  for (const { command } of listCommands(program)) {
-    command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} });
-    command.action(() => {});
-  }
-  const words = line.match(/'[^']*'|[^\s']+/g)!.map((word) => word.replaceAll("'", ""));
-  const begin = words.findIndex((word) => /(^|\()sliproad$/.test(word));
-  const given = words.slice(begin + 1).map((word) => word.replace(/\)"$/, ""));
-  expect(given.join(" ")).toMatch(new RegExp(`^${path}\\b`));
-  try {
-    program.parse(given, { from: "user" });
-    return null;
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { code: error.code, exit_code: error.exitCode, message: error.message };
-  }
-}

@@ -124,8 +124,10 @@ describe("accounts enable-webhooks", () => {
 describe("events", () => {
   it("events replay sends one event again", async () => {
     const triggered = documentOf(await run("trigger", "kyc_update", ...api(), "--json"));
-    const { body } = await server.call("GET", "/webhook_events?event=kyc_update&limit=1");
-    const [event] = body.webhook_events;
+    const event = await waitFor(async () => {
+      const { body } = await server.call("GET", "/webhook_events?event=kyc_update&limit=1");
+      return body.webhook_events[0];
+    });
     expect(event.record_id).toBe(triggered.triggered.id);
     const answer = documentOf(await run("events", "replay", event.id, ...api(), "--json"));
     expect(answer.deliveries).toHaveLength(1);

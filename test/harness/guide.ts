@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -79,13 +79,42 @@ function checkThatAllAreUsed(blocks: readonly GuideBlock[]): void {
 }
 
 async function runStep(shell: Shell, step: GuideBlock, next: GuideBlock | undefined) {
-  const printed = await shell.run(step.code);
-  expect(shell.status(), `${step.code}\n${printed}`).toBe(0);
+  const parts: string[] = [];
+  for (const command of splitCommands(step.code)) {
+    const answer = await shell.run(command);
+    expect(shell.status(), `${command}\n${answer}`).toBe(0);
+    await checkVariables(shell, command);
+    if (answer !== "") parts.push(answer);
+  }
+  const printed = parts.join("\n");
   // A refusal is right only where the guide shows it.
   if (!next || next.name || !/error_code/.test(next.code)) {
     expect(printed, step.code).not.toMatch(REFUSED);
   }
   return printed;
+}
+
+/** Every command of a block counts, not only its last; one may go over several lines. */
+export function splitCommands(code: string): string[] {
+  const commands: string[] = [];
+  let lines: string[] = [];
+  for (const line of code.split("\n")) {
+    lines.push(line);
+    const text = lines.join("\n");
+    const is_whole = !line.endsWith("\\") && spawnSync("sh", ["-nc", text]).status === 0;
+    if (!is_whole) continue;
+    if (text.trim() !== "") commands.push(text);
+    lines = [];
+  }
+  return lines.length > 0 ? [...commands, lines.join("\n")] : commands;
+}
+
+/** A pipe that finds nothing to put into a variable ends well all the same. */
+async function checkVariables(shell: Shell, command: string): Promise<void> {
+  const [, name] = /^([A-Z_]+)=\$\(.*\)$/s.exec(command) ?? [];
+  if (name === undefined) return;
+  const value = await shell.run(`printf %s "$${name}"`);
+  expect(value, `${command}\nleaves ${name} empty`).not.toBe("");
 }
 
 async function checkAnswer(

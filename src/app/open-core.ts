@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { type FirstStart, firstStart } from "../access/first-start.ts";
+import { type Catalogue, loadCatalogue } from "../catalogue/catalogue.ts";
+import { type Clock, openClock, type SandboxClock, systemTime } from "../platform/clock.ts";
+import type { Config } from "../platform/config/config.ts";
+import { type Database, openDatabase } from "../platform/db/database.ts";
+import { migrate, type OnMigration } from "../platform/db/migrate.ts";
+import { openInstallation } from "../platform/encryption/installation.ts";
+import { createKeyring, type Keyring } from "../platform/encryption/keyring.ts";
+import { type MasterKeys, masterKeys } from "../platform/encryption/master-keys.ts";
+import { ensureDataDir } from "../platform/instance.ts";
+import { StartupError } from "../platform/startup-error.ts";
+
+/** What everything is built from: an open, migrated database with its clock and keys. */
+export type Core = {
+  config: Config;
+  database: Database;
+  clock: Clock & SandboxClock;
+  masters: MasterKeys;
+  keyring: Keyring;
+  index_key: Buffer;
+  catalogue: Catalogue;
+  first_start: FirstStart;
+};
+
+export async function openCore(
+  config: Config,
+  database_url: string,
+  onMigration?: OnMigration,
+): Promise<Core> {
+  const database = openDatabase({
+    url: database_url,
+    connections_max: config.database_connections,
+  });
+  try {
+    await migrate(database, systemTime, onMigration);
+    if (!config.encryption_key) await ensureDataDir(config.data_dir);
+    const masters = masterKeys(config);
+    const { index_key } = await openInstallation(database, masters, config.mode, systemTime());
+    const clock = await openClock(database);
+    const keyring = createKeyring(masters);
+    // Before the first start, whose keys are shown once: what can fail has to fail before them.
+    const catalogue = readCatalogue(config);
+    const first_start = await firstStart(database, keyring, index_key, config, clock.now());
+    return { config, database, clock, masters, keyring, index_key, catalogue, first_start };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function readCatalogue(config: Config): Catalogue {
+  if (config.catalogue_file === undefined) return loadCatalogue();
+  try {
+    return loadCatalogue(readFileSync(config.catalogue_file, "utf8"));
+  } catch (error) {
+    throw new StartupError(`SLIPROAD_CATALOGUE_FILE: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Sliproad } from "../../sdk/src/index.ts";
+import { isDemoReceiver } from "./demo-receiver.ts";
+
+/** What the demo's application is called, by which the next one finds it. */
+export const APP_NAME = "sliproad demo";
+/** Another address is not a demo's, whatever its application is called. */
+const RECEIVER_URL = /^http:\/\/127\.0\.0\.1:\d+\/hook$/;
+
+/**
+ * One that an earlier demo has left. One with an address belongs to a demo that runs now, or was
+ * killed: of those one is used again and the others go.
+ */
+export async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
+  let idle: string | null = null;
+  for await (const { id, name, webhook } of sliproad.apps.list()) {
+    if (name !== APP_NAME) continue;
+    const is_left = RECEIVER_URL.test(webhook.url ?? "") && !(await isDemoReceiver(webhook.url!));
+    if (idle !== null && is_left) await sliproad.apps.delete(id);
+    else if (webhook.url === null || is_left) idle ??= id;
+  }
+  return idle;
+}
+
+export async function reuseApp(
+  sliproad: Sliproad,
+  app_id: string,
+  settings: { webhook_url: string; events: string[] },
+) {
+  await sliproad.apps.update(app_id, settings);
+  await sliproad.apps.resume(app_id);
+  return sliproad.apps.rotateWebhookSecret(app_id, { grace_hours: 0 });
+}
+
+/** The next demo uses it again; until then nothing is sent to an address that nobody answers. */
+export function quietApp(sliproad: Sliproad, app_id: string): Promise<unknown> {
+  return sliproad.apps.update(app_id, { webhook_url: null, events: [] }, { retries_max: 0 });
+}
+
+/** When it is interrupted, which may be before the id of the application was answered. */
+export async function quietAppsAt(sliproad: Sliproad, url: string): Promise<void> {
+  for await (const app of sliproad.apps.list()) {
+    if (app.webhook.url === url) await quietApp(sliproad, app.id);
+  }
+}

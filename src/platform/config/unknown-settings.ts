@@ -1,0 +1,23 @@
+import { nearest } from "../http/nearest.ts";
+import { SETTINGS } from "./settings.ts";
+
+/** Not ours to read, but known: where programs that use the SDK find the service. */
+const OTHERS = ["SLIPROAD_URL"];
+
+/** A sentence without its end for each variable that looks like a setting and is none. */
+export function unknownSettings(environment: Record<string, string | undefined>): string[] {
+  const known = Object.values(SETTINGS).map(({ name }) => name as string);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("SLIPROAD_") && ![...known, ...OTHERS].includes(name))
+    .map((name) => {
+      const meant = nearestSetting(name, known);
+      return `${name} is no setting${meant ? ` (did you mean ${meant}?)` : ""}`;
+    });
+}
+
+/** What all begin with makes none of them likelier. */
+function nearestSetting(name: string, known: readonly string[]): string | undefined {
+  const bare = (text: string) => text.replace(/^SLIPROAD_/, "");
+  const meant = nearest(bare(name), known.map(bare));
+  return known.find((setting) => bare(setting) === meant);
+}
