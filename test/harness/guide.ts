@@ -172,7 +172,6 @@ async function checkTypes({ directory }: Reader, name: string): Promise<void> {
     types: ["node"],
     skipLibCheck: true,
     allowImportingTsExtensions: true,
-    customConditions: ["sliproad-source"],
   };
   const config = JSON.stringify({ compilerOptions, files: [name] });
   await writeFile(join(directory, "tsconfig.json"), config);
