@@ -467,8 +467,38 @@ describe("answers", () => {
       response.writeHead(status, { location: "/elsewhere" }).end("moved");
     });
     const answer = await get(sender({ allow_loopback: true }), url);
-    expect(answer).toMatchObject({ failure: "redirect", status });
+    expect(answer).toMatchObject({ failure: "redirect", status, body: Buffer.from("moved") });
     expect(hits).toBe(1);
+  });
+
+  test("hands back what came of an answer that breaks off, drips or cannot be expanded", async () => {
+    const here = sender({ allow_loopback: true, whole_timeout_ms: 300 });
+    const packed = gzipSync(Buffer.from("hello ".repeat(100)));
+    const gzip = "HTTP/1.1 500 X\r\ncontent-encoding: gzip\r\ncontent-length: 1000\r\n\r\n";
+    const answers = [
+      ["HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", "half"],
+      ["HTTP/1.1 302 X\r\ncontent-length: 100\r\n\r\nhalf", "half"],
+      [Buffer.concat([Buffer.from(gzip), packed.subarray(0, -4)]), "hello ".repeat(100)],
+      [`${gzip}not gzip`, "not gzip"],
+    ] as const;
+    for (const [said, came] of answers) {
+      for (const is_closed of [true, false]) {
+        const { url } = await listen((socket) => {
+          socket.write(said);
+          if (is_closed) setTimeout(() => socket.end(), 50);
+        });
+        const answer = await get(here, url);
+        expect(answer, came).toMatchObject({ failure: expect.any(String) });
+        expect(answer.body!.toString()).toBe(came);
+      }
+    }
+    const silent = await listen(() => {});
+    expect(await get(here, silent.url)).toMatchObject({ failure: "timeout", body: null });
+    const long = await listen((socket) => {
+      socket.write(`HTTP/1.1 307 X\r\ncontent-length: 9000\r\n\r\n${"x".repeat(9000)}`);
+    });
+    const cut = await get(here, long.url, { max_answer_bytes: 1000 });
+    expect(cut).toMatchObject({ failure: "redirect", body: Buffer.alloc(1000, "x") });
   });
 
   test("cuts an endless body at the cap, and fails where the whole was wanted", async () => {

@@ -303,4 +303,7 @@ it("a 2xx whose body breaks off is a success", async () => {
   await emit(server, {});
   await idle(server);
   expect(await deliveriesTo(app.id)).toEqual([{ status: "delivered", attempts: 1 }]);
+  const id = arrived[0]!.headers["webhook-id"] as string;
+  const [delivery] = await deliveriesOf(server, id);
+  expect(delivery.attempts).toMatchObject([{ status: 200, error: null, answer: "half" }]);
 });
