@@ -4,6 +4,7 @@ import http from "node:http";
 import https from "node:https";
 import net, { type AddressInfo, type Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
+import { setImmediate } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -469,6 +470,35 @@ describe("answers", () => {
     const answer = await get(sender({ allow_loopback: true }), url);
     expect(answer).toMatchObject({ failure: "redirect", status, body: Buffer.from("moved") });
     expect(hits).toBe(1);
+  });
+
+  test("bears a 100 Continue that it did not ask for, however it comes", async () => {
+    const continued = "HTTP/1.1 100 Continue\r\nx: y\r\n\r\n";
+    const final = "HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\nHTTP/1.1 100 Continue";
+    const written = [
+      [`${continued}${final}`],
+      [continued, final],
+      [`${continued}${continued}`, `HTTP/1.1 103 Hints\r\n\r\n${final}`],
+      [...`${continued}${final}`],
+      [final.slice(0, 41), final.slice(41)],
+    ];
+    for (const parts of written) {
+      const { url } = await listen((socket) => {
+        socket.on("data", async () => {
+          for (const part of parts) {
+            socket.write(part);
+            await setImmediate();
+          }
+        });
+      });
+      const here = sender({ allow_loopback: true });
+      const send = () => get(here, url, { method: "POST", body: "{}" });
+      expect(bodyOf(await send())).toBe("HTTP/1.1 100 Continue");
+      expect(bodyOf(await send()), "on the kept connection").toBe("HTTP/1.1 100 Continue");
+    }
+    const endless = await listen((socket) => drip(socket, continued, continued));
+    const hasty = sender({ allow_loopback: true, whole_timeout_ms: 150 });
+    expect(await get(hasty, endless.url)).toMatchObject({ failure: "timeout", status: null });
   });
 
   test("hands back what came of an answer that breaks off, drips or cannot be expanded", async () => {
