@@ -76,7 +76,7 @@ export function webhooksPage(table: (head: string[], rows: string[][]) => string
     "A pause, another address or secret, a consent taken back or a person erased takes effect " +
       "within a quarter of a second, also for what is about to be sent; a request that has left is " +
       "not called back. What it is answered says nothing about an endpoint that its owner has " +
-      "changed since. Of one account, 125 endpoints at a time may be slow; more wait their turn.",
+      "changed since. Where one account has hundreds of slow endpoints, some of them wait their turn.",
     table(["delivery", "meaning"], STATES),
     "`POST /webhook_events/:id/redeliver` sends one event again, `POST /apps/:app_id/replay` a range " +
       "of time or all that failed, by the time of the event. Both refuse an endpoint that nothing " +

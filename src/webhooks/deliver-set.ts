@@ -14,18 +14,18 @@ export type DeliverLimits = {
   sets_at_once: number;
   /** Sets that last long are no longer counted among those, but among these. */
   long_sets: number;
-  /** So many endpoints of one account may last long at a time: a few accounts are not all. */
-  long_endpoints_per_account: number;
+  /** In so many of them an account may have endpoints: the rest is there for others. */
+  long_sets_per_account: number;
 };
 
 const APPS_PER_SET = 64;
 const LIMITS: DeliverLimits = {
   sets_at_once: 32,
   long_sets: 500,
-  long_endpoints_per_account: 125,
+  long_sets_per_account: 125,
 };
 const LONG_AFTER_MS = 300;
-/** When an endpoint is looked at again whose account has its share already. */
+/** Endpoints whose account has its share are looked at again together, at the next such time. */
 const PUT_OFF_MS = 2_000;
 
 /**
@@ -36,26 +36,22 @@ const PUT_OFF_MS = 2_000;
 export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
   const erasures = new Erasures(deps);
   const watch = new EndpointWatch(deps.database, erasures);
-  const shares = new AccountShares(limits.long_endpoints_per_account);
+  const shares = new AccountShares(limits.long_sets_per_account);
   let long_sets = 0;
   /** A set lasts as long as its slowest endpoint; those that hang must not use up all places. */
   const deliver = async (set: TaskSet): Promise<void> => {
     const tasks = await putOff(deps, set, shares);
-    const at_work = new Set(tasks);
+    const share = shares.begin(tasks);
     let is_long = false;
     const timer = setTimeout(() => {
-      for (const task of at_work) shares.take(task);
+      share.take();
       if (long_sets >= limits.long_sets) return;
       is_long = true;
       long_sets += 1;
       set.leavePlace();
     }, LONG_AFTER_MS);
-    const ended = (task: Task) => {
-      at_work.delete(task);
-      shares.giveBack(task);
-    };
     try {
-      await deliverTasks(deps, set, tasks, { watch, erasures, ended });
+      await deliverTasks(deps, set, tasks, { watch, erasures, ended: share.ended });
     } finally {
       clearTimeout(timer);
       if (is_long) long_sets -= 1;
@@ -78,10 +74,10 @@ async function putOff(
   set: TaskSet,
   shares: AccountShares,
 ): Promise<readonly Task[]> {
-  const over = set.tasks.filter((task) => shares.isUsedUp(task.account_id));
+  const over = set.tasks.filter((task) => shares.isUsedUp(task));
   if (over.length === 0) return set.tasks;
   await database.transaction(async (tx) => {
-    const until = new Date(clock.now().getTime() + PUT_OFF_MS);
+    const until = new Date(Math.ceil(clock.now().getTime() / PUT_OFF_MS) * PUT_OFF_MS);
     set.postpone(tx, await set.lock(tx, over), until);
   });
   return set.tasks.filter((task) => !over.includes(task));
