@@ -51,7 +51,7 @@ export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
       set.leavePlace();
     }, LONG_AFTER_MS);
     try {
-      await deliverTasks(deps, set, tasks, { watch, erasures, ended: share.ended });
+      await deliverSet(deps, set, tasks, { watch, erasures, ended: share.ended });
     } finally {
       clearTimeout(timer);
       if (is_long) long_sets -= 1;
@@ -83,7 +83,7 @@ async function putOff(
   return set.tasks.filter((task) => !over.includes(task));
 }
 
-async function deliverTasks(
+export async function deliverSet(
   deps: DeliverDeps,
   set: TaskSet,
   tasks: readonly Task[],

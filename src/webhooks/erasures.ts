@@ -1,5 +1,6 @@
 import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
+import { findErasures } from "./webhook-store.ts";
 
 /**
  * How many people were erased so far: what was opened under an older count must not be sent. The
@@ -16,10 +17,7 @@ export class Erasures {
   }
 
   async count(): Promise<bigint> {
-    const [row] = await this.#database.query<{ erasures: bigint }>(
-      "select erasures from installation",
-    );
-    const { erasures } = row!;
+    const erasures = await findErasures(this.#database);
     if (this.#seen !== erasures) this.#keyring.forgetSubjects();
     this.#seen = erasures;
     return erasures;

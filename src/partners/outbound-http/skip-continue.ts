@@ -4,9 +4,9 @@ const BEGINNING = Buffer.from("HTTP/1.1 100");
 const END = "\r\n\r\n";
 
 /**
- * Some servers say `100 Continue` to whoever did not ask for it. A client has to bear that (RFC 9110,
- * 15.2), but undici ends the connection: so it is not shown what comes before the answer. Nothing
- * else is held back, and no longer than the exchange may last.
+ * Some servers say `100 Continue` to whoever did not ask for it. A client has to bear that
+ * (RFC 9110, 15.2), but undici ends the connection: so it is not shown what comes before the
+ * answer. Nothing else is held back, and no longer than the exchange may last.
  */
 export function skipContinue(socket: Socket, awaitsAnswer: () => boolean): void {
   const read = socket.read.bind(socket);
