@@ -56,8 +56,9 @@ export function webhooksPage(table: (head: string[], rows: string[][]) => string
     "## Headers",
     table(["header", "holds"], HEADERS),
     "`timestamp` in the body and `X-Webhook-Sequence` rise with every event of a record: go by " +
-      "them, not by the order of arrival, or choose `is_ordered`. Deliveries may come twice: " +
-      "`webhook-id` tells.",
+      "them, not by the order of arrival, or choose `is_ordered`. Deliveries may come twice, also " +
+      "within one attempt: a request that meets a kept connection just as it is closed, unanswered, " +
+      "is repeated on a new one. `webhook-id` tells.",
     "## Verifying",
     "Compute over the raw bytes of the body, before anything parses them, and compare in constant " +
       "time:",
@@ -72,9 +73,14 @@ export function webhooksPage(table: (head: string[], rows: string[][]) => string
       `${duration(RETRY_AFTER_MAX_MS)} at most. After ${CIRCUIT_FAILURES} failures in a row an ` +
       `endpoint is left alone for 30 seconds and then tried with one request, for longer each time ` +
       `that fails. 410, or ${duration(DISABLE_AFTER_MS)} of nothing but failures, disables it.`,
+    "A pause, another address or secret, a consent taken back or a person erased takes effect " +
+      "within a quarter of a second, also for what is about to be sent; a request that has left is " +
+      "not called back. What it is answered says nothing about an endpoint that its owner has " +
+      "changed since. Where one account has hundreds of slow endpoints, some of them wait their turn.",
     table(["delivery", "meaning"], STATES),
     "`POST /webhook_events/:id/redeliver` sends one event again, `POST /apps/:app_id/replay` a range " +
-      "of time or all that failed. Who would rather ask reads `GET /webhook_events`: oldest first, " +
+      "of time or all that failed, by the time of the event. Both refuse an endpoint that nothing " +
+      "can be sent to, and say why. Who would rather ask reads `GET /webhook_events`: oldest first, " +
       "and nothing ever enters behind an event that was read.",
   ];
 }
@@ -96,7 +102,7 @@ const STATES = [
   ["`pending`", "It waits for its next attempt, or for the endpoint to be resumed."],
   ["`delivered`", "It was acknowledged, and is not sent again unless you ask."],
   ["`failed`", "All attempts failed."],
-  ["`skipped`", "The endpoint was disabled, or the body is no longer kept."],
+  ["`skipped`", "Nothing is to be sent any more; `reason` says why."],
 ];
 const SAMPLE = `\`\`\`js
 import { createHmac, timingSafeEqual } from "node:crypto";

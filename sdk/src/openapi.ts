@@ -4061,6 +4061,8 @@ export interface operations {
              * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
              *
              *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `invalid_transition`: This change is not possible in the record's present state.
              */
             422: {
                 headers: {

@@ -226,8 +226,8 @@ export function updateApp(tx: Transaction, app: App): void {
 export type EndpointHealth = {
   account_id: string;
   id: string;
-  /** Where it was found out: another address is another endpoint. */
-  webhook_url: string | null;
+  /** Of which it was found out: what was sent before the owner's last change proves nothing. */
+  webhook_version: number;
   failing_since: Date | null;
   failed_at: Date | null;
   failures_in_a_row: number;
@@ -243,11 +243,11 @@ export function updateHealth(tx: Transaction, healths: readonly EndpointHealth[]
        circuit_until = t.circuit_until, failed_at = t.failed_at,
        failures_in_a_row = t.failures_in_a_row
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[], $5::timestamptz[],
-       $6::timestamptz[], $7::int[], $8::text[])
+       $6::timestamptz[], $7::int[], $8::int[])
        as t (account_id, id, failing_since, circuit_failures, circuit_until, failed_at,
-         failures_in_a_row, webhook_url)
+         failures_in_a_row, webhook_version)
      where apps.account_id = t.account_id and apps.id = t.id
-       and apps.webhook_url = t.webhook_url`,
+       and apps.webhook_version = t.webhook_version`,
     [
       healths.map((health) => health.account_id),
       healths.map((health) => health.id),
@@ -256,23 +256,23 @@ export function updateHealth(tx: Transaction, healths: readonly EndpointHealth[]
       healths.map((health) => health.circuit_until),
       healths.map((health) => health.failed_at),
       healths.map((health) => health.failures_in_a_row),
-      healths.map((health) => health.webhook_url),
+      healths.map((health) => health.webhook_version),
     ],
   );
 }
 
-/** False unless it was active and still has this address: what its owner paused stays paused. */
+/** False unless it was active and of this version: what its owner changed since stays so. */
 export async function updateDisabled(
   tx: Session,
-  app: { account_id: string; id: string; webhook_url: string | null },
+  app: { account_id: string; id: string; webhook_version: number },
   reason: string,
   now: Date,
 ): Promise<boolean> {
   const rows = await tx.query(
     `update apps set webhook_state = 'disabled', webhook_state_reason = $3, updated_at = $4
-     where account_id = $1 and id = $2 and webhook_state = 'active' and webhook_url = $5
+     where account_id = $1 and id = $2 and webhook_state = 'active' and webhook_version = $5
      returning id`,
-    [app.account_id, app.id, reason, now, app.webhook_url],
+    [app.account_id, app.id, reason, now, app.webhook_version],
   );
   return rows.length > 0;
 }

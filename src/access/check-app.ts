@@ -140,7 +140,7 @@ function checkHeaders(
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     if (!HEADER_NAME.test(name)) report("webhook_headers", `${show(name)} is no header's name.`);
-    else if (HEADERS_DENIED.some((denied) => denied.test(name))) {
+    else if (isDenied(name)) {
       report("webhook_headers", `${name} is set by the service and cannot be chosen.`);
     } else if (seen.has(name.toLowerCase())) report("webhook_headers", `${name} comes twice.`);
     else if (
@@ -154,6 +154,12 @@ function checkHeaders(
     seen.add(name.toLowerCase());
   }
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]));
+}
+
+/** Many servers fold `_` into `-`: such a name would arrive as the one that is denied. */
+function isDenied(name: string): boolean {
+  const folded = name.replaceAll("_", "-");
+  return HEADERS_DENIED.some((denied) => denied.test(name) || denied.test(folded));
 }
 
 function show(name: string): string {

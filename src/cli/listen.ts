@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, Option } from "commander";
 import { makeWebhookSecret } from "../access/app-model.ts";
+import { isWebhookSecret, SECRET_MESSAGE } from "../access/check-app.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { readSecret, signatureHeaders, standardForm } from "../webhooks/sign.ts";
 import {
@@ -43,11 +44,14 @@ export function addListenCommand(program: Command): void {
     .option("--since <time>", "ISO 8601: also what happened since then")
     .option("--json", "print one JSON document a line")
     .action(async (options: ListenOptions) => {
-      const { forwardTo } = options;
+      const { forwardTo, secret } = options;
       if (forwardTo !== undefined && !/^https?:$/.test(URL.parse(forwardTo)?.protocol ?? "")) {
         throw new StartupError(
           "--forward-to must be an address such as http://localhost:3000/hook.",
         );
+      }
+      if (secret !== undefined && !isWebhookSecret(secret)) {
+        throw new StartupError(`--secret is no webhook secret. ${SECRET_MESSAGE}`);
       }
       const stop = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) {

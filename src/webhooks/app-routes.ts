@@ -19,6 +19,7 @@ import { cutPage, readPage, readTime, TIME_MESSAGE } from "../platform/http/list
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { refuseAgain } from "./audience.ts";
 import { createApps } from "./create-apps.ts";
 import { REPLAY_TASK } from "./model.ts";
 import { asOf, renderApp, renderApps, renderReplay } from "./render.ts";
@@ -229,7 +230,8 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
       }
       const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id! }]);
       if (!endpoint) throw Refusal.of([...found, notFound("app_id")]);
-      if (endpoint.webhook_state === "disabled") found.push(isDisabled());
+      const refused = refuseAgain(endpoint);
+      if (refused) found.push(refused);
       if (found.length > 0) throw Refusal.of(found);
       const app_id = endpoint.id;
       const only_failed = body.only_failed ?? false;
@@ -250,11 +252,6 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
 }
 
 const FROM_MESSAGE = "Send a time before `to`, which is now when it is left out.";
-
-function isDisabled(): Problem {
-  const message = "The endpoint is disabled; resume it first.";
-  return { field: "app_id", code: "invalid_transition", message };
-}
 
 /** What the schema already complained of is not read again; the rest is. */
 function check({ app_rules }: AppRouteDeps, input: AppInput | undefined, problems: Problem[]) {

@@ -1,4 +1,5 @@
 import type { App } from "../access/app-model.ts";
+import type { Problem } from "../platform/errors.ts";
 import type { EventRow } from "./store.ts";
 
 /** An application with what decides whether anything is sent to it. */
@@ -17,6 +18,14 @@ export function missingSetup(endpoint: Endpoint): string | null {
   }
   if (endpoint.webhook_url === null) return "Set a webhook URL.";
   return endpoint.webhook_secret === null ? "Set a webhook secret." : null;
+}
+
+/** Why an application cannot be sent events again; for one that is paused they are kept. */
+export function refuseAgain(endpoint: Endpoint): Problem | null {
+  const is_disabled = endpoint.webhook_state === "disabled";
+  const message =
+    missingSetup(endpoint) ?? (is_disabled ? "The endpoint is disabled; resume it first." : null);
+  return message === null ? null : { field: "app_id", code: "invalid_transition", message };
 }
 
 /**

@@ -1,37 +1,57 @@
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
+import { AccountShares } from "./account-shares.ts";
 import { createPageLoader } from "./due-pages.ts";
 import { EndpointWatch } from "./endpoint-watch.ts";
+import { Erasures } from "./erasures.ts";
 import { Lane } from "./lane.ts";
 import type { DeliverDeps } from "./lane-model.ts";
 import { DELIVER_TASK } from "./model.ts";
 import { createRecorder } from "./record-outcomes.ts";
 
+export type DeliverLimits = {
+  sets_at_once: number;
+  /** Sets that last long are no longer counted among those, but among these. */
+  long_sets: number;
+  /** In so many of them an account may have endpoints: the rest is there for others. */
+  long_sets_per_account: number;
+};
+
 const APPS_PER_SET = 64;
-const SETS_AT_ONCE = 32;
-/** After this time a set is no longer counted among those, but among the long ones. */
+const LIMITS: DeliverLimits = {
+  sets_at_once: 32,
+  long_sets: 500,
+  long_sets_per_account: 125,
+};
 const LONG_AFTER_MS = 300;
-const LONG_SETS_MAX = 500;
+/** Endpoints whose account has its share are looked at again together, at the next such time. */
+const PUT_OFF_MS = 2_000;
 
 /**
  * Sends what is due. The task is the endpoint, not the delivery: whoever holds its lease is the
  * only one who sends to it, so deliveries need no lease of their own, each endpoint has a bounded
  * number of requests under way, and one that hangs holds up nobody but itself.
  */
-export function deliverTask(deps: DeliverDeps): TaskHandler {
-  const watch = new EndpointWatch(deps.database);
+export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
+  const erasures = new Erasures(deps);
+  const watch = new EndpointWatch(deps.database, erasures);
+  const shares = new AccountShares(limits.long_sets_per_account);
   let long_sets = 0;
   /** A set lasts as long as its slowest endpoint; those that hang must not use up all places. */
   const deliver = async (set: TaskSet): Promise<void> => {
+    const tasks = await putOff(deps, set, shares);
+    const share = shares.begin(tasks);
     let is_long = false;
     const timer = setTimeout(() => {
-      if (long_sets >= LONG_SETS_MAX) return;
+      share.take();
+      if (long_sets >= limits.long_sets) return;
       is_long = true;
       long_sets += 1;
       set.leavePlace();
     }, LONG_AFTER_MS);
     try {
-      await deliverSet(deps, set, watch);
+      await deliverSet(deps, set, tasks, { watch, erasures, ended: share.ended });
     } finally {
       clearTimeout(timer);
       if (is_long) long_sets -= 1;
@@ -40,23 +60,42 @@ export function deliverTask(deps: DeliverDeps): TaskHandler {
   return {
     kind: DELIVER_TASK,
     set_max: APPS_PER_SET,
-    sets_at_once: SETS_AT_ONCE,
+    sets_at_once: limits.sets_at_once,
     handle: deliver,
   };
 }
 
 /** How many sets its worker needs: a worker of its own, so that hanging endpoints stop no other. */
-export const DELIVERY_SETS_MAX = SETS_AT_ONCE + 4;
+export const DELIVERY_SETS_MAX = LIMITS.sets_at_once + 4;
+
+/** Gives back the endpoints of accounts that have their share already; returns the others. */
+async function putOff(
+  { database, clock }: DeliverDeps,
+  set: TaskSet,
+  shares: AccountShares,
+): Promise<readonly Task[]> {
+  const over = set.tasks.filter((task) => shares.isUsedUp(task));
+  if (over.length === 0) return set.tasks;
+  await database.transaction(async (tx) => {
+    const until = new Date(Math.ceil(clock.now().getTime() / PUT_OFF_MS) * PUT_OFF_MS);
+    set.postpone(tx, await set.lock(tx, over), until);
+  });
+  return set.tasks.filter((task) => !over.includes(task));
+}
 
 export async function deliverSet(
   deps: DeliverDeps,
   set: TaskSet,
-  watch: EndpointWatch,
+  tasks: readonly Task[],
+  shared: { watch: EndpointWatch; erasures: Erasures; ended: (task: Task) => void },
 ): Promise<void> {
-  const loadPage = createPageLoader(deps);
+  const { watch, erasures, ended } = shared;
+  const loadPage = createPageLoader({ ...deps, erasures });
   const recorder = createRecorder(deps, set);
-  const lanes = set.tasks.map((task) => new Lane(deps, task, { loadPage, recorder, watch }));
-  const results = await Promise.allSettled(lanes.map(runLane));
+  const parts = { loadPage, recorder, watch, isHeld: set.isHeld };
+  const results = await Promise.allSettled(
+    tasks.map((task) => runLane(new Lane(deps, task, parts)).finally(() => ended(task))),
+  );
   const failed = results.find((result) => result.status === "rejected");
   if (failed) throw failed.reason;
 }

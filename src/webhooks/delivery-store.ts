@@ -89,8 +89,8 @@ export type DueDelivery = Pick<
   sample: Buffer | null;
   body: Buffer | null;
   subject_id: string | null;
-  /** The event's account no longer lets the application see what is its own. */
-  is_withdrawn: boolean;
+  /** Whether the event's account lets the application see what is its own. */
+  consent: "not_needed" | "held" | "withdrawn";
 };
 
 export type DueQuery = {
@@ -106,12 +106,18 @@ const ELIGIBLE = `d.status = 'pending' and (not a.is_ordered or not exists (
     where p.account_id = d.account_id and p.app_id = d.app_id and p.record_id = d.record_id
       and p.status = 'pending' and p.sequence < d.sequence))`;
 
-// Another account's events need its consent; one's own only where it was given and taken back.
-const WITHDRAWN = `not exists (
-    select from app_grants g where g.account_id = due.event_account_id and g.app_id = due.app_id
-      and g.revoked_at is null)
-  and (due.event_account_id <> due.account_id or exists (
-    select from app_grants g where g.account_id = due.event_account_id and g.app_id = due.app_id))`;
+// Events of the ramp are chosen, not consented to. Of invoices, another account's need its consent;
+// one's own only where it was given, and then for as long as it is not taken back.
+const CONSENT = `case
+    when due.sample is not null or e.change_id is null
+      or (due.event_account_id = due.account_id and a.used_at is null) then 'not_needed'
+    when exists (
+      select from app_grants g where g.account_id = due.event_account_id
+        and g.app_id = due.app_id and g.revoked_at is null) then 'held'
+    when due.event_account_id <> due.account_id or exists (
+      select from app_grants g where g.account_id = due.event_account_id
+        and g.app_id = due.app_id) then 'withdrawn'
+    else 'not_needed' end`;
 
 /** For each application, the next due deliveries in order of their time. */
 export function listDueDeliveries(
@@ -121,9 +127,7 @@ export function listDueDeliveries(
   limits: { well: number; failing: number },
 ): Promise<DueDelivery[]> {
   return session.query<DueDelivery>(
-    `select due.*, e.body, e.subject_id, (due.sample is null
-       and (due.event_account_id <> due.account_id or a.used_at is not null)
-       and ${WITHDRAWN}) as is_withdrawn
+    `select due.*, e.body, e.subject_id, ${CONSENT} as consent
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
        as q (account_id, app_id, after_at, after_id)
      -- Of an endpoint that is left alone, nothing is read.
@@ -141,7 +145,7 @@ export function listDueDeliveries(
      ) as due
      left join lateral (
        -- The limit keeps the planner from reading all events to find these.
-       select e.body, e.subject_id from events e
+       select e.body, e.subject_id, e.change_id from events e
        where e.account_id = due.event_account_id and e.id = due.event_id limit 1
      ) as e on true
      order by due.next_attempt_at, due.id`,
@@ -180,6 +184,8 @@ export async function listNextDue(
 export type Outcome = {
   account_id: string;
   delivery_id: string;
+  /** The time for which it was sent: another one by now means that it was asked for again. */
+  due_at: Date;
   /** Absent when nothing was sent, because there was nothing to send any more. */
   attempt: {
     number: number;
@@ -206,6 +212,12 @@ export async function updatePlanner(tx: Session): Promise<void> {
   );
 }
 
+// Asked for again while the attempt was under way: it is in the log, and the delivery still waits.
+const IS_ASKED = `(d.status = 'pending'
+  and date_trunc('milliseconds', d.next_attempt_at) <> t.due_at)`;
+const unlessAsked = (column: string, value: string) =>
+  `${column} = case when ${IS_ASKED} then d.${column} else ${value} end`;
+
 /** Writes a set of outcomes: one statement for the attempts, one for the deliveries. */
 export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): void {
   if (outcomes.length === 0) return;
@@ -228,13 +240,16 @@ export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): v
     ],
   );
   tx.write(
-    `update webhook_deliveries d set status = t.status, reason = t.reason,
-       next_attempt_at = t.next_attempt_at, updated_at = t.at,
+    `update webhook_deliveries d set ${unlessAsked("status", "t.status")},
+       ${unlessAsked("reason", "t.reason")},
+       ${unlessAsked("next_attempt_at", "t.next_attempt_at")}, updated_at = t.at,
        attempts = coalesce(t.number, d.attempts),
+       attempts_before = case when ${IS_ASKED} then coalesce(t.number, d.attempts)
+         else d.attempts_before end,
        delivered_at = case when t.status = 'delivered' then t.at else d.delivered_at end
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[],
-       $6::timestamptz[], $7::int[]) as t (account_id, id, status, reason, next_attempt_at, at,
-       number)
+       $6::timestamptz[], $7::int[], $8::timestamptz[]) as t (account_id, id, status, reason,
+       next_attempt_at, at, number, due_at)
      where d.account_id = t.account_id and d.id = t.id`,
     [
       plainArray(outcomes.map((outcome) => outcome.account_id)),
@@ -244,11 +259,12 @@ export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): v
       plainArray(outcomes.map((outcome) => outcome.next_attempt_at?.toISOString() ?? null)),
       plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
       plainArray(outcomes.map((outcome) => outcome.attempt?.number ?? null)),
+      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
     ],
   );
 }
 
-/** What waits for an endpoint that was disabled is kept, and can be asked for again. */
+/** What waits for an endpoint that is sent nothing more is kept, with the reason. */
 export function updatePendingSkipped(
   tx: Transaction,
   app: { account_id: string; id: string },

@@ -7,6 +7,7 @@ import type { AccountKeys, Keyring, SubjectKeys } from "../platform/encryption/k
 import type { Endpoint } from "./audience.ts";
 import { coalesce } from "./coalesce.ts";
 import { type DueDelivery, type DueQuery, listDueDeliveries } from "./delivery-store.ts";
+import type { Erasures } from "./erasures.ts";
 import { bodyPlace } from "./record-events.ts";
 import { samplePlace } from "./send-sample.ts";
 
@@ -21,6 +22,8 @@ export type Page = {
   endpoint: OpenEndpoint | undefined;
   deliveries: Sendable[];
   is_last: boolean;
+  /** The count before the bodies' keys were read. */
+  erasures: bigint;
 };
 
 /** An application with its secrets opened. */
@@ -40,13 +43,15 @@ export function createPageLoader(deps: {
   database: Database;
   clock: Clock;
   keyring: Keyring;
+  erasures: Erasures;
 }): LoadPage {
   const { database, clock, keyring } = deps;
   return coalesce(async (queries) => {
     const keys = queries.map(({ account_id, app_id }) => ({ account_id, id: app_id }));
-    const [endpoints, due] = await Promise.all([
+    const [endpoints, due, erasures] = await Promise.all([
       listEndpoints(database, keys),
       listDueDeliveries(database, queries, clock.now(), PAGE),
+      deps.erasures.count(),
     ]);
     const [account_keys, subject_keys] = await Promise.all([
       keyring.openAccounts(database, [
@@ -71,6 +76,7 @@ export function createPageLoader(deps: {
           open: () => openBody(delivery, account_keys, subject_keys),
         })),
         is_last: own.length < (endpoint?.failures_in_a_row ? PAGE.failing : PAGE.well),
+        erasures,
       };
     });
   });
@@ -97,7 +103,7 @@ function openBody(
 ): OpenBody {
   const { event_account_id, event_id, subject_id } = delivery;
   const missing = (reason: string) => ({ body: null, missing: reason });
-  if (delivery.is_withdrawn) return missing("The account withdrew its consent.");
+  if (delivery.consent === "withdrawn") return missing("The account withdrew its consent.");
   if (delivery.sample) {
     const key = account_keys.get(delivery.account_id)!;
     return { body: open(key, samplePlace(delivery), delivery.sample), missing: null };

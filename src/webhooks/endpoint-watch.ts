@@ -1,33 +1,44 @@
 import { listConsentsHeld, listEndpointVersions } from "../access/apps-store.ts";
 import type { Session } from "../platform/db/database.ts";
+import type { Erasures } from "./erasures.ts";
 
 /** Who sends to an endpoint and has to know soon when its owner changed it. */
 export type Watcher = {
   key: { account_id: string; id: string };
   /** When the endpoint was last known to be as the sender believes; null when that is no matter. */
   seenMs(): number | null;
-  /** The other accounts whose events it is about to send. */
+  /** The accounts on whose consent what it is about to send rests. */
   accountIds(): readonly string[];
-  /** Undefined when the endpoint or a consent is gone, null when it could not be asked for. */
-  look(version: number | null | undefined, asked_ms: number): void;
+  /** Null when it could not be asked for. */
+  look(seen: Seen | null, asked_ms: number): void;
 };
+
+export type Seen = {
+  /** Undefined when the endpoint or a consent is gone. */
+  version: number | undefined;
+  erasures: bigint;
+};
+
+type Found = { versions: Map<string, number>; erasures: bigint };
 
 const EVERY_MS = 100;
 /** What was seen so recently is not asked for again. */
 const FRESH_MS = EVERY_MS / 2;
 
 /**
- * A turn lasts long and loads ahead, so a pause, another address or secret, or a consent taken
- * back, would come too late: one small query for all senders of the process tells them, several
- * times a second.
+ * A turn lasts long and loads ahead, so a pause, another address or secret, a consent taken back,
+ * or a person erased, would come too late: small queries for all senders of the process tell them,
+ * several times a second.
  */
 export class EndpointWatch {
   readonly #database: Session;
+  readonly #erasures: Erasures;
   readonly #watchers = new Set<Watcher>();
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(database: Session) {
+  constructor(database: Session, erasures: Erasures) {
     this.#database = database;
+    this.#erasures = erasures;
   }
 
   add(watcher: Watcher): void {
@@ -45,33 +56,35 @@ export class EndpointWatch {
       const seen_ms = watcher.seenMs();
       return seen_ms !== null && asked_ms - seen_ms >= FRESH_MS;
     });
-    const versions = asking.length > 0 ? await this.#find(asking) : null;
+    const found = asking.length > 0 ? await this.#find(asking) : null;
     for (const watcher of asking) {
-      watcher.look(versions === null ? null : versions.get(watcher.key.id), asked_ms);
+      const version = found?.versions.get(watcher.key.id);
+      watcher.look(found && { version, erasures: found.erasures }, asked_ms);
     }
     const is_needed = this.#watchers.size > 0;
     this.#timer = is_needed ? setTimeout(() => void this.#ask(), EVERY_MS) : null;
   }
 
   /** Null when the database is away; senders then wait. */
-  async #find(watchers: readonly Watcher[]): Promise<Map<string, number> | null> {
+  async #find(watchers: readonly Watcher[]): Promise<Found | null> {
     const consents = watchers.flatMap(({ key, accountIds }) =>
       accountIds().map((account_id) => ({ account_id, app_id: key.id })),
     );
     try {
-      const [rows, held] = await Promise.all([
+      const [rows, held, erasures] = await Promise.all([
         listEndpointVersions(
           this.#database,
           watchers.map((watcher) => watcher.key),
         ),
         consents.length > 0 ? listConsentsHeld(this.#database, consents) : [],
+        this.#erasures.count(),
       ]);
       const versions = new Map(rows.map((row) => [row.id, row.webhook_version]));
       const is_held = new Set(held.map((one) => `${one.account_id} ${one.app_id}`));
       for (const { account_id, app_id } of consents) {
         if (!is_held.has(`${account_id} ${app_id}`)) versions.delete(app_id);
       }
-      return versions;
+      return { versions, erasures };
     } catch {
       // Whoever writes what was sent meets with the same, and tells it.
       return null;

@@ -16,7 +16,7 @@ import {
   type StoredEvent,
 } from "./event-order-store.ts";
 import { bodyPlace } from "./record-events.ts";
-import { redeliverEvent } from "./redeliver-event.ts";
+import { chooseAgain, redeliverEvent } from "./redeliver-event.ts";
 import { listAttempts, listDeliveriesOfEvent } from "./redelivery-store.ts";
 import { type ReadableEvent, renderDeliveries, renderEvent, renderEvents } from "./render.ts";
 import {
@@ -152,7 +152,7 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
     body: RedeliverBody,
     body_example: {},
     answer: DeliveryListAnswer,
-    errors: ["record_not_found"],
+    errors: ["record_not_found", "invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
       const { account_id } = caller;
       const event_id = params.webhook_event_id!;
@@ -179,12 +179,10 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
         sides.filter((side) => side != null),
       );
       const wanted = own.filter(({ id }) => app_id === null || id === app_id.toLowerCase());
+      const redelivery = { event_id, event, deliveries, endpoints: wanted };
+      const ready = chooseAgain(redelivery, consents, app_id !== null);
       await database.transaction((tx) =>
-        redeliverEvent(
-          tx,
-          { event_id, event, deliveries, endpoints: wanted, consents },
-          clock.now(),
-        ),
+        redeliverEvent(tx, { ...redelivery, endpoints: ready }, clock.now()),
       );
       poke();
       const again = await listDeliveriesOfEvent(database, account_id, event_id);

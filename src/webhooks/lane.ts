@@ -1,9 +1,9 @@
 import type { Task } from "../platform/tasks/tasks.ts";
 import { missingSetup } from "./audience.ts";
 import type { DueQuery, Outcome } from "./delivery-store.ts";
-import type { LoadPage, OpenEndpoint, Sendable } from "./due-pages.ts";
+import type { LoadPage, OpenEndpoint, Page, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";
-import type { EndpointWatch, Watcher } from "./endpoint-watch.ts";
+import type { EndpointWatch, Seen, Watcher } from "./endpoint-watch.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
 import { nextAttemptAt } from "./model.ts";
 import { sealAnswer } from "./sealed-answer.ts";
@@ -17,7 +17,7 @@ const QUEUE_MIN = 400;
 const UNWRITTEN_MAX = 2_000;
 /** Then others get their turn. */
 const TURN_MAX_MS = 20_000;
-/** Nothing is sent on older knowledge of the endpoint: what its owner changed takes effect. */
+/** Nothing is sent on older knowledge: a change by the owner, or an erasure, takes effect. */
 const SEEN_MAX_MS = 250;
 
 /** One endpoint's turn: the deliveries that are due, a bounded number of them under way. */
@@ -27,9 +27,13 @@ export class Lane {
   readonly #recorder: Recorder;
   readonly #watch: EndpointWatch;
   readonly #watcher: Watcher;
+  readonly #isHeld: () => boolean;
   readonly #state: LaneState;
   readonly #turn_ends_ms = performance.now() + TURN_MAX_MS;
   #queue: Sendable[] = [];
+  /** The deliveries from when they are loaded until what came of them is written. */
+  readonly #taken = new Set<string>();
+  #erasures = 0n;
   #after: DueQuery["after"] = null;
   #is_last = false;
   #is_loading = false;
@@ -43,17 +47,23 @@ export class Lane {
   constructor(
     deps: DeliverDeps,
     task: Task,
-    parts: { loadPage: LoadPage; recorder: Recorder; watch: EndpointWatch },
+    parts: {
+      loadPage: LoadPage;
+      recorder: Recorder;
+      watch: EndpointWatch;
+      isHeld: () => boolean;
+    },
   ) {
     this.#deps = deps;
     this.#loadPage = parts.loadPage;
     this.#recorder = parts.recorder;
     this.#watch = parts.watch;
+    this.#isHeld = parts.isHeld;
     this.#watcher = {
       key: { account_id: task.account_id, id: task.record_id },
       seenMs: () => (this.#queue.length > 0 ? this.#seen_ms : null),
-      accountIds: () => this.#otherAccountIds(),
-      look: (version, asked_ms) => this.#look(version, asked_ms),
+      accountIds: () => this.#consentingAccountIds(),
+      look: (seen, asked_ms) => this.#look(seen, asked_ms),
     };
     const endpoint = undefined;
     this.#state = { task, endpoint, health: null, disable_reason: null, is_over: false };
@@ -62,6 +72,7 @@ export class Lane {
   /** Sends until nothing that is due is left and all of it is written, or the turn is over. */
   sendDue(): Promise<void> {
     this.#queue = [];
+    this.#taken.clear();
     this.#after = null;
     this.#is_last = false;
     this.#watch.add(this.#watcher);
@@ -77,9 +88,9 @@ export class Lane {
   }
 
   #proceed(): void {
-    if (performance.now() > this.#turn_ends_ms || this.#deps.isStopping()) {
-      this.#state.is_over = true;
-    }
+    const is_late = performance.now() > this.#turn_ends_ms;
+    // Another worker may have the endpoint by now, and be sending the same.
+    if (is_late || this.#deps.isStopping() || !this.#isHeld()) this.#state.is_over = true;
     while (this.#maySendMore()) void this.#guard(this.#send(this.#queue.shift()!));
     const wants_more = !this.#is_last && this.#queue.length < QUEUE_MIN;
     if (wants_more && !this.#is_loading && !this.#isStopped()) void this.#guard(this.#load());
@@ -124,7 +135,9 @@ export class Lane {
       this.#takeEndpoint(page.endpoint);
       this.#seen_ms = Math.max(this.#seen_ms, asked_ms);
       const is_open = page.endpoint !== undefined && maySend(page.endpoint);
-      this.#queue = is_open ? [...this.#queue, ...page.deliveries] : [];
+      this.#learnErasures(page.erasures);
+      if (is_open) this.#enqueue(page);
+      else this.#queue = [];
       this.#is_last = page.is_last || !is_open;
       const last = page.deliveries.at(-1)?.delivery;
       if (last) this.#after = { next_attempt_at: last.next_attempt_at, id: last.id };
@@ -147,18 +160,38 @@ export class Lane {
     if (loaded.webhook_version !== known.webhook_version) this.#state.is_over = true;
   }
 
-  #otherAccountIds(): string[] {
-    const others = this.#queue.filter(
-      ({ delivery }) => delivery.event_account_id !== delivery.account_id && !delivery.is_withdrawn,
-    );
-    return [...new Set(others.map(({ delivery }) => delivery.event_account_id))];
+  /** But for what was asked for again while it is under way: it is loaded again afterwards. */
+  #enqueue({ deliveries, erasures }: Page): void {
+    const is_outdated = erasures < this.#erasures;
+    for (const sendable of deliveries) {
+      const { id, subject_id } = sendable.delivery;
+      if (this.#taken.has(id) || (is_outdated && subject_id !== null)) continue;
+      this.#taken.add(id);
+      this.#queue.push(sendable);
+    }
+  }
+
+  /** What speaks of people was opened before somebody was erased: it is loaded again. */
+  #learnErasures(erasures: bigint): void {
+    if (erasures <= this.#erasures) return;
+    this.#erasures = erasures;
+    const [kept, outdated] = [[], []] as [Sendable[], Sendable[]];
+    for (const one of this.#queue) (one.delivery.subject_id === null ? kept : outdated).push(one);
+    for (const { delivery } of outdated) this.#taken.delete(delivery.id);
+    this.#queue = kept;
+  }
+
+  #consentingAccountIds(): string[] {
+    const resting = this.#queue.filter(({ delivery }) => delivery.consent === "held");
+    return [...new Set(resting.map(({ delivery }) => delivery.event_account_id))];
   }
 
   /** What was loaded for an endpoint that changed is left to the next turn. */
-  #look(version: number | null | undefined, asked_ms: number): void {
+  #look(seen: Seen | null, asked_ms: number): void {
     const known = this.#state.endpoint?.webhook_version;
-    if (version !== null && known !== undefined) {
-      if (version === known) this.#seen_ms = Math.max(this.#seen_ms, asked_ms);
+    if (seen !== null && known !== undefined) {
+      this.#learnErasures(seen.erasures);
+      if (seen.version === known) this.#seen_ms = Math.max(this.#seen_ms, asked_ms);
       else this.#state.is_over = true;
     }
     this.#proceed();
@@ -179,6 +212,7 @@ export class Lane {
       await this.#recorder.write(this.#state, outcome);
     } finally {
       this.#unwritten -= 1;
+      this.#taken.delete(outcome.delivery_id);
     }
   }
 
@@ -186,7 +220,8 @@ export class Lane {
     const { delivery } = sendable;
     const { body, missing } = sendable.open();
     const { clock, random } = this.#deps;
-    const about = { account_id: delivery.account_id, delivery_id: delivery.id };
+    const key = { account_id: delivery.account_id, delivery_id: delivery.id };
+    const about = { ...key, due_at: delivery.next_attempt_at };
     if (body === null) {
       const settled = { status: "skipped", reason: missing, at: clock.now() } as const;
       return { ...about, ...settled, attempt: null, next_attempt_at: null };
@@ -202,7 +237,7 @@ export class Lane {
         ? null
         : nextAttemptAt(number - delivery.attempts_before, at, random(), result.retry_after_ms);
     const { status, error } = result;
-    const answer = sealAnswer(endpoint, { ...about, number }, result.answer);
+    const answer = sealAnswer(endpoint, { ...key, number }, result.answer);
     return {
       ...about,
       attempt: { number, at, status, error, latency_ms, answer },
@@ -219,8 +254,8 @@ export class Lane {
     if (result.is_success && this.#under_way_max < UNDER_WAY_MAX) this.#under_way_max += 1;
     const before = state.health ?? state.endpoint;
     const after = healthAfter(before, result, state.is_over, now);
-    const { account_id, id, webhook_url } = before;
-    if (after.health) state.health = { ...after.health, account_id, id, webhook_url };
+    const { account_id, id, webhook_version } = before;
+    if (after.health) state.health = { ...after.health, account_id, id, webhook_version };
     state.disable_reason ??= after.disable_reason;
     state.is_over ||= after.is_opened;
   }

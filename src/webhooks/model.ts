@@ -50,8 +50,7 @@ export function nextAttemptAt(
   const delay_ms = RETRY_DELAYS_MS[failures - 1];
   if (delay_ms === undefined) return null;
   const planned_ms = Math.round(delay_ms * (1 + JITTER_MAX * random));
-  const asked_ms = Math.min(retry_after_ms, RETRY_AFTER_MAX_MS);
-  return new Date(now.getTime() + Math.max(planned_ms, asked_ms));
+  return new Date(now.getTime() + Math.max(planned_ms, capped(retry_after_ms)));
 }
 
 /** How long an endpoint is left alone: longer each time a single try fails again. */
@@ -59,11 +58,23 @@ export function circuitOpenMs(openings: number): number {
   return Math.min(CIRCUIT_FIRST_MS * 2 ** (openings - 1), CIRCUIT_MAX_MS);
 }
 
-/** `Retry-After` of a 429 or 503, in seconds or as a date; 0 when there is none to heed. */
+/** An HTTP date begins with the day; `Date.parse` alone would find a date in almost any text. */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
+
+/**
+ * `Retry-After` of a 429 or 503, in seconds or as a date, at most the cap; 0 when there is none to
+ * heed. Where the header came more than once, the longest of its seconds.
+ */
 export function readRetryAfter(status: number, header: string | undefined, real_now: Date): number {
   if ((status !== 429 && status !== 503) || header === undefined) return 0;
-  const text = header.trim();
-  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS;
-  const at_ms = Date.parse(text);
-  return Number.isNaN(at_ms) ? 0 : Math.max(0, at_ms - real_now.getTime());
+  const parts = header.split(",").map((part) => part.trim());
+  if (parts.every((part) => /^\d+$/.test(part))) {
+    return capped(Math.max(...parts.map(Number)) * SECOND_MS);
+  }
+  const at_ms = HTTP_DATE.test(header.trim()) ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(at_ms) ? 0 : capped(at_ms - real_now.getTime());
+}
+
+function capped(asked_ms: number): number {
+  return Math.min(Math.max(0, asked_ms), RETRY_AFTER_MAX_MS);
 }

@@ -80,8 +80,8 @@ async function disable(
   if (!endpoint || disable_reason === null) return;
   const { account_id, id } = endpoint;
   const now = clock.now();
-  // Several requests may be under way when it is decided, and the owner may have paused it or given
-  // another address meanwhile: then what waits goes on waiting.
+  // Several requests may be under way when it is decided, and the owner may have paused it, resumed
+  // it or given another address meanwhile: then what waits goes on waiting.
   if (!(await updateDisabled(tx, endpoint, disable_reason, now))) return;
   skipPending(tx, endpoint, now);
   recordAudit(
@@ -124,12 +124,15 @@ function endTurns(
       const due_at = due.get(task.record_id);
       const endpoint = endpoints.get(task.record_id);
       if (due_at === undefined || !endpoint || isIdle(endpoint)) {
-        // Handed over just before it was disabled.
+        // Handed over just before it was disabled or deleted.
         if (endpoint?.webhook_state === "disabled") skipPending(tx, endpoint, now);
+        if (!endpoint) skipDeleted(tx, { account_id: task.account_id, id: task.record_id }, now);
         finished.push(task);
         return true;
       }
-      if (due_at <= now && !state.is_over) return false;
+      // One that was resumed after this turn had found out that it should be disabled begins anew.
+      const is_over = state.is_over || state.disable_reason !== null;
+      if (due_at <= now && !is_over) return false;
       postponed.set(task, latest(due_at, endpoint.circuit_until, now));
       return true;
     });
@@ -149,6 +152,12 @@ function isIdle(endpoint: Endpoint): boolean {
   return endpoint.webhook_state !== "active" || missingSetup(endpoint) !== null;
 }
 
-function skipPending(tx: Transaction, app: { account_id: string; id: string }, now: Date): void {
+type AppKey = { account_id: string; id: string };
+
+function skipPending(tx: Transaction, app: AppKey, now: Date): void {
   updatePendingSkipped(tx, app, "The endpoint was disabled.", now);
+}
+
+export function skipDeleted(tx: Transaction, app: AppKey, now: Date): void {
+  updatePendingSkipped(tx, app, "The application was deleted.", now);
 }

@@ -1,35 +1,55 @@
 import type { Transaction } from "../platform/db/database.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
-import { type Consent, type Endpoint, isTold, missingSetup } from "./audience.ts";
+import { type Consent, type Endpoint, isTold, refuseAgain } from "./audience.ts";
 import { type Delivery, insertDeliveries } from "./delivery-store.ts";
 import { newDelivery } from "./fan-out.ts";
 import { DELIVER_TASK } from "./model.ts";
 import { updateEventAgain } from "./redelivery-store.ts";
 import type { EventRow } from "./store.ts";
 
+export type Redelivery = {
+  event_id: string;
+  /** Undefined for a sample. */
+  event: EventRow | undefined;
+  deliveries: readonly Delivery[];
+  endpoints: readonly Endpoint[];
+};
+
+/** The applications that it can be sent to; refuses, with the reason, where there would be none. */
+export function chooseAgain(
+  { event, deliveries, endpoints }: Redelivery,
+  consents: readonly Consent[],
+  is_one_wanted: boolean,
+): Endpoint[] {
+  const told = endpoints.filter(
+    (endpoint) =>
+      deliveries.some((delivery) => delivery.app_id === endpoint.id) ||
+      (event !== undefined && isTold(endpoint, event, consents)),
+  );
+  if (told.length === 0 && is_one_wanted) throw Refusal.of([NOT_TOLD]);
+  const refusals = told.map(refuseAgain);
+  const ready = told.filter((_, index) => refusals[index] === null);
+  const reason = refusals.find((refusal) => refusal !== null);
+  if (ready.length === 0 && reason) throw Refusal.of([reason]);
+  return ready;
+}
+
+const NOT_TOLD: Problem = {
+  field: "app_id",
+  code: "invalid_transition",
+  message: "The application is not told of this event.",
+};
+
 /** Sends an event again, also to applications that were not set up when it happened. */
 export async function redeliverEvent(
   tx: Transaction,
-  input: {
-    event_id: string;
-    /** Undefined for a sample. */
-    event: EventRow | undefined;
-    deliveries: readonly Delivery[];
-    endpoints: readonly Endpoint[];
-    consents: readonly Consent[];
-  },
+  { event_id, event, deliveries, endpoints }: Redelivery,
   now: Date,
 ): Promise<void> {
-  const { event_id, event, deliveries, endpoints, consents } = input;
   wakeTasks(tx, DELIVER_TASK, endpoints, now);
   const known = new Set(deliveries.map((delivery) => delivery.app_id));
-  const missing = endpoints.filter(
-    (endpoint) =>
-      event !== undefined &&
-      !known.has(endpoint.id) &&
-      missingSetup(endpoint) === null &&
-      isTold(endpoint, event, consents),
-  );
+  const missing = endpoints.filter((endpoint) => !known.has(endpoint.id));
   for (const { account_id, id } of endpoints) {
     if (known.has(id)) updateEventAgain(tx, { account_id, event_id, app_id: id }, now);
   }

@@ -18,11 +18,11 @@ export function updateEventAgain(
   );
 }
 
-/** Puts back what was missed in a range of ids; returns the last id and how many. */
+/** Puts back what was missed of the events in a range of their ids; returns the deliveries' ids. */
 export async function updateMissedAgain(
   tx: Session,
   app: { account_id: string; id: string },
-  range: { after_id: string; below_id: string; limit: number },
+  range: { after_id: string; from_event_id: string; below_event_id: string; limit: number },
   now: Date,
 ): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
@@ -30,10 +30,18 @@ export async function updateMissedAgain(
      where account_id = $1 and id in (
        select id from webhook_deliveries
        where account_id = $1 and app_id = $2 and status in ('failed', 'skipped')
-         and id > $4 and id < $5
-       order by id limit $6 for no key update)
+         and id > $4 and event_id >= $5 and event_id < $6
+       order by id limit $7 for no key update)
      returning id`,
-    [app.account_id, app.id, now, range.after_id, range.below_id, range.limit],
+    [
+      app.account_id,
+      app.id,
+      now,
+      range.after_id,
+      range.from_event_id,
+      range.below_event_id,
+      range.limit,
+    ],
   );
   return rows.map((row) => row.id).sort();
 }
@@ -110,7 +118,10 @@ export function listAttempts(
   );
 }
 
-/** Deletes settled deliveries made before this id with their attempts; true when more are left. */
+/**
+ * Deletes deliveries made before this id with their attempts, unless they still wait for an
+ * application that is there; true when more are left.
+ */
 export async function deleteOldDeliveries(
   session: Session,
   account_id: string,
@@ -120,7 +131,9 @@ export async function deleteOldDeliveries(
   const [row] = await session.query<{ count: number }>(
     `with old as (
        select id from webhook_deliveries
-       where account_id = $1 and id < $2 and status <> 'pending' order by id limit $3
+       where account_id = $1 and id < $2 and (status <> 'pending' or app_id in (
+         select id from apps where account_id = $1 and deleted_at is not null))
+       order by id limit $3
      ), attempts as (
        delete from webhook_attempts where account_id = $1 and delivery_id in (select id from old)
      ), deliveries as (

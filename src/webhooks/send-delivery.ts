@@ -50,12 +50,12 @@ export async function sendDelivery(
     max_answer_bytes: ANSWER_BYTES_MAX,
   });
   if ("failure" in result) {
-    const { status, message } = result;
+    const { status, message, body: answer } = result;
     // It took the event; that the rest of its answer got lost changes nothing.
     if (status !== null && isSuccess(status)) {
-      return { ...FAILED, is_success: true, status, error: null, answer: null };
+      return { ...FAILED, is_success: true, status, error: null, answer };
     }
-    return { ...FAILED, is_gone: status === 410, status, error: message, answer: null };
+    return { ...FAILED, is_gone: status === 410, status, error: message, answer };
   }
   const { status, headers } = result;
   if (isSuccess(status)) {

@@ -11,6 +11,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
 import { type Endpoint, missingSetup } from "./audience.ts";
 import { DELIVER_TASK } from "./model.ts";
+import { skipDeleted } from "./record-outcomes.ts";
 import { renderApp } from "./render.ts";
 import { findEnabled } from "./webhook-store.ts";
 
@@ -100,6 +101,7 @@ export function recordAppChange(
     wakeTasks(tx, DELIVER_TASK, [endpoint], now);
   }
   updateApp(tx, endpoint);
+  if (endpoint.deleted_at !== null) skipDeleted(tx, endpoint, now);
   const detail: Record<string, string> =
     change.kind === "update" ? { fields: Object.keys(change.fields).join(" ") } : {};
   recordAudit(

@@ -14,6 +14,12 @@ export async function findEnabled(
   return new Map(rows.map((row) => [row.id, row.webhooks_enabled_at]));
 }
 
+/** How many people were erased so far, of all accounts. */
+export async function findErasures(session: Session): Promise<bigint> {
+  const [row] = await session.query<{ erasures: bigint }>("select erasures from installation");
+  return row!.erasures;
+}
+
 /** An account's applications, newest first. */
 export function listEndpointPage(
   session: Session,

@@ -187,12 +187,18 @@ describe("listen and trigger", () => {
   });
 
   it("listen takes only what it can forward to, and says when nothing answers", async () => {
-    const [odd, nowhere] = await Promise.all([
+    const [odd, nowhere, empty, short] = await Promise.all([
       run("listen", "--forward-to", "localhost:3000/hook", ...api()),
       run("listen", "--url", "http://127.0.0.1:1"),
+      run("listen", "--secret", "", ...api()),
+      run("listen", "--secret", "x", ...api()),
     ]);
     expect(odd.stderr).toMatch(/^sliproad: --forward-to must be an address such as http:.*\.\n$/);
     expect(nowhere.stderr).toMatch(/^sliproad: Nothing answers at http:\/\/127\.0\.0\.1:1; /);
-    expect([odd.code, nowhere.code]).toEqual([1, 1]);
+    const no_secret =
+      "sliproad: --secret is no webhook secret. " +
+      "Send 12 to 200 printable characters without spaces.\n";
+    expect([empty.stderr, short.stderr]).toEqual([no_secret, no_secret]);
+    expect([odd, nowhere, empty, short].map((ended) => ended.code)).toEqual([1, 1, 1, 1]);
   });
 });

@@ -4,6 +4,7 @@ import http from "node:http";
 import https from "node:https";
 import net, { type AddressInfo, type Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
+import { setImmediate } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -467,8 +468,68 @@ describe("answers", () => {
       response.writeHead(status, { location: "/elsewhere" }).end("moved");
     });
     const answer = await get(sender({ allow_loopback: true }), url);
-    expect(answer).toMatchObject({ failure: "redirect", status });
+    expect(answer).toMatchObject({ failure: "redirect", status, body: Buffer.from("moved") });
     expect(hits).toBe(1);
+  });
+
+  test("bears a 100 Continue that it did not ask for, however it comes", async () => {
+    const continued = "HTTP/1.1 100 Continue\r\nx: y\r\n\r\n";
+    const final = "HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\nHTTP/1.1 100 Continue";
+    const written = [
+      [`${continued}${final}`],
+      [continued, final],
+      [`${continued}${continued}`, `HTTP/1.1 103 Hints\r\n\r\n${final}`],
+      [...`${continued}${final}`],
+      [final.slice(0, 41), final.slice(41)],
+    ];
+    for (const parts of written) {
+      const { url } = await listen((socket) => {
+        socket.on("data", async () => {
+          for (const part of parts) {
+            socket.write(part);
+            await setImmediate();
+          }
+        });
+      });
+      const here = sender({ allow_loopback: true });
+      const send = () => get(here, url, { method: "POST", body: "{}" });
+      expect(bodyOf(await send())).toBe("HTTP/1.1 100 Continue");
+      expect(bodyOf(await send()), "on the kept connection").toBe("HTTP/1.1 100 Continue");
+    }
+    const endless = await listen((socket) => drip(socket, continued, continued));
+    const hasty = sender({ allow_loopback: true, whole_timeout_ms: 150 });
+    expect(await get(hasty, endless.url)).toMatchObject({ failure: "timeout", status: null });
+  });
+
+  test("hands back what came of an answer that breaks off, drips or cannot be expanded", async () => {
+    const here = sender({ allow_loopback: true, whole_timeout_ms: 1_500 });
+    const packed = gzipSync(Buffer.from("hello ".repeat(100)));
+    const gzip = "HTTP/1.1 500 X\r\ncontent-encoding: gzip\r\ncontent-length: 1000\r\n\r\n";
+    const answers = [
+      ["HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", "half"],
+      ["HTTP/1.1 302 X\r\ncontent-length: 100\r\n\r\nhalf", "half"],
+      [Buffer.concat([Buffer.from(gzip), packed.subarray(0, -4)]), "hello ".repeat(100)],
+      [`${gzip}not gzip`, "not gzip"],
+    ] as const;
+    for (const [said, came] of answers) {
+      const ways = [true, false].map(async (is_closed) => {
+        const { url } = await listen((socket) => {
+          socket.write(said);
+          if (is_closed) setTimeout(() => socket.end(), 300);
+        });
+        const answer = await get(here, url);
+        expect(answer, came).toMatchObject({ failure: expect.any(String) });
+        expect(answer.body!.toString()).toBe(came);
+      });
+      await Promise.all(ways);
+    }
+    const silent = await listen(() => {});
+    expect(await get(here, silent.url)).toMatchObject({ failure: "timeout", body: null });
+    const long = await listen((socket) => {
+      socket.write(`HTTP/1.1 307 X\r\ncontent-length: 9000\r\n\r\n${"x".repeat(9000)}`);
+    });
+    const cut = await get(here, long.url, { max_answer_bytes: 1000 });
+    expect(cut).toMatchObject({ failure: "redirect", body: Buffer.alloc(1000, "x") });
   });
 
   test("cuts an endless body at the cap, and fails where the whole was wanted", async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../src/platform/db/database.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
@@ -156,6 +157,26 @@ describe("handing over", () => {
     room.startWorker([{ kind: "plain", set_max: 3, handle }]);
     await waitFor(isDone);
     expect(await room.listEffects()).toHaveLength(3);
+  });
+});
+
+describe("a lease", () => {
+  test("is held while it is renewed, and never again once it ran out", async () => {
+    await room.enqueue("plain", 1);
+    const held: boolean[] = [];
+    const handle = async (set: TaskSet) => {
+      await sleep(900);
+      held.push(set.isHeld());
+      // As if the process was frozen: nothing renews it meanwhile.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+      held.push(set.isHeld());
+      await sleep(400);
+      held.push(set.isHeld());
+      await finish(set);
+    };
+    room.startWorker([{ kind: "plain", set_max: 1, handle }], { lease_ms: 600 });
+    await waitFor(isDone);
+    expect(held).toEqual([true, false, false]);
   });
 });
 

@@ -68,6 +68,20 @@ describe("an application", () => {
     ]);
   });
 
+  it.each(["x_webhook_signature", "Webhook_Id", "user_agent", "X_Forwarded-For", "content_type"])(
+    "takes no header %s, which servers read as one of the service's",
+    async (name) => {
+      const webhook_headers = { [name]: "x" };
+      const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_headers } });
+      expect(refused.body.errors).toMatchObject([
+        {
+          field: "app.webhook_headers",
+          message: `${name} is set by the service and cannot be chosen.`,
+        },
+      ]);
+    },
+  );
+
   it("names what is wrong together with what is unknown or of another type", async () => {
     const app = { name: 5, webhook_url: "ftp://example.com", events: ["all"], color: "red" };
     const fieldsOf = ({ body }: Answer) => body.errors.map((one: { field: string }) => one.field);

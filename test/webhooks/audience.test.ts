@@ -134,6 +134,18 @@ describe("ramp events", () => {
     expect(await told("/ramp")).toEqual([record_id]);
     expect(await told("/invoices")).toEqual([]);
   });
+
+  it("need no consent: one that was given and taken back changes nothing", async () => {
+    const { account_id } = seller;
+    const hook = { webhook_url: `${receiver.url}/ramp`, events: ["offramp_update"] };
+    const app = await addApp(server, hook);
+    await use(server, app.id);
+    const person = await authorise(server, app.id, account_id);
+    await revoke(server, app.id, account_id, person);
+    const record_id = await change({ account_id, name: "offramp_update", invoice: null });
+    await change({ account_id });
+    expect(await told("/ramp")).toEqual([record_id]);
+  });
 });
 
 describe("nothing is sent, and the application says why", () => {

@@ -119,13 +119,13 @@ describe("a failing endpoint", () => {
 
   it("redirects are failures and are not followed", async () => {
     await addApp(server, { webhook_url: receiver.url });
-    receiver.answer(() => ({ status: 302, headers: { location: receiver.url } }));
+    receiver.answer(() => ({ status: 302, headers: { location: receiver.url }, body: "moved" }));
     await emit(server, {});
     await receiver.waitFor(1);
     await idle(server);
     expect(receiver.received).toHaveLength(1);
     const [delivery] = await deliveriesOf(server, idOf(0));
-    expect(delivery.attempts[0]).toMatchObject({ status: 302 });
+    expect(delivery.attempts[0]).toMatchObject({ status: 302, answer: "moved" });
     expect(delivery.status).toBe("pending");
   });
 

@@ -1,11 +1,12 @@
-import { createHmac } from "node:crypto";
+import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { createSubjectKeys } from "../../src/platform/encryption/keyring.ts";
 import { listDueDeliveries } from "../../src/webhooks/delivery-store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { addApp, authorise, emit, idle, revoke, use } from "./webhook-room.ts";
+import { addApp, authorise, deliveriesOf, emit, idle, revoke, use } from "./webhook-room.ts";
 
 type Arrival = { at_ms: number; path: string; raw: Buffer; headers: IncomingMessage["headers"] };
 
@@ -55,6 +56,19 @@ const deliveriesTo = (app_id: string) =>
 const answerSlowly = () => {
   answer = (response) => void setTimeout(() => response.end(), 200);
 };
+
+async function addSubjects(count: number): Promise<{ subject_id: string; key: Buffer }[]> {
+  const { database, keyring, clock } = server.core;
+  const { account_id } = server;
+  const account_keys = await keyring.openAccounts(database, [account_id]);
+  const subjects = Array.from({ length: count }, () => {
+    return { account_id, subject_id: randomUUID(), key: randomBytes(32) };
+  });
+  await database.transaction(async (tx) =>
+    createSubjectKeys(tx, account_keys, subjects, clock.now()),
+  );
+  return subjects;
+}
 
 it("what comes while it is paused waits, though a request under way is answered 410", async () => {
   const held: ServerResponse[] = [];
@@ -141,6 +155,104 @@ it("a consent taken back holds for what was loaded already", async () => {
   expect(statuses.filter((status) => status === "skipped")).toHaveLength(600 - arrived.length);
 });
 
+it("its own account's consent taken back holds for what was loaded already", async () => {
+  answerSlowly();
+  const { account_id } = server;
+  const app = await addApp(server, { webhook_url: url });
+  await use(server, app.id);
+  const person_id = await authorise(server, app.id, account_id);
+  await emit(server, ...many(600));
+  await waitFor(() => arrived.length >= 5);
+  await revoke(server, app.id, account_id, person_id);
+  const revoked_ms = performance.now();
+  await idle(server);
+  expect(arrived.at(-1)!.at_ms - revoked_ms).toBeLessThan(SOON_MS);
+  const statuses = (await deliveriesTo(app.id)).map((one) => one.status);
+  expect(statuses.filter((status) => status === "skipped")).toHaveLength(600 - arrived.length);
+});
+
+it("an erasure, also by another process, holds for what was loaded already", async () => {
+  answerSlowly();
+  const { database } = server.db;
+  const { account_id } = server;
+  const app = await addApp(server, { webhook_url: url, events: ["kyc_update"] });
+  const [gone, stays] = await addSubjects(2);
+  const event = { name: "kyc_update", invoice: null } as const;
+  await emit(
+    server,
+    ...many(300).flatMap(() => [gone!, stays!].map((subject) => ({ ...event, subject }))),
+  );
+  await waitFor(() => arrived.length >= 5);
+  await database.transaction(async (tx) => {
+    const key = [account_id, gone!.subject_id];
+    tx.write("delete from subject_keys where account_id = $1 and subject_id = $2", key);
+    tx.write("update installation set erasures = erasures + 1", []);
+  });
+  const erased_ms = performance.now();
+  answer = (response) => response.end();
+  await idle(server);
+  const gone_ids = new Set(
+    (
+      await database.query<{ id: string }>("select id from events where subject_id = $1", [
+        gone!.subject_id,
+      ])
+    ).map((row) => row.id),
+  );
+  const about_gone = arrived.filter((one) => gone_ids.has(one.headers["webhook-id"] as string));
+  expect(about_gone.length).toBeLessThan(300);
+  expect(about_gone.at(-1)!.at_ms - erased_ms).toBeLessThan(SOON_MS);
+  expect(arrived).toHaveLength(300 + about_gone.length);
+  const reasons = await database.query<{ reason: string }>(
+    "select reason from webhook_deliveries where app_id = $1 and status = 'skipped'",
+    [app.id],
+  );
+  expect(reasons).toHaveLength(300 - about_gone.length);
+  expect(reasons[0]!.reason).toBe("The person that the event speaks of was erased.");
+});
+
+it("late answers neither disable nor judge an endpoint that its owner has resumed", async () => {
+  const held: ServerResponse[] = [];
+  answer = (response) => void held.push(response);
+  const app = await addApp(server, { webhook_url: url });
+  await emit(server, ...many(8));
+  await waitFor(() => held.length === 8);
+  held[0]!.writeHead(410).end();
+  await waitFor(async () => (await webhookOf(app.id)).state === "disabled");
+  await server.call("POST", `/apps/${app.id}/resume`);
+  answer = (response) => response.end();
+  await emit(server, {});
+  for (const response of held.slice(1)) response.writeHead(500).end();
+  await idle(server);
+  const well = { state: "active", failing_since: null, circuit_until: null };
+  expect(await webhookOf(app.id)).toMatchObject(well);
+  expect((await deliveriesTo(app.id)).map((one) => one.status)).toEqual([
+    "failed",
+    ...many(7).map(() => "pending"),
+    "delivered",
+  ]);
+});
+
+it("what is asked for again while a request is under way is sent again", async () => {
+  const held: ServerResponse[] = [];
+  answer = (response) => void held.push(response);
+  const app = await addApp(server, { webhook_url: url });
+  await emit(server, {});
+  await waitFor(() => held.length === 1);
+  const id = arrived[0]!.headers["webhook-id"] as string;
+  await server.call("POST", `/webhook_events/${id}/redeliver`, {});
+  answer = (response) => response.end();
+  held[0]!.end();
+  await waitFor(() => arrived.length === 2);
+  await idle(server);
+  expect(arrived.map((one) => one.headers["webhook-id"])).toEqual([id, id]);
+  expect(await deliveriesTo(app.id)).toEqual([{ status: "delivered", attempts: 2 }]);
+  const [delivery] = await deliveriesOf(server, id);
+  expect(delivery.attempts).toMatchObject([
+    { number: 1, status: 200 },
+    { number: 2, status: 200 },
+  ]);
+});
+
 it("nothing is read for an endpoint that is paused or left alone", async () => {
   const { database } = server.db;
   const app = await addApp(server, { webhook_url: url });
@@ -191,4 +303,7 @@ it("a 2xx whose body breaks off is a success", async () => {
   await emit(server, {});
   await idle(server);
   expect(await deliveriesTo(app.id)).toEqual([{ status: "delivered", attempts: 1 }]);
+  const id = arrived[0]!.headers["webhook-id"] as string;
+  const [delivery] = await deliveriesOf(server, id);
+  expect(delivery.attempts).toMatchObject([{ status: 200, error: null, answer: "half" }]);
 });

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { verifyChain } from "../../src/platform/sealing/verify-chain.ts";
+import { wakeTasks } from "../../src/platform/tasks/tasks.ts";
 import { eraseUser } from "../../src/users/erase-user.ts";
+import { DELIVER_TASK } from "../../src/webhooks/model.ts";
 import { EVENT_LOG, recordEvents } from "../../src/webhooks/record-events.ts";
 import { trimEvents } from "../../src/webhooks/trim-events.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
@@ -14,6 +16,7 @@ import {
   DAY_MS,
   deliveriesOf,
   emit,
+  HOUR_MS,
   idle,
   newEvent,
   readEvents,
@@ -135,6 +138,124 @@ describe("sending again", () => {
     await replay(app.id, { from: "2026-01-01T00:00:00Z", only_failed: true });
     expect(got("/range")).toHaveLength(7);
     await server.db.database.query("update apps set deleted_at = created_at");
+  });
+});
+
+describe("sending again is refused, with the reason", () => {
+  const refusals = async (id: string, app_id: string, key?: string) => {
+    const asked = await Promise.all([
+      server.call("POST", `/webhook_events/${id}/redeliver`, {}, { key }),
+      server.call("POST", `/webhook_events/${id}/redeliver`, { app_id }, { key }),
+      server.call("POST", `/apps/${app_id}/replay`, { from: "2026-01-01T00:00:00Z" }, { key }),
+    ]);
+    for (const { body } of asked) {
+      expect(body).toMatchObject({ status: 422, error_code: "invalid_transition" });
+    }
+    return new Set(asked.map(({ body }) => body.errors[0].message));
+  };
+
+  it("while the endpoint is disabled or has no URL", async () => {
+    const app = await addApp(server, { webhook_url: `${receiver.url}/refused` });
+    receiver.answer(() => 410);
+    await emit(server, {});
+    await idle(server);
+    receiver.answer(() => 200);
+    const id = got("/refused")[0]!.headers["webhook-id"] as string;
+    const disabled = new Set(["The endpoint is disabled; resume it first."]);
+    expect(await refusals(id, app.id)).toEqual(disabled);
+    expect((await deliveriesOf(server, id))[0].status).toBe("failed");
+    await server.call("PATCH", `/apps/${app.id}`, { app: { webhook_url: null } });
+    expect(await refusals(id, app.id)).toEqual(new Set(["Set a webhook URL."]));
+    const other = await addApp(server, { webhook_url: `${receiver.url}/late` });
+    const path = `/webhook_events/${id}/redeliver`;
+    const late = await server.call("POST", path, { app_id: other.id });
+    expect(late.body.errors).toMatchObject([
+      { field: "app_id", message: "The application is not told of this event." },
+    ]);
+    await server.db.database.query("update apps set deleted_at = created_at");
+  });
+
+  it("while the account is not enabled", async () => {
+    const { account_id, key } = await server.addAccount("Not enabled");
+    const app = await addApp(server, { webhook_url: `${receiver.url}/closed` }, key);
+    await emit(server, { account_id });
+    await idle(server);
+    const [event] = await readEvents(server, key);
+    const [reason] = await refusals(event.id, app.id, key);
+    expect(reason).toMatch("ask the operator to enable it");
+  });
+});
+
+describe("a range of what failed", () => {
+  it("goes by the time of the event, as any other range does", async () => {
+    const hook = { webhook_url: `${receiver.url}/missed` };
+    const app = await addApp(server, {});
+    const from = (await server.call("GET", "/sandbox/clock")).body.clock.now;
+    await advance(server, 1_000);
+    await emit(server, {});
+    await advance(server, HOUR_MS);
+    const to = (await server.call("GET", "/sandbox/clock")).body.clock.now;
+    await advance(server, HOUR_MS);
+    await server.call("PATCH", `/apps/${app.id}`, { app: hook });
+    await server.call("POST", `/apps/${app.id}/rotate_webhook_secret`, {});
+    receiver.answer(() => 410);
+    await replay(app.id, { from });
+    expect(got("/missed")).toHaveLength(1);
+    receiver.answer(() => 200);
+    await server.call("POST", `/apps/${app.id}/resume`);
+    await replay(app.id, { from: to, only_failed: true });
+    expect(got("/missed")).toHaveLength(1);
+    await replay(app.id, { from, to, only_failed: true });
+    expect(got("/missed")).toHaveLength(2);
+    await server.db.database.query("update apps set deleted_at = created_at");
+  });
+});
+
+describe("what waits for an application that is deleted", () => {
+  const statusesOf = (app_id: string) =>
+    server.db.database.query(
+      "select status, reason from webhook_deliveries where app_id = $1 order by id",
+      [app_id],
+    );
+
+  it("is settled, also what an attempt under way would try again", async () => {
+    const app = await addApp(server, { webhook_url: `${receiver.url}/deleted` });
+    receiver.answer(() => 500);
+    await emit(server, {}, {});
+    await idle(server);
+    receiver.answer(() => 200);
+    await server.call("POST", `/apps/${app.id}/delete`);
+    const settled = { status: "skipped", reason: "The application was deleted." };
+    expect(await statusesOf(app.id)).toEqual([settled, settled]);
+    const { account_id } = server;
+    const { database, clock } = server.core;
+    // As a delivery that was handed over, or an attempt written, just after the deletion.
+    await database.transaction(async (tx) => {
+      wakeTasks(tx, DELIVER_TASK, [{ account_id, id: app.id }], clock.now());
+      tx.write(
+        `update webhook_deliveries set status = 'pending', reason = null, next_attempt_at = $2
+         where app_id = $1`,
+        [app.id, clock.now()],
+      );
+    });
+    await idle(server);
+    expect(await statusesOf(app.id)).toEqual([settled, settled]);
+  });
+
+  it("does not outlast retention", async () => {
+    const app = await addApp(server, { webhook_url: `${receiver.url}/deleted` });
+    await server.call("POST", `/apps/${app.id}/pause`);
+    await emit(server, {});
+    await idle(server);
+    const { database, clock } = server.core;
+    const days = { event_retention_days: 30, delivery_retention_days: 30 };
+    await advance(server, 40 * DAY_MS);
+    await trimEvents({ database, ...days }, clock.now());
+    expect(await statusesOf(app.id)).toMatchObject([{ status: "pending" }]);
+    // As it was deleted before deletions settled what waits.
+    await database.query("update apps set deleted_at = created_at where id = $1", [app.id]);
+    await trimEvents({ database, ...days }, clock.now());
+    expect(await statusesOf(app.id)).toEqual([]);
   });
 });
 

@@ -35,6 +35,24 @@ describe("the schedule of retries", () => {
     expect(readRetryAfter(503, "soon", NOW)).toBe(0);
     expect(readRetryAfter(503, "Sun, 15 Nov 2026 11:00:00 GMT", NOW)).toBe(0);
     expect(readRetryAfter(503, undefined, NOW)).toBe(0);
+    expect(readRetryAfter(503, "9".repeat(400), NOW)).toBe(DAY_MS);
+  });
+
+  it.each([
+    ["9999999999", DAY_MS],
+    ["9".repeat(20), DAY_MS],
+    ["Wed, 21 Oct 2099 07:28:00 GMT", DAY_MS],
+    ["3600, 3600", HOUR_MS],
+    ["60,3600 ", HOUR_MS],
+    ["+3600", 0],
+    ["-5", 0],
+    ["1.5", 0],
+    ["2099", 2_099_000],
+    ["2099-01-01", 0],
+    ["3600,", 0],
+    ["", 0],
+  ])("Retry-After %j is heeded for %d ms", (header, wait_ms) => {
+    expect(readRetryAfter(503, header, NOW)).toBe(wait_ms);
   });
 });
 

@@ -20,6 +20,8 @@ export type EventInput = {
   sequence?: number;
   invoice?: Partial<InvoiceAudience> | null;
   note?: string;
+  /** The person that it speaks of, whose key seals it. */
+  subject?: { subject_id: string; key: Buffer };
 };
 
 /** An event of an invoice as the room of invoices would write it, sealed with the account's key. */
@@ -60,8 +62,8 @@ export function newEvent(
     from_status: null,
     to_status: name,
     facts: digestOf(record_id, sequence),
-    subject_id: null,
-    key: keys.get(account_id)!,
+    subject_id: input.subject?.subject_id ?? null,
+    key: input.subject?.key ?? keys.get(account_id)!,
     body: JSON.stringify(body),
     ...(invoice ? { invoice: { ...NOBODY, change_id: randomUUID(), ...invoice } } : {}),
   };

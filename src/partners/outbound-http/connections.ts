@@ -4,6 +4,7 @@ import type { buildConnector } from "undici";
 // Not the whole package: that would cost 15 MB more, and put its own agent under our `fetch`.
 import Client from "undici/lib/dispatcher/client.js";
 import { SendError } from "./send-error.ts";
+import { skipContinue } from "./skip-continue.ts";
 
 /** Where a request goes. The origin alone decides which connections can carry it. */
 export type Target = {
@@ -21,6 +22,8 @@ export type Connection = {
   is_open: boolean;
   /** It has carried a request before: the other side may close it just as the next one leaves. */
   is_used: boolean;
+  /** A request went out, and no answer to it has begun. */
+  awaits_answer: boolean;
 };
 
 type ConnectionRules = {
@@ -52,8 +55,9 @@ export class Connections {
   }
 
   open(target: Target): Connection {
+    const awaitsAnswer = () => connection.awaits_answer;
     const client = new Client(target.origin, {
-      connect: this.#connectorOf(target),
+      connect: this.#connectorOf(target, awaitsAnswer),
       pipelining: 1,
       maxHeaderSize: HEADER_BYTES_MAX,
       keepAliveTimeout: IDLE_CONNECTION_MS,
@@ -64,7 +68,8 @@ export class Connections {
       bodyTimeout: 0,
       allowH2: false,
     });
-    const connection = { origin: target.origin, client, is_open: false, is_used: false };
+    const states = { is_open: false, is_used: false, awaits_answer: false };
+    const connection = { origin: target.origin, client, ...states };
     client.on("connect", () => {
       connection.is_open = true;
     });
@@ -104,7 +109,7 @@ export class Connections {
     this.#idle.clear();
   }
 
-  #connectorOf(target: Target): buildConnector.connector {
+  #connectorOf(target: Target, awaitsAnswer: () => boolean): buildConnector.connector {
     return (_options, callback) => {
       const socket = this.#connect(target);
       const timer = setTimeout(
@@ -119,6 +124,7 @@ export class Connections {
       socket.once(target.is_secure ? "secureConnect" : "connect", () => {
         clearTimeout(timer);
         socket.off("error", fail);
+        skipContinue(socket, awaitsAnswer);
         callback(null, socket);
       });
     };

@@ -51,9 +51,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** The connection is no longer ours. */
   #is_given_back = false;
   #head: AnswerHead | null = null;
+  /** It failed already, and is read on only to be shown. */
+  #redirect: SendError | null = null;
   /** Of an answer that is read as a stream. */
   #body: AnswerBody | null = null;
   #chunks: Buffer[] = [];
+  /** Of such a stream, as they came. */
+  #first_bytes: Buffer | null = null;
   #left: number;
 
   constructor(
@@ -75,6 +79,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(): void {
     this.#is_sent = true;
+    this.#connection.awaits_answer = true;
   }
 
   onResponseStarted(): void {
@@ -84,10 +89,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Controller, status: number, headers: Headers): void {
     // What comes before the answer itself (such as 103) says nothing.
     if (status < 200 || this.#is_over) return;
+    this.#connection.awaits_answer = false;
     this.#head = { status, headers: plainHeaders(headers) };
     if (status >= 300 && status <= 399) {
-      this.fail(new SendError("redirect", `The answer was ${status}; redirects are not followed.`));
-      return;
+      const message = `The answer was ${status}; redirects are not followed.`;
+      this.#redirect = new SendError("redirect", message);
+      if (this.#request.on_body) {
+        this.fail(this.#redirect);
+        return;
+      }
     }
     const is_wanted_whole = this.#request.on_body !== undefined && status <= 299;
     if (!is_wanted_whole && this.#head.headers["content-encoding"] === undefined) return;
@@ -97,6 +107,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Controller, chunk: Buffer): void {
     if (this.#body) {
+      this.#first_bytes ??= chunk.subarray(0, this.#request.max_answer_bytes);
       if (!this.#body.push(chunk)) controller.pause();
       return;
     }
@@ -135,8 +146,13 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve("connection_was_stale");
       return;
     }
-    const { failure, message } = toSendError(error, this.#is_sent);
-    this.#resolve({ failure, message, status: this.#head?.status ?? null });
+    this.#resolveFailed(this.#redirect ?? toSendError(error, this.#is_sent));
+  }
+
+  /** With what came so far; what cannot be expanded is shown as it came. */
+  #resolveFailed({ failure, message }: SendError): void {
+    const body = this.#chunks.length > 0 ? Buffer.concat(this.#chunks) : this.#first_bytes;
+    this.#resolve({ failure, message, status: this.#head?.status ?? null, body });
   }
 
   #finish(truncated: boolean): void {
@@ -144,16 +160,19 @@ class Exchange implements Dispatcher.DispatchHandler {
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     const { status, headers } = this.#head!;
     if (truncated) this.#endConnection();
-    this.#resolve({ status, headers, body, truncated });
+    if (this.#redirect) this.#resolveFailed(this.#redirect);
+    else this.#resolve({ status, headers, body, truncated });
   }
 
   async #takeStream(head: AnswerHead, body: AnswerBody, is_wanted_whole: boolean): Promise<void> {
     try {
       const answer = is_wanted_whole
         ? await consume(head, body, this.#request)
-        : { ...head, ...(await readExpandedStart(body, this.#request.max_answer_bytes)) };
+        : { ...head, ...(await this.#readStart(body)) };
       this.#endConnection();
-      if (this.#end()) this.#resolve(answer);
+      if (!this.#end()) return;
+      if (this.#redirect) this.#resolveFailed(this.#redirect);
+      else this.#resolve(answer);
     } catch (error) {
       body.destroy();
       if (error instanceof ConsumerError) {
@@ -161,6 +180,15 @@ class Exchange implements Dispatcher.DispatchHandler {
         if (this.#end()) this.#reject(error.cause);
       } else this.fail(error);
     }
+  }
+
+  async #readStart(body: AnswerBody): Promise<{ body: Buffer; truncated: boolean }> {
+    const truncated = await readExpandedStart(
+      body,
+      this.#request.max_answer_bytes,
+      (chunk) => void this.#chunks.push(chunk),
+    );
+    return { body: Buffer.concat(this.#chunks), truncated };
   }
 
   #keepConnection(): void {

@@ -93,8 +93,9 @@ async function send(
   try {
     target = targetOf(request.url);
   } catch (error) {
-    if (error instanceof SendError)
-      return { failure: error.failure, message: error.message, status: null };
+    if (error instanceof SendError) {
+      return { failure: error.failure, message: error.message, status: null, body: null };
+    }
     throw error;
   }
   const run = (connection: Connection, left_ms: number) =>

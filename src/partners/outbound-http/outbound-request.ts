@@ -20,4 +20,6 @@ export type OutboundFailure = {
   message: string;
   /** Of an answer that began but could not be used. */
   status: number | null;
+  /** As much of that answer as came, up to the cap. */
+  body: Buffer | null;
 };

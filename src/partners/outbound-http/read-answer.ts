@@ -46,21 +46,21 @@ export class AnswerBody extends Readable {
   }
 }
 
-/** The start of an answer, expanded, up to the cap; what is beyond is not read. */
+/** Hands out the start of an answer, expanded, up to the cap; true when there is more beyond. */
 export async function readExpandedStart(
   incoming: AnswerBody,
   bytes_max: number,
-): Promise<{ body: Buffer; truncated: boolean }> {
-  const chunks: Buffer[] = [];
+  take: (chunk: Buffer) => void,
+): Promise<boolean> {
   let left = bytes_max;
   for await (const chunk of expanded(incoming, bytes_max)) {
-    chunks.push(chunk.subarray(0, left));
+    take(chunk.subarray(0, left));
     left -= chunk.length;
     if (left < 0) break;
   }
   // The rest will not be read: the connection cannot be used again.
   if (left < 0) incoming.destroy();
-  return { body: Buffer.concat(chunks), truncated: left < 0 };
+  return left < 0;
 }
 
 /**

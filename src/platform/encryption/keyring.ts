@@ -31,6 +31,7 @@ const ACCOUNT_KEY_VERSION = 1;
 export function createKeyring(masters: MasterKeys): Keyring {
   const subject_keys = new LruMap<string, Buffer>(SUBJECTS_CACHED_MAX);
   const openAccounts = createOpenAccounts(masters);
+  let forgotten = 0;
 
   return {
     openAccounts,
@@ -44,6 +45,7 @@ export function createKeyring(masters: MasterKeys): Keyring {
       }
       if (missing.length === 0) return found;
       const account_ids = missing.map((subject) => subject.account_id);
+      const forgotten_before = forgotten;
       const [rows, wrapping_keys] = await Promise.all([
         session.query<Subject & { wrapped: Buffer }>(
           `select account_id, subject_id, wrapped from subject_keys
@@ -54,7 +56,8 @@ export function createKeyring(masters: MasterKeys): Keyring {
       ]);
       for (const row of rows) {
         const key = open(wrapping_keys.get(row.account_id)!, subjectPlace(row), row.wrapped);
-        subject_keys.set(cacheName(row), key);
+        // What was read before somebody was erased must not come back into memory afterwards.
+        if (forgotten === forgotten_before) subject_keys.set(cacheName(row), key);
         found.set(row.account_id, row.subject_id, key);
       }
       return found;
@@ -67,7 +70,10 @@ export function createKeyring(masters: MasterKeys): Keyring {
       ]);
       tx.write("update installation set erasures = erasures + 1", []);
     },
-    forgetSubjects: () => subject_keys.clear(),
+    forgetSubjects: () => {
+      forgotten += 1;
+      subject_keys.clear();
+    },
     createAccount: async (tx, account_id, now) => {
       // The share lock makes a rotation wait for us, or us for it: the key is wrapped by the
       // master key that the installation names now, never by one that is about to be dropped.

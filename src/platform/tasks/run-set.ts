@@ -59,8 +59,15 @@ function startRenewal(deps: RunDependencies, claim: Claim): NodeJS.Timeout {
   const renew = async () => {
     if (renewing) return;
     renewing = true;
+    const begun_ms = performance.now();
     const leased_until = new Date(realTime(clock).getTime() + lease_ms);
-    await updateLeases(database, claim.lease_id, claim.tasks, leased_until).catch(outage.failed);
+    try {
+      await updateLeases(database, claim.lease_id, claim.tasks, leased_until);
+      // One that had run out, as while the process was frozen, may have gone to another worker.
+      if (begun_ms < claim.held_until_ms) claim.held_until_ms = begun_ms + lease_ms;
+    } catch (error) {
+      outage.failed(error);
+    }
     renewing = false;
   };
   return setInterval(() => void renew(), lease_ms / 3);

@@ -2,7 +2,14 @@ import type { Database, Session, Transaction } from "../db/database.ts";
 import type { Task } from "./tasks.ts";
 
 /** Tasks claimed together share a lease; whoever claims them later gives them another. */
-export type Claim = { lease_id: string; lease_ms: number; now: Date; tasks: Task[] };
+export type Claim = {
+  lease_id: string;
+  lease_ms: number;
+  now: Date;
+  tasks: Task[];
+  /** By `performance.now()`: from then on another worker may have the tasks. */
+  held_until_ms: number;
+};
 
 export type DueKind = { kind: string; fresh: boolean; failed: boolean };
 
@@ -56,6 +63,7 @@ export type ClaimQuery = {
 export async function claimTasks(database: Database, query: ClaimQuery): Promise<Claim> {
   const { lease_id, lease_ms, now, real_now } = query;
   const leased_until = new Date(real_now.getTime() + lease_ms);
+  const held_until_ms = performance.now() + lease_ms;
   const tasks = await database.transaction(async (tx) => {
     const planned = tx.query("select set_config('enable_sort', 'off', true)");
     planned.catch(() => {});
@@ -73,7 +81,7 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
     );
   });
   tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || compare(a.id, b.id));
-  return { lease_id, lease_ms, now, tasks };
+  return { lease_id, lease_ms, now, tasks, held_until_ms };
 }
 
 /**

@@ -27,6 +27,8 @@ export type TaskSet = {
   postpone(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
   /** Recurring work succeeded: it comes again, and earlier failures are forgotten. */
   repeat(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
+  /** False once the lease ran out unrenewed: ask before what must not be done twice. */
+  isHeld(): boolean;
   /** What is left is mostly waiting: another set of the kind may start though this one goes on. */
   leavePlace(): void;
 };
@@ -75,6 +77,7 @@ export function createTaskSet(
     },
     postpone: (tx, tasks, due_at) => later(tx, tasks, due_at, false),
     repeat: (tx, tasks, due_at) => later(tx, tasks, due_at, true),
+    isHeld: () => performance.now() < claim.held_until_ms,
     leavePlace,
   };
   return { set, unended: () => [...unended.values()] };

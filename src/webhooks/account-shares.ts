@@ -1,0 +1,44 @@
+type OfAccount = { account_id: string };
+
+/** What a set of endpoints takes of the shares of their accounts. */
+export type SetShare = {
+  /** The set lasts long: it counts for every account that still has an endpoint at work in it. */
+  take(): void;
+  ended(endpoint: OfAccount): void;
+};
+
+/** Counts, account by account, the sets that last long. */
+export class AccountShares {
+  readonly #max: number;
+  readonly #taken = new Map<string, number>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  isUsedUp({ account_id }: OfAccount): boolean {
+    return (this.#taken.get(account_id) ?? 0) >= this.#max;
+  }
+
+  begin(endpoints: readonly OfAccount[]): SetShare {
+    const at_work = new Map<string, number>();
+    for (const { account_id } of endpoints) add(at_work, account_id, 1);
+    let is_taken = false;
+    return {
+      take: () => {
+        is_taken = true;
+        for (const account_id of at_work.keys()) add(this.#taken, account_id, 1);
+      },
+      ended: ({ account_id }) => {
+        add(at_work, account_id, -1);
+        if (is_taken && !at_work.has(account_id)) add(this.#taken, account_id, -1);
+      },
+    };
+  }
+}
+
+function add(counts: Map<string, number>, key: string, more: number): void {
+  const count = (counts.get(key) ?? 0) + more;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+}
