@@ -9,11 +9,13 @@ import { checkChange } from "./check-change.ts";
 import { hashLinkToken } from "./links.ts";
 import { loadPdf, type PrintedInvoice } from "./load-pdf.ts";
 import { isPayable, otherRole, ownRole } from "./model.ts";
+import { offeredActions } from "./page-actions.ts";
 import { invoicePage } from "./pages.ts";
 import { writePdf } from "./pdf.ts";
 import type { InvoiceDeps } from "./routes.ts";
 import { findInvoices, openInvoices } from "./store.ts";
 
+const NOT_OFFERED = "This cannot be done here, or not any more. What you can do is shown below.";
 const PATH = "/invoices/view/:token";
 /** Pages are no part of the documented API. */
 const HIDDEN = { hide: true };
@@ -69,11 +71,12 @@ async function act(
   request: FastifyRequest,
   { invoice }: PrintedInvoice,
 ): Promise<Refusal | null> {
+  const type = readField(request, "type");
+  const name = offeredActions(invoice).find((offered) => offered === type);
+  if (!name) return new Refusal("invalid_transition", NOT_OFFERED);
   const note = readField(request, "note");
-  const body = { type: readField(request, "type"), ...(note ? { input: { note } } : {}) };
-  const { name, input, problems } = checkChange(body, []);
+  const { input, problems } = checkChange({ type, ...(note ? { input: { note } } : {}) }, []);
   if (problems.length > 0) return Refusal.of(problems);
-  if (name === null || invoice.shared_with !== null) return new Refusal("invalid_transition");
   const role = otherRole(ownRole(invoice.format));
   const party = { name, input, role, caller: null, change_key: null };
   try {

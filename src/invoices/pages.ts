@@ -4,16 +4,16 @@ import { type Html, html } from "../platform/http/html.ts";
 import { digitsOf } from "./check-invoice.ts";
 import { nameOf } from "./document.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
-import { type ChangeType, otherRole, ownRole, refusalOf, STATUS_WORDS } from "./model.ts";
+import { STATUS_WORDS } from "./model.ts";
+import { offeredActions, type PageAction } from "./page-actions.ts";
 import { formatMoney, formatQuantity } from "./printed-text.ts";
 import { lineTotal } from "./totals.ts";
 
-/** What a party without an account may do here, and what the button says. */
-const ACTIONS: readonly { type: ChangeType; label: string; is_main: boolean }[] = [
-  { type: "accept", label: "Accept", is_main: true },
-  { type: "declareSentPayment", label: "I have paid", is_main: false },
-  { type: "declareReceivedPayment", label: "I was paid", is_main: true },
-];
+/** What the buttons say; to reject asks for a reason and has a form of its own. */
+const BUTTONS: Readonly<Record<Exclude<PageAction, "reject">, { label: string; style: string }>> = {
+  accept: { label: "Accept", style: "primary wide" },
+  declareSentPayment: { label: "I have paid", style: "wide" },
+};
 
 export type InvoicePage = PrintedInvoice & {
   mode: Mode;
@@ -68,24 +68,23 @@ function forms({ invoice, csrf, path }: InvoicePage): Html | null {
   if (invoice.shared_with !== null) {
     return html`<p class="hint">This invoice is answered in your account; sign in there.</p>`;
   }
-  const role = otherRole(ownRole(invoice.format));
-  const allowed = ACTIONS.filter(({ type }) => refusalOf(invoice, type, role) === null);
-  const may_reject = refusalOf(invoice, "reject", role) === null;
-  return html`${allowed.map(
-    ({ type, label, is_main }) => html`<form method="post" action="${path}">
+  return html`${offeredActions(invoice).map((type) =>
+    type === "reject"
+      ? rejectForm(csrf, path)
+      : html`<form method="post" action="${path}">
 ${csrfField(csrf)}
 <input type="hidden" name="type" value="${type}">
-<button class="${is_main ? "primary wide" : "wide"}" type="submit">${label}</button>
+<button class="${BUTTONS[type].style}" type="submit">${BUTTONS[type].label}</button>
 </form>`,
-  )}
-${
-  may_reject &&
-  html`<form method="post" action="${path}">
+  )}`;
+}
+
+function rejectForm(csrf: string, path: string): Html {
+  return html`<form method="post" action="${path}">
 ${csrfField(csrf)}
 <input type="hidden" name="type" value="reject">
 <label for="note">Why you reject it</label>
 <input id="note" name="note" type="text" required maxlength="2000" autocomplete="off">
 <button class="wide" type="submit">Reject</button>
-</form>`
-}`;
+</form>`;
 }

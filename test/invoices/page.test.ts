@@ -112,6 +112,21 @@ describe("the page behind invoiceLinks.view", () => {
     expect(draft.invoiceLinks).toBeNull();
   });
 
+  it("lets an employee neither undo nor declare the payment of a salary", async () => {
+    const salary = { meta: { format: "svc_salary" }, sellerInfo: { email: "eva@example.com" } };
+    const here = await visit(salary);
+    expect((await here.visitor.get(here.path)).body).not.toContain("<form");
+    await here.visitor.get((await visit()).path);
+    const declared = await here.visitor.post(here.path, { type: "declareReceivedPayment" });
+    expect(declared.statusCode).toBe(422);
+    const body = { invoice: { status: "paid" } };
+    good(await server.call("PATCH", `/sandbox/invoices/${here.id}`, body));
+    const undone = await here.visitor.post(here.path, { type: "markUnpaid" });
+    expect(undone.statusCode).toBe(422);
+    expect(undone.body).toContain("This cannot be done here");
+    expect(await statusOf(here)).toBe("paid");
+  });
+
   it("only shows the invoice of a party that has an account", async () => {
     const buyer = await addBilledAccount(server, "Buyer");
     const invoice = await sendInvoice(server, { key: server.key }, buyer);
