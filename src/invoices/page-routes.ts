@@ -6,12 +6,12 @@ import { Refusal } from "../platform/errors.ts";
 import { changeAsParty } from "./change-as-party.ts";
 import { findLink } from "./change-store.ts";
 import { checkChange } from "./check-change.ts";
+import { createLinkLimits } from "./link-limits.ts";
 import { hashLinkToken } from "./links.ts";
 import { loadPdf, type PrintedInvoice } from "./load-pdf.ts";
 import { isPayable, otherRole, ownRole } from "./model.ts";
 import { offeredActions } from "./page-actions.ts";
 import { invoicePage } from "./pages.ts";
-import { writePdf } from "./pdf.ts";
 import type { InvoiceDeps } from "./routes.ts";
 import { findInvoices, openInvoices } from "./store.ts";
 
@@ -24,28 +24,36 @@ const SECRET_HEADERS = { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noin
 
 /** The page behind `invoiceLinks.view`, for a party without an account. A GET changes nothing. */
 export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDeps): void {
+  const takeAttempt = createLinkLimits();
+  const findLinked = (request: FastifyRequest, is_file = false) => {
+    const { token } = request.params as { token: string };
+    takeAttempt(request.ip, token, is_file);
+    return findByToken(deps, token);
+  };
   addPageScope(app, deps, (scope) => {
     // Mail programs look before they open a link.
     scope.get(PATH, { schema: HIDDEN, exposeHeadRoute: true }, async (request, reply) => {
-      const printed = await findByToken(deps, request);
+      const printed = await findLinked(request);
       return show(deps, request, reply, printed, null);
     });
 
     scope.get(`${PATH}/pdf`, { schema: HIDDEN }, async (request, reply) => {
-      const printed = await findByToken(deps, request);
+      const printed = await findLinked(request, true);
+      const file = await deps.press.print(printed);
       return reply
         .headers({ ...SECRET_HEADERS, "Content-Security-Policy": "sandbox; default-src 'none'" })
         .type("application/pdf")
         .header("Content-Disposition", `attachment; filename="invoice-${printed.invoice.id}.pdf"`)
-        .send(writePdf(printed));
+        .send(file);
     });
 
     const public_form = { schema: HIDDEN, config: { is_public_form: true } };
     scope.post(PATH, public_form, async (request, reply) => {
-      const printed = await findByToken(deps, request);
+      const printed = await findLinked(request);
       const refusal = await act(deps, request, printed);
       if (refusal) {
-        const again = await findByToken(deps, request);
+        const { token } = request.params as { token: string };
+        const again = await findByToken(deps, token);
         return show(deps, request, reply, again, refusal);
       }
       return reply.headers(SECRET_HEADERS).redirect(pathOf(request), 303);
@@ -53,8 +61,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
   });
 }
 
-async function findByToken(deps: InvoiceDeps, request: FastifyRequest): Promise<PrintedInvoice> {
-  const { token } = request.params as { token: string };
+async function findByToken(deps: InvoiceDeps, token: string): Promise<PrintedInvoice> {
   const key = isToken(token)
     ? await findLink(deps.database, hashLinkToken(deps.index_key, token))
     : undefined;
