@@ -35,21 +35,43 @@ type Job = {
   reject: (error: unknown) => void;
 };
 
-/** One job at a time, in a thread that is started when there is one. */
 export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
   const kept = keepFiles(limits.kept_bytes_max);
   const under_way = new Map<string, Promise<Buffer>>();
+  const thread = openThread(limits, kept.clear);
+  return {
+    print: async (printed) => {
+      const key = versionOf(printed);
+      const found = kept.find(key);
+      if (found) return found;
+      // Whoever asks for the same waits for the same.
+      const job = under_way.get(key) ?? thread.print(printed);
+      under_way.set(key, job);
+      try {
+        const bytes = await job;
+        kept.keep(key, bytes);
+        return bytes;
+      } finally {
+        under_way.delete(key);
+      }
+    },
+    close: thread.close,
+  };
+}
+
+/** One job at a time, in a thread that is started when there is one. */
+function openThread(limits: PressLimits, onIdle: () => void): PdfPress {
   const waiting: Job[] = [];
   let worker: Worker | null = null;
   let current: Job | null = null;
   let timer: NodeJS.Timeout | undefined;
 
-  const stop = (): Promise<unknown> => {
+  const stop = async (): Promise<void> => {
     clearTimeout(timer);
-    kept.clear();
+    onIdle();
     const stopped = worker;
     worker = null;
-    return stopped ? stopped.terminate() : Promise.resolve();
+    await stopped?.terminate();
   };
   const finish = (settle: (job: Job) => void) => {
     clearTimeout(timer);
@@ -65,11 +87,7 @@ export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
     finish((job) => job.reject(error));
   };
   const start = (): Worker => {
-    const started = new Worker(new URL("./pdf-worker.ts", import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
-    });
-    // Nobody waits for it when the process ends.
-    started.unref();
+    const started = startWorker();
     started.on("message", (bytes: Uint8Array) => finish((job) => job.resolve(Buffer.from(bytes))));
     started.on("error", (error) => fail(started, error));
     started.on("exit", () => fail(started, new Error("the PDF thread ended")));
@@ -77,44 +95,29 @@ export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
   };
   const next = () => {
     if (current) return;
+    clearTimeout(timer);
     current = waiting.shift() ?? null;
     if (!current) {
       timer = setTimeout(stop, limits.idle_ms).unref();
       return;
     }
-    clearTimeout(timer);
     worker ??= start();
     const used = worker;
-    const too_long = () => fail(used, new Error("an invoice took too long to print"));
-    timer = setTimeout(too_long, limits.job_ms_max).unref();
+    const giveUp = () => fail(used, new Error("an invoice took too long to print"));
+    timer = setTimeout(giveUp, limits.job_ms_max).unref();
     used.postMessage(current.printed);
-  };
-  const enqueue = (printed: PrintedInvoice): Promise<Buffer> => {
-    if (waiting.length >= limits.waiting_max) {
-      const message = "Too many invoices are being printed; wait a moment, then try again.";
-      throw new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    waiting.push({ printed, resolve, reject });
-    next();
-    return promise;
   };
 
   return {
     print: async (printed) => {
-      const key = versionOf(printed);
-      const found = kept.find(key);
-      if (found) return found;
-      // Whoever asks for the same waits for the same.
-      const job = under_way.get(key) ?? enqueue(printed);
-      under_way.set(key, job);
-      try {
-        const bytes = await job;
-        kept.keep(key, bytes);
-        return bytes;
-      } finally {
-        under_way.delete(key);
+      if (waiting.length >= limits.waiting_max) {
+        const message = "Too many invoices are being printed; wait a moment, then try again.";
+        throw new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
       }
+      const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+      waiting.push({ printed, resolve, reject });
+      next();
+      return promise;
     },
     close: async () => {
       for (const job of waiting.splice(0)) job.reject(new Refusal("unavailable"));
@@ -123,6 +126,15 @@ export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
       clearTimeout(timer);
     },
   };
+}
+
+function startWorker(): Worker {
+  const worker = new Worker(new URL("./pdf-worker.ts", import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+  });
+  // Nobody waits for it when the process ends.
+  worker.unref();
+  return worker;
 }
 
 /** A bank account may be closed while the invoice stays as it is: then it is another file. */

@@ -50,6 +50,8 @@ export function readFields(already: readonly Problem[]): Fields {
 }
 
 function isAtFault(at_fault: ReadonlySet<string>, field: string): boolean {
+  // What was sent is no object at all: it lacks everything.
+  if (at_fault.has("body")) return true;
   for (let path = field; ; ) {
     if (at_fault.has(path)) return true;
     const parent = path.replace(/(\.[^.[\]]+|\[\d+\])$/, "");

@@ -22,7 +22,7 @@ const DTSTART = /^DTSTART(?:;VALUE=DATE(?:-TIME)?)?:(\d{8})(?:T(\d{6})Z?)?$/;
 /** The library stops at the year 9999: with such an interval it looks at one period only. */
 const YEARS_ONCE = 9_999;
 
-/** The parts of a rule that RFC 5545 knows for each frequency; a part of a day has no meaning here. */
+/** The parts that RFC 5545 knows for each frequency; parts of a day have no meaning here. */
 const FREQUENCIES: Readonly<Record<string, readonly string[]>> = {
   YEARLY: ["BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY", "BYSETPOS"],
   MONTHLY: ["BYMONTH", "BYMONTHDAY", "BYDAY", "BYSETPOS"],

@@ -15,8 +15,8 @@ type Span = { start: number; end: number };
 // The package is CommonJS, and its types say otherwise.
 const bidi: Bidi = createRequire(import.meta.url)("bidi-js")();
 
-const RTL =
-  "[[\\p{Script=Hebrew}\\p{Script=Arabic}\\p{Script=Syriac}\\p{Script=Thaana}\\p{Script=Nko}]--\\p{N}]";
+const RTL_SCRIPTS = ["Hebrew", "Arabic", "Syriac", "Thaana", "Nko"];
+const RTL = `[[${RTL_SCRIPTS.map((script) => `\\p{Script=${script}}`).join("")}]--\\p{N}]`;
 /** A word of right-to-left letters with its marks and joiners. */
 const RTL_WORD = `${RTL}(?:${RTL}|[\\p{M}\\u0640\\u200c\\u200d])*`;
 const HAS_RTL = new RegExp(RTL, "v");

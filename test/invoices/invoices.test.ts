@@ -161,6 +161,15 @@ describe("creating an invoice", () => {
     }
   });
 
+  it("says what a list of tags and a body have to be, and nothing beside", async () => {
+    const tagged = await create(server, { tags: [null] });
+    expectProblem(tagged, "tags[0]", "parameter_missing");
+    for (const body of [[], [1], "text"]) {
+      const { errors } = (await server.call("POST", "/invoices", body)).body;
+      expect(errors).toMatchObject([{ field: "body", message: "Send a JSON object." }]);
+    }
+  });
+
   it("has three links once it is payable", async () => {
     const { invoiceLinks } = good(await create(server, { convert: true }));
     expect(Object.keys(invoiceLinks).sort()).toEqual(["pay", "signUpAndPay", "view"]);

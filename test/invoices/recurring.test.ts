@@ -78,7 +78,9 @@ describe("a recurring invoice", () => {
       expect(await namesOf(server, buyer.account_id, invoice.id)).toEqual(["create"]);
     }
     const after = await show(server, template.id);
-    expect(after).toMatchObject({ status: "scheduled", nextOccurrence: null });
+    expect(after).toMatchObject({ status: "canceled", nextOccurrence: null });
+    expect(after.events).toMatchObject([{ name: "cancel", userId: null }]);
+    expect(await namesOf(server, server.account_id, template.id)).toEqual([]);
     const hidden = await server.call("GET", `/invoices/${template.id}`, undefined, buyer);
     expect(hidden.status).toBe(404);
   });
