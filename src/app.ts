@@ -9,6 +9,7 @@ import type { Core } from "./app/open-core.ts";
 import { openPartners, openRamp, type Partners } from "./app/open-parts.ts";
 import { addDocPages } from "./docs/routes.ts";
 import { addInvoicePages } from "./invoices/page-routes.ts";
+import { createPdfPress, type PdfPress } from "./invoices/pdf-press.ts";
 import { createInvoiceRenderer, type InvoiceRenderer } from "./invoices/render.ts";
 import { addInvoiceRoutes } from "./invoices/routes.ts";
 import { invoiceTasks } from "./invoices/tasks.ts";
@@ -122,13 +123,15 @@ export async function createApp(
     mode: config.mode,
   };
   await addOpenApi(server);
-  addRoutes(server, deps, { ...deps, ...invoice_deps });
+  const press = createPdfPress();
+  addRoutes(server, deps, { ...deps, ...invoice_deps, press });
   await addApiReference(server);
   await ensureRecurringTasks(core);
   const stopWatching = watchInstallation(core);
   const close = async () => {
     await stopWatching();
     await server.close();
+    await press.close();
     await worker.stop();
     ramp.sender.close();
     await database.close();
@@ -174,7 +177,7 @@ type Deps = Ramp & {
 function addRoutes(
   server: FastifyInstance,
   deps: Deps,
-  invoices: Omit<Deps, "renderer"> & InvoiceParts,
+  invoices: Omit<Deps, "renderer"> & InvoiceParts & { press: PdfPress },
 ) {
   const { config, database, clock, index_key, files, keepAnswer } = deps;
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);

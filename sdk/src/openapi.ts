@@ -1482,6 +1482,14 @@ export interface components {
                     postalCode?: string;
                     region?: string;
                     country?: string;
+                    "street-address"?: string;
+                    "extended-address"?: string;
+                    locality?: string;
+                    "postal-code"?: string;
+                    "country-name"?: string;
+                };
+                miscellaneous?: {
+                    [key: string]: unknown;
                 };
             };
             sellerInfo: {
@@ -1499,6 +1507,14 @@ export interface components {
                     postalCode?: string;
                     region?: string;
                     country?: string;
+                    "street-address"?: string;
+                    "extended-address"?: string;
+                    locality?: string;
+                    "postal-code"?: string;
+                    "country-name"?: string;
+                };
+                miscellaneous?: {
+                    [key: string]: unknown;
                 };
             };
             paymentTerms?: {
@@ -1552,6 +1568,7 @@ export interface components {
             invoiceLinks: {
                 view: string;
                 pay: string;
+                signUpAndPay: string;
             } | null;
             /** Format: date-time */
             createdAt: string;
@@ -6045,6 +6062,10 @@ export interface operations {
                             /** @description ISO 3166-1 alpha-2. */
                             country?: string | null;
                         } | null;
+                        /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
+                        miscellaneous?: {
+                            [key: string]: unknown;
+                        } | null;
                     };
                     sellerInfo?: {
                         /** @description Needed for a salary. */
@@ -6074,6 +6095,10 @@ export interface operations {
                             region?: string | null;
                             /** @description ISO 3166-1 alpha-2. */
                             country?: string | null;
+                        } | null;
+                        /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
+                        miscellaneous?: {
+                            [key: string]: unknown;
                         } | null;
                     } | null;
                     paymentTerms?: {

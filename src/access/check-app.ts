@@ -1,6 +1,7 @@
 import { textOf } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
 import { APP_FLOWS, type AppFlow, RAMP_EVENTS, type RampEvent } from "./app-model.ts";
+import { findBadRedirect } from "./redirect-uris.ts";
 
 /** What a caller may send about an application; a missing field is left out. */
 export type AppInput = {
@@ -72,8 +73,8 @@ export function checkApp(
   }
   if (input.redirect_uris != null) {
     fields.redirect_uris = input.redirect_uris;
-    const wrong = input.redirect_uris.findIndex((uri) => !isRedirect(uri, rules.allow_http));
-    if (wrong >= 0) report(`redirect_uris[${wrong}]`, REDIRECT_MESSAGE);
+    const bad = findBadRedirect(input.redirect_uris, rules.allow_http);
+    if (bad) report(`redirect_uris[${bad.index}]`, bad.message);
     if (input.redirect_uris.length > REDIRECTS_MAX) {
       report("redirect_uris", `Send at most ${REDIRECTS_MAX} addresses.`);
     }
@@ -115,20 +116,6 @@ function refuseWebhookUrl(text: string, { allow_http, refuseUrl }: AppRules): st
     return `Send an ${schemes} address of at most ${URL_MAX} characters.`;
   }
   return refuseUrl(text);
-}
-
-const REDIRECT_MESSAGE =
-  "Send an absolute address without a #: https, http on this machine, or a program's own scheme.";
-const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
-/** Schemes that a browser itself acts upon. */
-const SCHEMES_DENIED = /^(javascript|data|blob|file|about|vbscript|view-source|ws|wss|ftp):$/;
-
-/** Native applications have schemes of their own; plain http would show codes to the network. */
-function isRedirect(text: string, allow_http: boolean): boolean {
-  const url = text.length <= URL_MAX ? URL.parse(text) : null;
-  if (!url || text.includes("#") || url.username || url.password) return false;
-  if (url.protocol === "http:") return allow_http || LOOPBACK.test(url.hostname);
-  return !SCHEMES_DENIED.test(url.protocol);
 }
 
 function checkHeaders(

@@ -1,7 +1,12 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
-import { createRateLimiter, type RateLimiter } from "../platform/http/rate-limit.ts";
+import {
+  createRateLimiter,
+  type RateLimit,
+  type RateLimiter,
+} from "../platform/http/rate-limit.ts";
+import { type AttemptLimiter, createAttemptLimiter } from "./attempt-limiter.ts";
 import { verifyPassword } from "./passwords.ts";
 import { hashEmail } from "./person-email.ts";
 import { csrfOf, hashToken, recordSession, startSession } from "./sessions.ts";
@@ -22,7 +27,12 @@ export type SignInDeps = {
   limits: SignInLimits;
 };
 
-export type SignInLimits = { by_address: RateLimiter | null; by_email: RateLimiter | null };
+export type SignInLimits = {
+  by_address: RateLimiter;
+  by_email_and_address: RateLimiter;
+  /** Failures alone. */
+  by_email: AttemptLimiter;
+};
 
 export type SignInInput = {
   email: string;
@@ -37,7 +47,10 @@ export type SignInInput = {
 
 export type SignedIn = { token: string; csrf: string };
 
-const ATTEMPTS_MAX = 10;
+const ATTEMPTS_BY_ADDRESS_MAX = 30;
+const ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX = 10;
+/** Many addresses would have to guess at once; a single one cannot keep a person out. */
+const FAILURES_BY_EMAIL_MAX = 200;
 const ATTEMPTS_WINDOW_MS = 60_000;
 const EXPIRED_PER_SIGN_IN_MAX = 1_000;
 /** No person has this id: an unknown e-mail asks the database the same questions. */
@@ -45,8 +58,9 @@ const NOBODY = "00000000-0000-0000-0000-000000000000";
 
 export function createSignInLimits(): SignInLimits {
   return {
-    by_address: createRateLimiter(ATTEMPTS_MAX, ATTEMPTS_WINDOW_MS),
-    by_email: createRateLimiter(ATTEMPTS_MAX, ATTEMPTS_WINDOW_MS),
+    by_address: createRateLimiter(ATTEMPTS_BY_ADDRESS_MAX, ATTEMPTS_WINDOW_MS)!,
+    by_email_and_address: createRateLimiter(ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX, ATTEMPTS_WINDOW_MS)!,
+    by_email: createAttemptLimiter(FAILURES_BY_EMAIL_MAX, ATTEMPTS_WINDOW_MS),
   };
 }
 
@@ -55,10 +69,31 @@ export function createSignInLimits(): SignInLimits {
  * the same refusal after the same work: one password hash, one transaction with one audit entry.
  */
 export async function signIn(deps: SignInDeps, input: SignInInput): Promise<SignedIn | Refusal> {
-  const { database, index_key, clock } = deps;
-  const email_index = hashEmail(index_key, input.email);
-  const limited = takeAttempt(deps.limits, input.address, email_index);
-  if (limited) return limited;
+  const { by_address, by_email_and_address, by_email } = deps.limits;
+  const email_index = hashEmail(deps.index_key, input.email);
+  const email = email_index.toString("base64");
+  // The address first: one that is over its limit cannot use up the attempts of an e-mail.
+  const from_address = by_address.take(input.address);
+  if (!from_address.allowed) return tooMany(from_address);
+  const taken = by_email_and_address.take(`${email} ${input.address}`);
+  if (!taken.allowed) return tooMany(taken);
+  const begun = await by_email.begin(email);
+  if (!begun.allowed) return tooMany(begun);
+  let has_failed = false;
+  try {
+    const outcome = await verify(deps, input, email_index);
+    has_failed = outcome instanceof Refusal;
+    return outcome;
+  } finally {
+    by_email.end(email, has_failed);
+  }
+}
+
+async function verify(
+  { database, index_key, clock }: SignInDeps,
+  input: SignInInput,
+  email_index: Buffer,
+): Promise<SignedIn | Refusal> {
   const person = await findPerson(database, email_index);
   const is_verified = await verifyPassword(person?.password_hash ?? null, input.password);
   return database.transaction(async (tx) => {
@@ -76,17 +111,9 @@ export async function signIn(deps: SignInDeps, input: SignInInput): Promise<Sign
   });
 }
 
-function takeAttempt(limits: SignInLimits, address: string, email_index: Buffer): Refusal | null {
-  // The address first: one that is over its limit cannot use up the attempts of an e-mail.
-  const by_address = limits.by_address?.take(address);
-  const limit =
-    by_address && !by_address.allowed
-      ? by_address
-      : limits.by_email?.take(email_index.toString("base64"));
-  if (!limit || limit.allowed) return null;
-  const seconds = limit.reset_seconds;
-  const message = `Too many attempts. Wait ${seconds} seconds, then try again.`;
-  return new Refusal("too_many_requests", message, seconds);
+function tooMany({ reset_seconds }: RateLimit): Refusal {
+  const message = `Too many attempts. Wait ${reset_seconds} seconds, then try again.`;
+  return new Refusal("too_many_requests", message, reset_seconds);
 }
 
 /** An attempt that belongs to no account is the operator's to see. */

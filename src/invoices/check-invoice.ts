@@ -1,13 +1,19 @@
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
-import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
 import { lowerAscii, textOf, upperAscii } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
 import { decimalToNumber, parseDecimal, powerOfTen, splitNumber } from "../platform/money.ts";
 import { chainOf, checkParties, checkPaymentOptions } from "./check-parties.ts";
-import type { InvoiceDocument, InvoiceItem, PaymentTerms } from "./document.ts";
+import type { InvoiceDocument, InvoiceItem, Miscellaneous, PaymentTerms } from "./document.ts";
 import { INVOICE_FORMATS, type InvoiceFormat } from "./model.ts";
-import { compactObject, type Fields, listOf, objectOf, readFields } from "./read-fields.ts";
+import {
+  compactObject,
+  type Fields,
+  listOf,
+  objectOf,
+  readFields,
+  readMetadata,
+} from "./read-fields.ts";
 import { occurrenceFrom, parseRecurrence, type Recurrence } from "./recurrence.ts";
 import { isNegative, percentOf, TOTAL_MAX, type Totals, totalsOf } from "./totals.ts";
 
@@ -292,9 +298,16 @@ function readTags(fields: Fields, value: unknown): string[] | undefined {
   return tags.length > 0 ? [...new Set(tags)] : undefined;
 }
 
-function readMiscellaneous(fields: Fields, value: unknown): Metadata | undefined {
-  const problems = checkMetadata(value, "miscellaneous");
-  for (const { field, code, message } of problems) fields.report(field, code, message);
-  const is_given = value !== undefined && value !== null && problems.length === 0;
-  return is_given ? { ...(value as Metadata) } : undefined;
+/** The caller's own keys, and `notifications.creation`, which alone lies deeper. */
+function readMiscellaneous(fields: Fields, value: unknown): Miscellaneous | undefined {
+  const { notifications = null, ...rest } = objectOf(value);
+  const metadata = readMetadata(fields, "miscellaneous", value && rest);
+  if (notifications === null) return metadata;
+  const { creation, ...others } = objectOf(notifications);
+  if (typeof creation === "boolean" && Object.keys(others).length === 0) {
+    return { ...metadata, notifications: { creation } };
+  }
+  const message = 'Send { "creation": true } or false.';
+  fields.report("miscellaneous.notifications", "record_invalid", message);
+  return undefined;
 }

@@ -1,18 +1,18 @@
 import { checkBic, checkIban } from "../catalogue/bank-identifiers.ts";
-import { CHAINS, type Chain } from "../catalogue/chains.ts";
+import { CHAINS, type Chain, isToken, TOKENS } from "../catalogue/chains.ts";
 import { isCountry } from "../catalogue/countries.ts";
+import { minorDigits } from "../catalogue/currencies.ts";
 import { lowerAscii, upperAscii } from "../catalogue/text.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import { isId } from "../platform/ids.ts";
 import type { Address, PartyInfo, PaymentInformation, PaymentOption } from "./document.ts";
-import { compactObject, type Fields, listOf, objectOf } from "./read-fields.ts";
+import { compactObject, type Fields, listOf, objectOf, readMetadata } from "./read-fields.ts";
 
 const NAME_MAX = 200;
 const EMAIL_MAX = 254;
 const SHORT_MAX = 100;
 // One @, no spaces, a dot in the domain: more only the mail server can tell.
 const EMAIL = /^[^\s@"<>(),;:\\]+@[^\s@"<>(),;:\\]+\.[^\s@"<>(),;:\\.]{2,}$/;
-const CURRENCY_ID = /^[A-Z0-9]{2,12}(-[a-z0-9]+)*$/;
 
 /** Both sides; the one that is billed, or of a salary paid, cannot do without an address. */
 export function checkParties(
@@ -50,6 +50,7 @@ function readParty(
     taxRegistration: text("taxRegistration", SHORT_MAX),
     companyRegistration: text("companyRegistration", SHORT_MAX),
     address: Object.keys(address).length > 0 ? address : undefined,
+    miscellaneous: readMetadata(fields, `${field}.miscellaneous`, input.miscellaneous),
   }) as PartyInfo;
 }
 
@@ -85,30 +86,46 @@ export function checkPaymentOptions(fields: Fields, value: unknown): PaymentOpti
     const field = `paymentOptions[${index}]`;
     const { type, value: inner } = objectOf(option);
     const { currencies, paymentInformation } = objectOf(inner);
-    const ids = listOf(currencies).map((id, at) =>
-      readCurrencyId(fields, `${field}.value.currencies[${at}]`, id),
-    );
     const place = `${field}.value.paymentInformation`;
-    const is_wallet = type === "wallet";
-    if (is_wallet && ids.length === 0) fields.missing(`${field}.value.currencies`);
-    const information = is_wallet
-      ? readWallet(fields, place, objectOf(paymentInformation))
-      : readBankAccount(fields, place, objectOf(paymentInformation));
-    return {
-      type: is_wallet ? "wallet" : "bank-account",
-      value: { currencies: ids, paymentInformation: information },
-    };
+    if (type === "wallet") {
+      const coins = readCoins(fields, `${field}.value.currencies`, listOf(currencies));
+      const information = readWallet(fields, place, objectOf(paymentInformation), coins);
+      const ids = coins.map(({ id }) => id);
+      return { type, value: { currencies: ids, paymentInformation: information } };
+    }
+    const ids = listOf(currencies).map((id, at) =>
+      readFiat(fields, `${field}.value.currencies[${at}]`, id),
+    );
+    const information = readBankAccount(fields, place, objectOf(paymentInformation));
+    return { type: "bank-account", value: { currencies: ids, paymentInformation: information } };
   });
 }
 
-function readCurrencyId(fields: Fields, field: string, value: unknown): string {
-  const text = typeof value === "string" ? value.trim() : "";
-  const [symbol = "", ...network] = text.split("-");
-  const id = [upperAscii(symbol), ...network.map(lowerAscii)].join("-");
-  if (!CURRENCY_ID.test(id)) {
-    fields.report(field, "record_invalid", "Send a currency such as USD or USDC-matic.");
+function readFiat(fields: Fields, field: string, value: unknown): string {
+  const code = typeof value === "string" ? upperAscii(value.trim()) : "";
+  if (!/^[A-Z]{3}$/.test(code) || minorDigits(lowerAscii(code)) === undefined) {
+    fields.report(field, "record_invalid", "Send a currency of ISO 4217, e.g. USD.");
   }
-  return id;
+  return code;
+}
+
+type Coin = { field: string; id: string; chain: Chain | null };
+
+/** Coins with the chain that each names, if it names one that we know. */
+function readCoins(fields: Fields, field: string, values: readonly unknown[]): Coin[] {
+  if (values.length === 0) fields.missing(field);
+  return values.map((value, at) => {
+    const place = `${field}[${at}]`;
+    const text = typeof value === "string" ? value.trim() : "";
+    const [symbol = "", ...network] = text.split("-").map(lowerAscii);
+    const chain = network.length === 0 ? null : (chainOf(network.join("-")) ?? null);
+    if (!isToken(symbol) || (network.length > 0 && chain === null)) {
+      const coins = TOKENS.map(upperAscii).join(" or ");
+      const message = `Send ${coins} with a network that we know, e.g. USDC-matic.`;
+      fields.report(place, "record_invalid", message);
+    }
+    return { field: place, id: [upperAscii(symbol), ...network].join("-"), chain };
+  });
 }
 
 // What others call the chains that we know by another name.
@@ -125,21 +142,39 @@ export function chainOf(name: string): Chain | undefined {
   return Object.hasOwn(CHAIN_NAMES, key) ? CHAIN_NAMES[key] : undefined;
 }
 
+/** The address must be one of every chain that the wallet's coins, or the wallet itself, name. */
 function readWallet(
   fields: Fields,
   field: string,
   input: Record<string, unknown>,
+  coins: readonly Coin[],
 ): PaymentInformation {
   refuseOthers(fields, field, input, ["paymentAddress", "chain"], "wallet");
   const address = fields.text(`${field}.paymentAddress`, input.paymentAddress, NAME_MAX);
-  const chain = fields.text(`${field}.chain`, input.chain, SHORT_MAX);
+  const name = fields.text(`${field}.chain`, input.chain, SHORT_MAX);
   if (address === undefined) fields.missing(`${field}.paymentAddress`);
-  const known = chain === undefined ? undefined : chainOf(chain);
-  const checked = known && address !== undefined ? checkAddress(known, address) : undefined;
-  if (checked && "reason" in checked) {
-    fields.report(`${field}.paymentAddress`, "record_invalid", checked.reason);
+  const chain = name === undefined ? undefined : chainOf(name);
+  if (name !== undefined && !chain) {
+    const message = `Send one of ${Object.keys(CHAIN_NAMES).join(", ")}.`;
+    fields.report(`${field}.chain`, "record_invalid", message);
   }
-  return compactObject({ paymentAddress: address, chain }) as PaymentInformation;
+  const other = coins.find((coin) => chain && coin.chain && coin.chain !== chain);
+  if (other) {
+    const message = `This coin is not on ${name}; send the chain that the address is on.`;
+    fields.report(other.field, "record_invalid", message);
+  }
+  if (name === undefined && coins.some(({ id }) => !id.includes("-"))) {
+    const message = "Send the chain that the address is on, or coins with a network.";
+    fields.report(`${field}.chain`, "parameter_missing", message);
+  }
+  const chains = new Set([chain, ...coins.map((coin) => coin.chain)].flatMap((one) => one ?? []));
+  for (const one of address === undefined ? [] : chains) {
+    const checked = checkAddress(one, address!);
+    if ("reason" in checked) {
+      fields.report(`${field}.paymentAddress`, "record_invalid", `${one}: ${checked.reason}`);
+    }
+  }
+  return compactObject({ paymentAddress: address, chain: name }) as PaymentInformation;
 }
 
 const BANK_FIELDS = [

@@ -6,6 +6,7 @@ import { type CreatedInvoice, makePayable, newInvoice, recordInvoices } from "./
 import type { InvoiceDocument } from "./document.ts";
 import { hashNumber } from "./links.ts";
 import type { Invoice, KeyedInvoice } from "./model.ts";
+import { changeInvoice, recordChanges } from "./record-changes.ts";
 import { occurrenceAfter, parseRecurrence } from "./recurrence.ts";
 import {
   findTakenNumbers,
@@ -66,10 +67,20 @@ async function createDue(
   recordInvoices(tx, deps, created, now);
   if (created.length > 0) {
     const moved = { ...invoice, next_occurrence_at: next, occurrences, updated_at: now };
-    updateInvoices(tx, [{ ...template, invoice: moved }]);
-    updateViews(tx, [moved]);
+    recordMoved(tx, deps, { ...template, invoice: moved }, now);
   }
   return next;
+}
+
+/** A template without another occurrence has come to its end: it is canceled, by nobody. */
+function recordMoved(tx: Transaction, deps: CarryDeps, template: KeyedInvoice, now: Date): void {
+  if (template.invoice.next_occurrence_at !== null) {
+    updateInvoices(tx, [template]);
+    updateViews(tx, [template.invoice]);
+    return;
+  }
+  const act = { name: "cancel", actor_account_id: null, input: null } as const;
+  recordChanges(tx, deps.renderer, [changeInvoice(template, act, now)], now);
 }
 
 async function newOccurrence(

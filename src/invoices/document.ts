@@ -16,8 +16,12 @@ export type InvoiceDocument = {
   purchaseOrderId?: string;
   tags?: string[];
   recurringRule?: string;
-  miscellaneous?: Record<string, string | number | boolean>;
+  miscellaneous?: Miscellaneous;
 };
+
+type Plain = string | number | boolean;
+
+export type Miscellaneous = Record<string, Plain | { creation: boolean }>;
 
 export type InvoiceItem = {
   name?: string;
@@ -50,6 +54,7 @@ export type PartyInfo = {
   taxRegistration?: string;
   companyRegistration?: string;
   address?: Address;
+  miscellaneous?: Record<string, Plain>;
 };
 
 export type PaymentTerms = {

@@ -6,14 +6,16 @@ import { Refusal } from "../platform/errors.ts";
 import { changeAsParty } from "./change-as-party.ts";
 import { findLink } from "./change-store.ts";
 import { checkChange } from "./check-change.ts";
+import { createLinkLimits } from "./link-limits.ts";
 import { hashLinkToken } from "./links.ts";
 import { loadPdf, type PrintedInvoice } from "./load-pdf.ts";
 import { isPayable, otherRole, ownRole } from "./model.ts";
+import { offeredActions } from "./page-actions.ts";
 import { invoicePage } from "./pages.ts";
-import { writePdf } from "./pdf.ts";
 import type { InvoiceDeps } from "./routes.ts";
 import { findInvoices, openInvoices } from "./store.ts";
 
+const NOT_OFFERED = "This cannot be done here, or not any more. What you can do is shown below.";
 const PATH = "/invoices/view/:token";
 /** Pages are no part of the documented API. */
 const HIDDEN = { hide: true };
@@ -22,28 +24,36 @@ const SECRET_HEADERS = { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noin
 
 /** The page behind `invoiceLinks.view`, for a party without an account. A GET changes nothing. */
 export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDeps): void {
+  const takeAttempt = createLinkLimits();
+  const findLinked = (request: FastifyRequest, is_file = false) => {
+    const { token } = request.params as { token: string };
+    takeAttempt(request.ip, token, is_file);
+    return findByToken(deps, token);
+  };
   addPageScope(app, deps, (scope) => {
     // Mail programs look before they open a link.
     scope.get(PATH, { schema: HIDDEN, exposeHeadRoute: true }, async (request, reply) => {
-      const printed = await findByToken(deps, request);
+      const printed = await findLinked(request);
       return show(deps, request, reply, printed, null);
     });
 
     scope.get(`${PATH}/pdf`, { schema: HIDDEN }, async (request, reply) => {
-      const printed = await findByToken(deps, request);
+      const printed = await findLinked(request, true);
+      const file = await deps.press.print(printed);
       return reply
         .headers({ ...SECRET_HEADERS, "Content-Security-Policy": "sandbox; default-src 'none'" })
         .type("application/pdf")
         .header("Content-Disposition", `attachment; filename="invoice-${printed.invoice.id}.pdf"`)
-        .send(writePdf(printed));
+        .send(file);
     });
 
     const public_form = { schema: HIDDEN, config: { is_public_form: true } };
     scope.post(PATH, public_form, async (request, reply) => {
-      const printed = await findByToken(deps, request);
+      const printed = await findLinked(request);
       const refusal = await act(deps, request, printed);
       if (refusal) {
-        const again = await findByToken(deps, request);
+        const { token } = request.params as { token: string };
+        const again = await findByToken(deps, token);
         return show(deps, request, reply, again, refusal);
       }
       return reply.headers(SECRET_HEADERS).redirect(pathOf(request), 303);
@@ -51,8 +61,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
   });
 }
 
-async function findByToken(deps: InvoiceDeps, request: FastifyRequest): Promise<PrintedInvoice> {
-  const { token } = request.params as { token: string };
+async function findByToken(deps: InvoiceDeps, token: string): Promise<PrintedInvoice> {
   const key = isToken(token)
     ? await findLink(deps.database, hashLinkToken(deps.index_key, token))
     : undefined;
@@ -69,11 +78,12 @@ async function act(
   request: FastifyRequest,
   { invoice }: PrintedInvoice,
 ): Promise<Refusal | null> {
+  const type = readField(request, "type");
+  const name = offeredActions(invoice).find((offered) => offered === type);
+  if (!name) return new Refusal("invalid_transition", NOT_OFFERED);
   const note = readField(request, "note");
-  const body = { type: readField(request, "type"), ...(note ? { input: { note } } : {}) };
-  const { name, input, problems } = checkChange(body, []);
+  const { input, problems } = checkChange({ type, ...(note ? { input: { note } } : {}) }, []);
   if (problems.length > 0) return Refusal.of(problems);
-  if (name === null || invoice.shared_with !== null) return new Refusal("invalid_transition");
   const role = otherRole(ownRole(invoice.format));
   const party = { name, input, role, caller: null, change_key: null };
   try {

@@ -1,19 +1,17 @@
 import type { Mode } from "../access/model.ts";
 import { csrfField, page, table } from "../access/page-layout.ts";
 import { type Html, html } from "../platform/http/html.ts";
-import { digitsOf } from "./check-invoice.ts";
 import { nameOf } from "./document.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
-import { type ChangeType, otherRole, ownRole, refusalOf, STATUS_WORDS } from "./model.ts";
-import { formatMoney, formatQuantity } from "./printed-text.ts";
-import { lineTotal } from "./totals.ts";
+import { STATUS_WORDS } from "./model.ts";
+import { offeredActions, type PageAction } from "./page-actions.ts";
+import { printItem, printTerms, printTotals } from "./printed-lines.ts";
 
-/** What a party without an account may do here, and what the button says. */
-const ACTIONS: readonly { type: ChangeType; label: string; is_main: boolean }[] = [
-  { type: "accept", label: "Accept", is_main: true },
-  { type: "declareSentPayment", label: "I have paid", is_main: false },
-  { type: "declareReceivedPayment", label: "I was paid", is_main: true },
-];
+/** What the buttons say; to reject asks for a reason and has a form of its own. */
+const BUTTONS: Readonly<Record<Exclude<PageAction, "reject">, { label: string; style: string }>> = {
+  accept: { label: "Accept", style: "primary wide" },
+  declareSentPayment: { label: "I have paid", style: "wide" },
+};
 
 export type InvoicePage = PrintedInvoice & {
   mode: Mode;
@@ -26,9 +24,9 @@ export type InvoicePage = PrintedInvoice & {
 /** What somebody sees who came by the link of an invoice. */
 export function invoicePage(options: InvoicePage): Html {
   const { invoice, ways_to_pay, mode, problem } = options;
-  const { document, currency, total } = invoice;
+  const { document } = invoice;
   const title = invoice.format === "svc_salary" ? "Salary" : "Invoice";
-  const digits = digitsOf(currency)!;
+  const { subtotal, tax, total } = printTotals(invoice);
   const due = document.paymentTerms?.dueDate?.slice(0, 10);
   const facts: [string, string | undefined][] = [
     ["State", STATUS_WORDS[invoice.status]],
@@ -36,31 +34,51 @@ export function invoicePage(options: InvoicePage): Html {
     [invoice.format === "svc_salary" ? "Employer" : "For", nameOf(document.buyerInfo)],
     ["Date", document.creationDate.slice(0, 10)],
     ["Due", due],
-    ["Total", `${formatMoney(total, digits)} ${currency}`],
+    ["Order", document.purchaseOrderId],
+    ["Total", total],
   ];
   const body = html`<div class="invoice"><h1>${title} ${document.invoiceNumber}</h1>
 ${problem !== null && html`<p class="alert" id="problem" role="alert">${problem}</p>`}
-<dl>${facts.map(
-    ([label, value]) => value && html`<div><dt>${label}</dt><dd>${value}</dd></div>`,
-  )}</dl>
+<dl>${factsOf(facts)}</dl>
 ${table({
   label: "Items",
-  columns: ["Item", "Quantity", "Amount"],
-  rows: document.invoiceItems.map((item) => [
-    item.name ?? "Item",
-    formatQuantity(item.quantity),
-    formatMoney(lineTotal(item), digits),
-  ]),
+  columns: ["Item", "Quantity", "Unit price", "Tax", "Amount"],
+  rows: document.invoiceItems
+    .map(printItem)
+    .map((item) => [
+      html`<span class="lines">${[item.name, ...item.details].join("\n")}</span>`,
+      item.quantity,
+      item.unit_price,
+      item.tax,
+      item.amount,
+    ]),
   empty: "There are no items.",
 })}
-${document.note && html`<p>${document.note}</p>`}
+<dl>${factsOf([
+    ["Subtotal", subtotal],
+    ["Tax", tax],
+    ["Total", total],
+  ])}</dl>
+${freeText("Note", document.note)}
+${freeText("Terms", printTerms(invoice))}
 ${ways_to_pay.map(
   (way) => html`<h2>Pay to: ${way.title}</h2>
-<dl>${way.lines.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`,
+<dl>${factsOf(way.lines)}</dl>`,
 )}
 ${forms(options)}
 <p class="hint"><a href="${options.path}/pdf">Download as PDF</a></p></div>`;
   return page({ title: `${title} ${document.invoiceNumber}`, mode, session: null, body });
+}
+
+function factsOf(facts: readonly [label: string, value: string | undefined][]) {
+  return facts.map(
+    ([label, value]) => value && html`<div><dt>${label}</dt><dd>${value}</dd></div>`,
+  );
+}
+
+/** With its line breaks, and from the side from which it is read. */
+function freeText(title: string, text: string | undefined): Html | null {
+  return text ? html`<h2>${title}</h2>\n<p class="lines" dir="auto">${text}</p>` : null;
 }
 
 /** Only what the state allows; an account of this service acts there, not by the link. */
@@ -68,24 +86,23 @@ function forms({ invoice, csrf, path }: InvoicePage): Html | null {
   if (invoice.shared_with !== null) {
     return html`<p class="hint">This invoice is answered in your account; sign in there.</p>`;
   }
-  const role = otherRole(ownRole(invoice.format));
-  const allowed = ACTIONS.filter(({ type }) => refusalOf(invoice, type, role) === null);
-  const may_reject = refusalOf(invoice, "reject", role) === null;
-  return html`${allowed.map(
-    ({ type, label, is_main }) => html`<form method="post" action="${path}">
+  return html`${offeredActions(invoice).map((type) =>
+    type === "reject"
+      ? rejectForm(csrf, path)
+      : html`<form method="post" action="${path}">
 ${csrfField(csrf)}
 <input type="hidden" name="type" value="${type}">
-<button class="${is_main ? "primary wide" : "wide"}" type="submit">${label}</button>
+<button class="${BUTTONS[type].style}" type="submit">${BUTTONS[type].label}</button>
 </form>`,
-  )}
-${
-  may_reject &&
-  html`<form method="post" action="${path}">
+  )}`;
+}
+
+function rejectForm(csrf: string, path: string): Html {
+  return html`<form method="post" action="${path}">
 ${csrfField(csrf)}
 <input type="hidden" name="type" value="reject">
 <label for="note">Why you reject it</label>
 <input id="note" name="note" type="text" required maxlength="2000" autocomplete="off">
 <button class="wide" type="submit">Reject</button>
-</form>`
-}`;
+</form>`;
 }

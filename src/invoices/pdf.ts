@@ -2,14 +2,13 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import PDFDocument from "pdfkit";
 import { countryName } from "../catalogue/countries.ts";
-import { digitsOf } from "./check-invoice.ts";
 import { type InvoiceItem, nameOf, type PartyInfo } from "./document.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
 import { type Invoice, STATUS_WORDS } from "./model.ts";
-import { type Face, formatMoney, formatQuantity, withGlyphs } from "./printed-text.ts";
-import { lineNet } from "./totals.ts";
-
-type Doc = InstanceType<typeof PDFDocument>;
+import { type Doc, linesOf, openFont, writeLines, writeText } from "./pdf-text.ts";
+import { printItem, printTerms, printTotals } from "./printed-lines.ts";
+import { withGlyphs } from "./printed-text.ts";
+import type { Line } from "./text-layout.ts";
 
 // A4 in points.
 const MARGIN = 56;
@@ -44,16 +43,16 @@ export function writePdf(given: PrintedInvoice): Doc {
   fonts ??= { regular: readFont("DejaVuSans.ttf"), bold: readFont("DejaVuSans-Bold.ttf") };
   doc.registerFont("regular", fonts.regular);
   doc.registerFont("bold", fonts.bold);
-  const printed = withGlyphs(given, glyphsOf(doc));
+  openFont(doc, "bold");
+  const printed = withGlyphs(given, openFont(doc, "regular"));
   const { invoice } = printed;
   writeHead(doc, invoice, title);
   writeParties(doc, invoice);
   writeItems(doc, invoice);
   writeTotals(doc, invoice);
   writeWaysToPay(doc, printed);
-  const { note, terms, paymentTerms } = invoice.document;
-  writeText(doc, "Note", note);
-  writeText(doc, "Terms", [terms, paymentTerms?.miscellaneous].filter(Boolean).join("\n"));
+  writeFreeText(doc, "Note", invoice.document.note ?? "");
+  writeFreeText(doc, "Terms", printTerms(invoice));
   writeFeet(doc, `${title} ${invoice.document.invoiceNumber}`);
   doc.end();
   return doc;
@@ -84,10 +83,8 @@ function writeHead(doc: Doc, invoice: Invoice, title: string): void {
     if (!value) continue;
     const y = doc.y;
     font(doc, "regular", 9, MUTED).text(label, label_x, y, { width: 60 });
-    font(doc, "bold", 9, INK).text(value, label_x + 60, y, {
-      width: HALF - 60,
-      align: "right",
-    });
+    font(doc, "bold", 9, INK);
+    writeText(doc, value, label_x + 60, y, { width: HALF - 60, align: "right" });
     doc.y += 3;
   }
   doc.y = Math.max(doc.y, left_end) + 22;
@@ -103,11 +100,10 @@ function writeParties(doc: Doc, invoice: Invoice): void {
       width,
       characterSpacing: 0.6,
     });
-    font(doc, "bold", 10, INK).text(nameOf(party), x, doc.y + 4, { width });
-    font(doc, "regular", 9, INK).text(partyLines(party).join("\n"), x, doc.y + 2, {
-      width,
-      lineGap: 1.5,
-    });
+    font(doc, "bold", 10, INK);
+    writeText(doc, nameOf(party), x, doc.y + 4, { width });
+    font(doc, "regular", 9, INK);
+    writeText(doc, partyLines(party).join("\n"), x, doc.y + 2, { width, gap: 1.5 });
     return doc.y;
   };
   const left_end = write(is_salary ? "Employee" : "From", sellerInfo, MARGIN);
@@ -136,66 +132,44 @@ function partyLines(party: PartyInfo): string[] {
   return lines.flatMap((line) => line || []);
 }
 
-type Column = { title: string; x: number; width: number; align: "left" | "right" };
-
-const COLUMNS: readonly Column[] = [
-  { title: "Description", x: 0, width: 0.42, align: "left" },
-  { title: "Quantity", x: 0.42, width: 0.12, align: "right" },
-  { title: "Unit price", x: 0.54, width: 0.17, align: "right" },
-  { title: "Tax", x: 0.71, width: 0.11, align: "right" },
-  { title: "Amount", x: 0.82, width: 0.18, align: "right" },
+/** Shares of the width; after the first column come numbers. */
+const COLUMNS: readonly { title: string; x: number; width: number }[] = [
+  { title: "Description", x: 0, width: 0.42 },
+  { title: "Quantity", x: 0.42, width: 0.12 },
+  { title: "Unit price", x: 0.54, width: 0.17 },
+  { title: "Tax", x: 0.71, width: 0.11 },
+  { title: "Amount", x: 0.82, width: 0.18 },
 ];
+/** Between the lines of a description. */
+const LINE_GAP = 1;
 
 function writeItems(doc: Doc, invoice: Invoice): void {
-  writeRow(
-    doc,
-    COLUMNS.map(({ title }) => title),
-    true,
-  );
+  writeHeadings(doc);
   for (const item of invoice.document.invoiceItems) {
-    const cells = cellsOf(item);
-    const height = rowHeight(doc, cells);
+    font(doc, "regular", 9, INK);
+    const [description, ...numbers] = cellsOf(item);
+    const lines = linesOf(doc, description!, COLUMNS[0]!.width * WIDTH - 6);
+    const height = lines.length * (doc.currentLineHeight(true) + LINE_GAP) + 12;
     if (doc.y + height > BOTTOM) {
       newPage(doc);
-      writeRow(
-        doc,
-        COLUMNS.map(({ title }) => title),
-        true,
-      );
+      writeHeadings(doc);
+      font(doc, "regular", 9, INK);
     }
-    writeRow(doc, cells, false);
+    writeRow(doc, lines, numbers);
+    rule(doc, RULE);
   }
 }
 
-function cellsOf(item: InvoiceItem): string[] {
-  const digits = digitsOf(item.currency)!;
-  const money = (minor: string | bigint) => formatMoney(BigInt(minor), digits);
-  const below = [
-    item.reference && `Ref. ${item.reference}`,
-    item.deliveryDate && `Delivered ${item.deliveryDate}`,
-    item.deliveryPeriod,
-    item.discount && item.discount !== "0" && `Discount ${money(item.discount)}`,
-  ];
-  const tax =
-    item.tax?.type === "percentage" ? `${item.tax.amount} %` : item.tax && money(item.tax.amount);
-  return [
-    [item.name ?? "Item", ...below].filter(Boolean).join("\n"),
-    formatQuantity(item.quantity),
-    money(item.unitPrice),
-    tax ?? "–",
-    money(lineNet(item)),
-  ];
+function writeHeadings(doc: Doc): void {
+  font(doc, "bold", 8, MUTED);
+  const [first, ...numbers] = COLUMNS.map(({ title }) => title);
+  writeRow(doc, linesOf(doc, first!, WIDTH), numbers);
+  rule(doc, INK);
 }
 
-/** Numbers keep to one line: see `shrinkToFit`. */
-function rowHeight(doc: Doc, cells: readonly string[]): number {
-  font(doc, "regular", 9, INK);
-  const heights = cells.map((cell, at) => {
-    const { width, align } = COLUMNS[at]!;
-    const shown = align === "right" ? "0" : cell;
-    return doc.heightOfString(shown, { width: width * WIDTH - 6, lineGap: 1 });
-  });
-  return Math.max(...heights) + 12;
+function cellsOf(item: InvoiceItem): string[] {
+  const { name, details, quantity, unit_price, tax, amount } = printItem(item);
+  return [[name, ...details].join("\n"), quantity, unit_price, tax, amount];
 }
 
 /** Makes the letters as small as the text needs to stand on one line: a number is never broken. */
@@ -209,48 +183,43 @@ function currentSize(doc: Doc): number {
   return (doc as unknown as { _fontSize: number })._fontSize;
 }
 
-function writeRow(doc: Doc, cells: readonly string[], is_head: boolean): void {
-  const height = rowHeight(doc, cells);
-  const top = doc.y;
-  cells.forEach((cell, at) => {
-    const { x, width, align } = COLUMNS[at]!;
-    font(doc, is_head ? "bold" : "regular", is_head ? 8 : 9, is_head ? MUTED : INK);
-    // Numbers end at the margin, texts begin there.
-    const inset = align === "right" ? 6 : 0;
-    if (align === "right") shrinkToFit(doc, cell, width * WIDTH - 6);
-    doc.text(cell, MARGIN + x * WIDTH + inset, top + 6, {
-      width: width * WIDTH - 6,
-      align,
-      lineGap: 1,
-    });
+/** In the font that is set. The description alone has lines: numbers keep to one. */
+function writeRow(doc: Doc, description: readonly Line[], numbers: readonly string[]): void {
+  const top = doc.y + 6;
+  const size = currentSize(doc);
+  writeLines(doc, description, MARGIN, top, { width: WIDTH, gap: LINE_GAP });
+  const bottom = doc.y + 6;
+  numbers.forEach((number, at) => {
+    const { x, width: share } = COLUMNS[at + 1]!;
+    const width = share * WIDTH - 6;
+    shrinkToFit(doc, number, width);
+    writeText(doc, number, MARGIN + x * WIDTH + 6, top, { width, align: "right" });
+    doc.fontSize(size);
   });
-  doc.y = top + height;
-  rule(doc, is_head ? INK : RULE);
+  doc.y = bottom;
 }
 
 function writeTotals(doc: Doc, invoice: Invoice): void {
-  const { total, total_without_tax, currency } = invoice;
-  const digits = digitsOf(currency)!;
-  const rows: [string, bigint][] = [
-    ["Subtotal", total_without_tax],
-    ["Tax", total - total_without_tax],
+  const { subtotal, tax, total } = printTotals(invoice);
+  const rows: [string, string][] = [
+    ["Subtotal", subtotal],
+    ["Tax", tax],
   ];
   ensureRoom(doc, 80);
   doc.y += 10;
   const x = RIGHT_HALF;
   const width = HALF;
-  for (const [label, minor] of rows) {
+  for (const [label, amount] of rows) {
     const y = doc.y;
     font(doc, "regular", 9, MUTED).text(label, x, y, { width: width * 0.4 });
-    font(doc, "regular", 9, INK).text(formatMoney(minor, digits), x, y, { width, align: "right" });
+    font(doc, "regular", 9, INK).text(amount, x, y, { width, align: "right" });
     doc.y += 4;
   }
   const y = doc.y + 4;
   font(doc, "bold", 12, INK).text("Total", x, y, { width: width * 0.3 });
-  const amount = `${formatMoney(total, digits)} ${currency}`;
   font(doc, "bold", 12, ACCENT);
-  shrinkToFit(doc, amount, width * 0.8);
-  doc.text(amount, x, y, { width, align: "right" });
+  shrinkToFit(doc, total, width * 0.8);
+  doc.text(total, x, y, { width, align: "right" });
   doc.y += 22;
 }
 
@@ -262,7 +231,8 @@ function writeWaysToPay(doc: Doc, { ways_to_pay }: PrintedInvoice): void {
     for (const [label, value] of lines) {
       const y = doc.y;
       font(doc, "regular", 9, MUTED).text(label, MARGIN, y, { width: 110 });
-      font(doc, "regular", 9, INK).text(value, MARGIN + 110, y, { width: WIDTH - 110 });
+      font(doc, "regular", 9, INK);
+      writeText(doc, value, MARGIN + 110, y, { width: WIDTH - 110 });
       doc.y += 2;
     }
     doc.y += 10;
@@ -270,16 +240,17 @@ function writeWaysToPay(doc: Doc, { ways_to_pay }: PrintedInvoice): void {
 }
 
 /** Free text; a long one flows over as many pages as it needs, line by line. */
-function writeText(doc: Doc, title: string, text: string | undefined): void {
+function writeFreeText(doc: Doc, title: string, text: string): void {
   if (!text) return;
   ensureRoom(doc, 40);
   font(doc, "bold", 9, INK).text(title, MARGIN, doc.y, { width: WIDTH });
-  doc.y += 3;
   font(doc, "regular", 9, INK);
-  for (const line of text.split("\n")) {
-    ensureRoom(doc, Math.min(doc.heightOfString(line || " ", { width: WIDTH }), 200) + 2);
-    font(doc, "regular", 9, INK).text(line || " ", MARGIN, doc.y, { width: WIDTH, lineGap: 1.5 });
-  }
+  writeText(doc, text, MARGIN, doc.y + 3, {
+    width: WIDTH,
+    align: "start",
+    gap: 1.5,
+    makeRoom: (height) => ensureRoom(doc, height),
+  });
   doc.y += 10;
 }
 
@@ -291,11 +262,12 @@ function writeFeet(doc: Doc, name: string): void {
     // The foot stands in the margin, which would else begin a new page.
     doc.page.margins.bottom = 0;
     const y = BOTTOM + 16;
-    const options = { width: WIDTH, lineBreak: false, height: 12, ellipsis: true } as const;
-    font(doc, "regular", 8, MUTED).text(name, MARGIN, y, { ...options, width: WIDTH * 0.75 });
+    font(doc, "regular", 8, MUTED);
+    const [first] = linesOf(doc, name, WIDTH * 0.75);
+    writeLines(doc, first ? [first] : [], MARGIN, y, { width: WIDTH });
     if (count === 1) continue;
     const number = `${page - start + 1} / ${count}`;
-    font(doc, "regular", 8, MUTED).text(number, MARGIN, y, { ...options, align: "right" });
+    writeText(doc, number, MARGIN, y, { width: WIDTH, align: "right" });
   }
 }
 
@@ -323,8 +295,4 @@ function font(doc: Doc, name: "regular" | "bold", size: number, color: string): 
 
 function dayOf(iso: string): string {
   return iso.slice(0, 10);
-}
-
-function glyphsOf(doc: Doc): Face {
-  return (doc.font("regular") as unknown as { _font: { font: Face } })._font.font;
 }

@@ -7,22 +7,35 @@ export type Face = { hasGlyphForCodePoint(code_point: number): boolean };
 const MISSING = "□";
 const CLUSTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
+/** Marks that turn the order of letters round: who writes with them can make a line lie. */
+const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const LINE_BREAKS = /\r\n?|[\u0085\u2028\u2029]/g;
+
 /** What the fonts cannot draw (Chinese, Japanese, emoji …) is shown to be there, as a box each. */
 export function withGlyphs(printed: PrintedInvoice, face: Face): PrintedInvoice {
-  const draw = (text: string) =>
-    [...CLUSTERS.segment(text)]
-      .map(({ segment }) => (hasGlyphs(face, segment) ? segment : MISSING))
-      .join("");
+  const known = new Map<number, boolean>();
+  const hasGlyph = (letter: string) => {
+    const code_point = letter.codePointAt(0)!;
+    const found =
+      known.get(code_point) ?? (/\s/.test(letter) || face.hasGlyphForCodePoint(code_point));
+    known.set(code_point, found);
+    return found;
+  };
+  const hasGlyphs = (text: string) => [...text].every(hasGlyph);
+  const draw = (text: string) => {
+    const plain = text
+      .replace(DIRECTION_MARKS, "")
+      .replace(LINE_BREAKS, "\n")
+      .replaceAll("\t", " ");
+    if (hasGlyphs(plain)) return plain;
+    const clusters = [...CLUSTERS.segment(plain)];
+    return clusters.map(({ segment }) => (hasGlyphs(segment) ? segment : MISSING)).join("");
+  };
   const { invoice, ways_to_pay } = printed;
   return {
     invoice: { ...invoice, document: mapTexts(invoice.document, draw) },
     ways_to_pay: mapTexts(ways_to_pay, draw),
   };
-}
-
-function hasGlyphs(face: Face, segment: string): boolean {
-  if (/^\s+$/.test(segment)) return true;
-  return [...segment].every((letter) => face.hasGlyphForCodePoint(letter.codePointAt(0)!));
 }
 
 function mapTexts<Value>(value: Value, map: (text: string) => string): Value {

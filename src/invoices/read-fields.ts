@@ -1,3 +1,4 @@
+import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
 import { hasControlCharacters, isBlank, isLongerThan } from "../catalogue/text.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 
@@ -49,6 +50,8 @@ export function readFields(already: readonly Problem[]): Fields {
 }
 
 function isAtFault(at_fault: ReadonlySet<string>, field: string): boolean {
+  // What was sent is no object at all: it lacks everything.
+  if (at_fault.has("body")) return true;
   for (let path = field; ; ) {
     if (at_fault.has(path)) return true;
     const parent = path.replace(/(\.[^.[\]]+|\[\d+\])$/, "");
@@ -72,4 +75,12 @@ export function compactObject<Value extends object>(value: Value): Value {
   return Object.fromEntries(
     Object.entries(value).filter(([, item]) => item !== undefined),
   ) as Value;
+}
+
+/** A caller's own keys and values; undefined when there are none, or they are not good. */
+export function readMetadata(fields: Fields, field: string, value: unknown): Metadata | undefined {
+  const problems = checkMetadata(value, field);
+  for (const problem of problems) fields.report(problem.field, problem.code, problem.message);
+  const is_given = value !== undefined && value !== null && problems.length === 0;
+  return is_given ? { ...(value as Metadata) } : undefined;
 }

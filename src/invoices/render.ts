@@ -1,8 +1,10 @@
 import type { Static } from "typebox";
 import type { Mode } from "../access/model.ts";
 import { compileRender } from "../platform/http/render.ts";
+import type { PartyInfo } from "./document.ts";
 import { linkToken } from "./links.ts";
 import { type InvoiceChange, isPayable, type KeyedInvoice, type Role } from "./model.ts";
+import { compactObject } from "./read-fields.ts";
 import { InvoiceRecord } from "./schemas.ts";
 
 const writeRecord = compileRender(InvoiceRecord);
@@ -24,9 +26,12 @@ export function createInvoiceRenderer(deps: {
     may_act: boolean,
   ): Static<typeof InvoiceRecord> => {
     const { version, tags = [], miscellaneous = {}, ...document } = invoice.document;
+    const { buyerInfo, sellerInfo } = document;
     const { payment } = invoice;
     return {
       ...document,
+      buyerInfo: withBothSpellings(buyerInfo),
+      sellerInfo: withBothSpellings(sellerInfo),
       id: invoice.id,
       requestId: invoice.request_id,
       meta: { format: invoice.format, version },
@@ -65,7 +70,8 @@ export function createInvoiceRenderer(deps: {
   const linksOf = (invoice: KeyedInvoice["invoice"]) => {
     if (!isPayable(invoice.status) || invoice.request_id === null) return null;
     const view = `${deps.public_url()}/invoices/view/${linkToken(deps.index_key, invoice)}`;
-    return { view, pay: `${view}?enablePayment=true` };
+    const pay = `${view}?enablePayment=true`;
+    return { view, pay, signUpAndPay: `${pay}&signUp=true` };
   };
   const write = (entry: KeyedInvoice, role: Role, may_act = true) =>
     writeRecord(toRecord(entry, role, may_act));
@@ -87,4 +93,19 @@ export function createInvoiceRenderer(deps: {
       `{"variant":${JSON.stringify(entry.invoice.format)},"event":${JSON.stringify(change.name)},` +
       `"timestamp":${change.at.getTime()},"invoice":${write(entry, role, false)}}`,
   };
+}
+
+/** Addresses are told in the older names of vCard as well. */
+function withBothSpellings(party: PartyInfo): PartyInfo {
+  const { address } = party;
+  if (!address) return party;
+  const { streetAddress, extendedAddress, city, postalCode, country } = address;
+  const older = compactObject({
+    "street-address": streetAddress,
+    "extended-address": extendedAddress,
+    locality: city,
+    "postal-code": postalCode,
+    "country-name": country,
+  });
+  return { ...party, address: { ...address, ...older } };
 }

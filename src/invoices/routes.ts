@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { KeepAnswer } from "../platform/commands/keep-answers.ts";
@@ -15,7 +16,7 @@ import { createInvoices } from "./create-invoices.ts";
 import { findVisible, findVisibleView, openViews } from "./find-visible.ts";
 import { REQUEST_ID } from "./links.ts";
 import { loadPdf } from "./load-pdf.ts";
-import { writePdf } from "./pdf.ts";
+import type { PdfPress } from "./pdf-press.ts";
 import {
   ChangeInvoiceBody,
   CreateInvoiceBody,
@@ -30,6 +31,7 @@ export type InvoiceDeps = CarryDeps & {
   clock: Clock;
   keepAnswer: KeepAnswer;
   poke: () => void;
+  press: PdfPress;
 };
 
 const TAG = "Invoices";
@@ -149,7 +151,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
     tag: TAG,
     answer: InvoiceRecord,
     is_file: true,
-    errors: [],
+    errors: ["unavailable"],
     scope: "invoices:read",
     id_form: REQUEST_ID,
     handle: async ({ caller, params, problems }) => {
@@ -157,7 +159,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
       if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       const { invoice } = found.entry;
-      const file = writePdf(await loadPdf(deps, invoice));
+      const file = Readable.from([await deps.press.print(await loadPdf(deps, invoice))]);
       return { file, media_type: "application/pdf", file_name: `invoice-${invoice.id}.pdf` };
     },
   });

@@ -41,6 +41,7 @@ const PARTY = {
   taxRegistration: optional("VAT or tax number."),
   companyRegistration: optional("Number in the company register."),
   address: optionalObject(ADDRESS),
+  miscellaneous: miscellaneousInput,
 };
 
 const ITEM = {
@@ -145,11 +146,17 @@ const nullable = Type.Union([Type.String(), Type.Null()]);
 const strings = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, given])) as Record<string, typeof given>;
 
+/** What answers call the parts of an address as well; `region` is the same in both. */
+const VCARD_NAMES = [
+  ...["street-address", "extended-address", "locality", "postal-code", "country-name"],
+];
+
 const PartyRecord = Type.Object({
   email: given,
   ...strings(["firstName", "lastName", "businessName", "phone"]),
   ...strings(["taxRegistration", "companyRegistration"]),
-  address: Type.Optional(Type.Object(strings(Object.keys(ADDRESS)))),
+  address: Type.Optional(Type.Object(strings([...Object.keys(ADDRESS), ...VCARD_NAMES]))),
+  miscellaneous: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 
 const ItemRecord = Type.Object({
@@ -220,7 +227,7 @@ export const InvoiceRecord = Type.Object(
     }),
     trackedTransactions: Type.Array(Type.String()),
     invoiceLinks: Type.Union([
-      Type.Object({ view: Type.String(), pay: Type.String() }),
+      Type.Object({ view: Type.String(), pay: Type.String(), signUpAndPay: Type.String() }),
       Type.Null(),
     ]),
     createdAt: Type.String({ format: "date-time" }),

@@ -30,12 +30,7 @@ export function isNegative(item: InvoiceItem): boolean {
   return netOf(item).numerator < 0n;
 }
 
-/** What one line adds to the invoice's total. */
-export function lineTotal(item: InvoiceItem): bigint {
-  return roundHalfUp(withTax(item));
-}
-
-/** The same without tax: these add up to the total without tax. */
+/** What one line costs without tax: these add up to the total without tax. */
 export function lineNet(item: InvoiceItem): bigint {
   return roundHalfUp(netOf(item));
 }

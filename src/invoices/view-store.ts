@@ -39,15 +39,17 @@ export function findViews(session: Session, keys: readonly InvoiceKey[]): Promis
 
 /**
  * Of these invoices (by their buyers' accounts) those that an offramp pays now: it holds the place
- * and has steps before it. One that was sent or returned, and is known to be, waits for nobody.
+ * and has money in. One that waits for its deposit may never have any; when it comes after all, the
+ * offramp is held back as for a canceled invoice. One that was sent or returned, and is known to
+ * be, waits for nobody.
  */
 export function listPaying(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceKey[]> {
   return session.query<InvoiceKey>(
     `select v.account_id, v.id from invoice_views v
      join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
        using (account_id, id)
-     where v.offramp_id is not null and not coalesce((
-       select s.kind in ('sent', 'bounced') and s.applied_at is not null
+     where coalesce((
+       select s.kind not in ('sent', 'bounced') or s.applied_at is null
        from invoice_payment_steps s
        where s.account_id = v.account_id and s.offramp_id = v.offramp_id
        order by s.step desc limit 1), false)`,

@@ -95,6 +95,26 @@ describe("applications of the account", () => {
     expect(isGood("/callback")).toBe(false);
   });
 
+  test("what the library would refuse later is refused at once, with the reason", async () => {
+    const rules = { allow_http: true, refuseUrl: () => null };
+    const problemOf = (...redirect_uris: string[]) =>
+      checkApp({ redirect_uris }, rules, "").problems[0];
+    const mixed = problemOf("com.example.shop:/callback", "http://shop.example.test/callback");
+    expect(mixed).toMatchObject({ field: "redirect_uris[1]" });
+    expect(mixed!.message).toContain("plain http is for this machine alone");
+    expect(problemOf("com.example.shop:/x", "https://localhost/x")!.message).toContain("not https");
+    expect(problemOf("https://*.example.test/callback")!.message).toContain("does not stand for");
+    for (const blank of [
+      " https://shop.example.test/x",
+      "https://shop.example.test/a b",
+      "x:\ty",
+    ]) {
+      expect(problemOf(blank)!.message).toContain("without blanks");
+    }
+    expect(problemOf("com.example.shop:/x", "http://127.0.0.1/x")).toBeUndefined();
+    expect(problemOf("http://shop.example.test/x", "https://localhost/x")).toBeUndefined();
+  });
+
   test("http on localhost is good for whoever develops", async () => {
     await admin.get(PATH);
     const fields = redirect("http://localhost:3000/callback\nhttps://shop.example.test/callback");

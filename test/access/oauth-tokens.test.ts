@@ -176,6 +176,18 @@ describe("client credentials", () => {
     }
   });
 
+  test.each(["audience=accounts&audience=accounts", "scope=user:read&scope=invoices:read"])(
+    "%s is refused: each is sent once",
+    async (twice) => {
+      const { id, secret } = machine;
+      const body = `grant_type=client_credentials&client_id=${id}&client_secret=${secret}&${twice}`;
+      const headers = { "content-type": "application/x-www-form-urlencoded" };
+      const answer = await fetch(`${server.url}${TOKEN_PATH}`, { method: "POST", headers, body });
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: "invalid_request" });
+    },
+  );
+
   test("a body that cannot be read is an error of OAuth, too", async () => {
     const options = { key: null, raw: "{" };
     const broken = await server.call("POST", TOKEN_PATH, undefined, options);

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { hashEmail } from "../../src/access/person-email.ts";
+import { createSignInLimits, signIn } from "../../src/access/sign-in.ts";
 import { type AccessServer, PASSWORD, startAccessServer } from "./access-server.ts";
 import { HttpVisitor } from "./http-visitor.ts";
 import { useRateClock } from "./rate-clock.ts";
@@ -154,27 +156,49 @@ describe("a sign-in is refused", () => {
     expect(unknown).toMatchObject({ account_id: operator_id, record: "person:unknown" });
   });
 
-  test("with 429 and Retry-After at the 11th attempt from one address", async () => {
+  test("with 429 and Retry-After at the 31st attempt from one address", async () => {
     const guesser = visitor();
-    for (let attempt = 1; attempt <= 10; attempt += 1) {
+    for (let attempt = 1; attempt <= 30; attempt += 1) {
       const answer = await guesser.signIn(`guess${attempt}@example.test`, { password: "wrong" });
       expect(answer.statusCode).toBe(401);
     }
-    const answer = await guesser.signIn("guess11@example.test");
+    const answer = await guesser.signIn("guess31@example.test");
     expect(answer.statusCode).toBe(429);
     expect(answer.headers["retry-after"]).toBe("60");
     expect(answer.body).toContain("Wait 60 seconds");
   });
 
-  test("at the 11th attempt on one e-mail from many addresses, even if right", async () => {
+  test("at the 11th attempt on one e-mail from one address, but not from another", async () => {
     const email = "often@example.test";
     await server.addMember(second_id, email, "approver");
+    const guesser = visitor();
     for (let attempt = 1; attempt <= 10; attempt += 1) {
-      await visitor().signIn(email, { password: "wrong" });
+      await guesser.signIn(email, { password: "wrong" });
     }
-    expect((await visitor().signIn(email)).statusCode).toBe(429);
-    rate_clock.addMinute();
+    expect((await guesser.signIn(email)).statusCode).toBe(429);
     expect((await visitor().signIn(email)).statusCode).toBe(303);
+    rate_clock.addMinute();
+    expect((await guesser.signIn(email)).statusCode).toBe(303);
+  });
+
+  test("after 200 wrong passwords for one e-mail from many addresses; right ones do not count", async () => {
+    const email = "target@example.test";
+    const limits = createSignInLimits();
+    const { deps } = server;
+    const key = hashEmail(deps.index_key, email).toString("base64");
+    const attempt = (password: string, at: number) =>
+      signIn(
+        { ...deps, limits },
+        { email, password, address: `a${at}`, previous_token: undefined, now: new Date() },
+      );
+    await server.addMember(second_id, email, "approver");
+    for (let at = 0; at < 3; at += 1) {
+      expect(await attempt(PASSWORD, at)).toHaveProperty("token");
+    }
+    for (let at = 0; at < 200; at += 1) limits.by_email.end(key, true);
+    expect(await attempt(PASSWORD, 500)).toMatchObject({ code: "too_many_requests" });
+    rate_clock.addMinute();
+    expect(await attempt(PASSWORD, 501)).toHaveProperty("token");
   });
 
   test("without the token of its own form", async () => {

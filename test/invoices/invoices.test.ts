@@ -140,9 +140,77 @@ describe("creating an invoice", () => {
       terms: "Terms",
       purchaseOrderId: "PO-1",
       tags: ["a", "b"],
-      miscellaneous: { builderId: "x" },
+      miscellaneous: { builderId: "x", notifications: { creation: true } },
     };
-    expect(good(await server.call("POST", "/invoices", full))).toMatchObject(full);
+    const invoice = good(await server.call("POST", "/invoices", full));
+    expect(invoice).toMatchObject(full);
+    expect(invoice.buyerInfo.address).toEqual({
+      ...full.buyerInfo.address,
+      "street-address": "Street 1",
+      "extended-address": "Floor 2",
+      locality: "Lisbon",
+      "postal-code": "1100",
+      "country-name": "PT",
+    });
+  });
+
+  it("refuses notifications of another shape", async () => {
+    for (const notifications of [true, {}, { creation: "yes" }, { creation: true, x: 1 }]) {
+      const answer = await create(server, { miscellaneous: { notifications } });
+      expectProblem(answer, "miscellaneous.notifications", "record_invalid");
+    }
+  });
+
+  it("says what a list of tags and a body have to be, and nothing beside", async () => {
+    const tagged = await create(server, { tags: [null] });
+    expectProblem(tagged, "tags[0]", "parameter_missing");
+    for (const body of [[], [1], "text"]) {
+      const { errors } = (await server.call("POST", "/invoices", body)).body;
+      expect(errors).toMatchObject([{ field: "body", message: "Send a JSON object." }]);
+    }
+  });
+
+  it("has three links once it is payable", async () => {
+    const { invoiceLinks } = good(await create(server, { convert: true }));
+    expect(Object.keys(invoiceLinks).sort()).toEqual(["pay", "signUpAndPay", "view"]);
+    expect(invoiceLinks.signUpAndPay.startsWith(invoiceLinks.view)).toBe(true);
+  });
+
+  describe("with a wallet", () => {
+    const EVM = `0x${"ab".repeat(20)}`;
+    const place = "paymentOptions[0].value";
+    const address = `${place}.paymentInformation.paymentAddress`;
+    const chain = `${place}.paymentInformation.chain`;
+    const pay = (currencies: string[], paymentInformation: Record<string, string>) =>
+      create(server, {
+        paymentOptions: [{ type: "wallet", value: { currencies, paymentInformation } }],
+      });
+
+    it.each([
+      [["USDC-matic"], { chain: "base" }, `${place}.currencies[0]`, "record_invalid"],
+      [["USDC-matic", "FOO-bar"], {}, `${place}.currencies[1]`, "record_invalid"],
+      [["USDC-nochain"], {}, `${place}.currencies[0]`, "record_invalid"],
+      [["FOO"], { chain: "base" }, `${place}.currencies[0]`, "record_invalid"],
+      [["EUR"], { chain: "base" }, `${place}.currencies[0]`, "record_invalid"],
+      [["USDC"], { chain: "nochain" }, chain, "record_invalid"],
+      [["USDC"], {}, chain, "parameter_missing"],
+      [["USDC-matic"], { paymentAddress: "0x12" }, address, "record_invalid"],
+      [["USDC-matic", "USDT-tron"], {}, address, "record_invalid"],
+    ])("refuses %j with %j", async (currencies, more, field, code) => {
+      expectProblem(await pay(currencies, { paymentAddress: EVM, ...more }), field, code);
+    });
+
+    it("takes coins of one or several chains that the address is on", async () => {
+      good(await pay(["USDC", "USDT-matic"], { paymentAddress: EVM, chain: "polygon" }));
+      good(await pay(["USDC-base", "USDC-arbitrum-one"], { paymentAddress: EVM }));
+    });
+
+    it("refuses a bank account in a currency that nobody knows", async () => {
+      const paymentInformation = { iban: "DE89370400440532013000" };
+      const value = { currencies: ["FOO"], paymentInformation };
+      const answer = await create(server, { paymentOptions: [{ type: "bank-account", value }] });
+      expectProblem(answer, `${place}.currencies[0]`, "record_invalid");
+    });
   });
 
   it("fills the seller of an invoice from the account", async () => {

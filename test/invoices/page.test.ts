@@ -55,6 +55,34 @@ describe("the page behind invoiceLinks.view", () => {
     expect(looked.status).toBe(200);
   });
 
+  it("says the same as the PDF: amounts without tax, tax, discount, terms, in their lines", async () => {
+    const item = { name: "Work", currency: "USD", quantity: 2, unitPrice: "9999" };
+    const here = await visit({
+      invoiceItems: [{ ...item, discount: "98", tax: { type: "percentage", amount: "20" } }],
+      ...{ note: "first\nsecond", terms: "No returns" },
+      paymentTerms: { dueDate: "2030-01-31", lateFeesPercent: 2, lateFeesFix: "1500" },
+    });
+    const { body } = await here.visitor.get(here.path);
+    for (const shown of [
+      ...["Discount 0.98", ">199.00<", "20 %", ">39.80<", "238.80 USD", "first\nsecond"],
+      ...['class="lines"', "No returns", "Late fees: 2 % plus 15.00 USD"],
+    ]) {
+      expect(body).toContain(shown);
+    }
+  });
+
+  it("refuses a link that is used without end", async () => {
+    const here = await visit();
+    const codes: number[] = [];
+    for (let at = 0; at < 21; at += 1) {
+      codes.push((await here.visitor.get(`${here.path}/pdf`)).statusCode);
+    }
+    expect(codes.slice(0, 20)).toEqual(Array(20).fill(200));
+    const refused = await here.visitor.get(`${here.path}/pdf`);
+    expect(refused.statusCode).toBe(429);
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+  });
+
   it("keeps only a hash of the token", async () => {
     const { path } = await visit();
     const token = path.split("/").at(-1)!;
@@ -110,6 +138,21 @@ describe("the page behind invoiceLinks.view", () => {
     }
     const draft = good(await create(server));
     expect(draft.invoiceLinks).toBeNull();
+  });
+
+  it("lets an employee neither undo nor declare the payment of a salary", async () => {
+    const salary = { meta: { format: "svc_salary" }, sellerInfo: { email: "eva@example.com" } };
+    const here = await visit(salary);
+    expect((await here.visitor.get(here.path)).body).not.toContain("<form");
+    await here.visitor.get((await visit()).path);
+    const declared = await here.visitor.post(here.path, { type: "declareReceivedPayment" });
+    expect(declared.statusCode).toBe(422);
+    const body = { invoice: { status: "paid" } };
+    good(await server.call("PATCH", `/sandbox/invoices/${here.id}`, body));
+    const undone = await here.visitor.post(here.path, { type: "markUnpaid" });
+    expect(undone.statusCode).toBe(422);
+    expect(undone.body).toContain("This cannot be done here");
+    expect(await statusOf(here)).toBe("paid");
   });
 
   it("only shows the invoice of a party that has an account", async () => {

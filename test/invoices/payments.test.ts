@@ -325,22 +325,50 @@ describe("what an offramp cannot pay", () => {
     expectInvoiceProblem((await pay(invoice.id)).answer, "record_invalid");
   });
 
-  it("is declared by hand neither while an offramp is only made for it, until that fails", async () => {
-    const invoice = await bill();
-    const { offramp } = await pay(invoice.id);
-    for (const [type, key] of [
-      ["declareSentPayment", server.key],
-      ["declareReceivedPayment", seller.key],
-    ] as const) {
-      const refused = await change(server, invoice.id, type, key);
-      expectRefused(refused, "type", "invalid_transition");
-      expect(refused.body.errors[0].message).toContain("An offramp pays this invoice");
+  it.each([
+    ["declareSentPayment", "declaredPaid"],
+    ["declareReceivedPayment", "paid"],
+  ])(
+    "is one on which somebody made %s while its offramp waited for money",
+    async (type, status) => {
+      const invoice = await bill();
+      const { quote_id, offramp } = await pay(invoice.id);
+      const key = type === "declareSentPayment" ? server.key : seller.key;
+      good(await change(server, invoice.id, type, key));
+      expectRefused(await execute(server, user_id, quote_id), "quote", "record_invalid");
+      // As if it had been executed just before: the sandbox pays the quote by itself.
+      good(await moveOfframp(offramp.id, "pending_internal_assessment"));
+      const path = `/users/${user_id}/offramps/${offramp.id}`;
+      expect((await server.call("GET", path)).body.offramp).toMatchObject({
+        status: "ongoing_checks",
+        status_message: `The invoice is ${status}; it must be open or accepted.`,
+      });
+      expect((await show(server, invoice.id)).paymentMetadata).toMatchObject({
+        isManuallyPaid: true,
+      });
+      good(await server.call("POST", `${path}/refund`));
+      expect(await namesOf(server, seller.account_id, invoice.id)).toEqual(["create", type]);
+    },
+  );
+
+  it("is paid once when it is declared received while its offramp is executed", async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const invoice = await bill();
+      const { quote_id, offramp } = await pay(invoice.id);
+      const [executed, declared] = await Promise.all([
+        execute(server, user_id, quote_id),
+        change(server, invoice.id, "declareReceivedPayment", seller.key),
+      ]);
+      await settle(server);
+      await server.call("POST", "/sandbox/clock", { advance_ms: 3_000 });
+      await settle(server);
+      const path = `/users/${user_id}/offramps/${offramp.id}`;
+      const { status } = (await server.call("GET", path)).body.offramp;
+      const by_hand = declared.status === 200;
+      expect([executed.status, declared.status]).toContain(200);
+      expect(status === "fiat_sent", `${status}, by hand: ${by_hand}`).toBe(!by_hand);
+      expect((await show(server, invoice.id)).status).toBe("paid");
     }
-    const path = `/sandbox/offramps/${offramp.id}`;
-    good(await server.call("PATCH", path, { offramp: { status: "failed" } }));
-    good(await change(server, invoice.id, "declareSentPayment"));
-    const declared = await show(server, invoice.id);
-    expect(declared.paymentMetadata).toMatchObject({ isManuallyPaid: true });
   });
 
   it("is an invoice that this account does not see as its buyer: 404", async () => {

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addApprovedUser, addPaymentDetail } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -11,11 +12,23 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+function fetchPdf(id: string): Promise<Response> {
+  const headers = { authorization: `Bearer ${server.key}` };
+  return fetch(`${server.url}/invoices/${id}/pdf`, { headers });
+}
+
 async function download(id: string): Promise<{ answer: Response; pages: Run[][] }> {
-  const answer = await fetch(`${server.url}/invoices/${id}/pdf`, {
-    headers: { authorization: `Bearer ${server.key}` },
-  });
+  const answer = await fetchPdf(id);
   return { answer, pages: readPdf(Buffer.from(await answer.clone().arrayBuffer())) };
+}
+
+/** How long the process did nothing else, at most, until a promise was kept; in milliseconds. */
+async function watchLoop(until: Promise<unknown>): Promise<{ max: number }> {
+  const histogram = monitorEventLoopDelay({ resolution: 5 });
+  histogram.enable();
+  await until;
+  histogram.disable();
+  return { max: histogram.max / 1e6 };
 }
 
 const textOf = (runs: readonly Run[]) => runs.map((run) => run.text).join("\n");
@@ -116,6 +129,35 @@ describe("the PDF of an invoice", () => {
     const text = textOf((await download(id)).pages[0]!);
     expect(text).toContain("□□□□ Aé □");
     expect(text).toContain("mei@example.com");
+  });
+
+  it("writes Hebrew and Arabic from right to left, numbers and Latin among them not", async () => {
+    const item = { currency: "EUR", quantity: 1, unitPrice: "100" };
+    const invoiceItems = [{ ...item, name: "שלום עולם (3 שעות) GmbH" }];
+    const { id } = good(await create(server, { invoiceItems, note: "one\ttwo" }));
+    const runs = (await download(id)).pages[0]!;
+    // As they are seen, from left to right.
+    expect(textOf(runs)).toContain("GmbH (תועש 3) םלוע םולש");
+    expect(textOf(runs)).toContain("one two");
+  });
+
+  it("says what it costs to pay late", async () => {
+    const paymentTerms = { lateFeesPercent: 2.5, lateFeesFix: "1500", miscellaneous: "Net 30" };
+    const { id } = good(await create(server, { paymentTerms, terms: "No returns" }));
+    const text = textOf((await download(id)).pages[0]!);
+    expect(text).toContain("No returns\nNet 30\nLate fees: 2.5 % plus 15.00 EUR");
+  });
+
+  it("keeps answering others while many large ones are asked for", async () => {
+    const name = "long words here ".repeat(24).trim();
+    const items = Array.from({ length: 500 }, () => ({
+      ...{ name, currency: "EUR", quantity: 1, unitPrice: "100" },
+    }));
+    const { id } = good(await create(server, { invoiceItems: items }));
+    const files = Promise.all(Array.from({ length: 8 }, () => fetchPdf(id)));
+    const { max } = await watchLoop(files);
+    expect((await files).map(({ status }) => status)).toEqual(Array(8).fill(200));
+    expect(max).toBeLessThan(400);
   });
 
   it("writes small and large numbers out, each on one line", async () => {

@@ -78,7 +78,9 @@ describe("a recurring invoice", () => {
       expect(await namesOf(server, buyer.account_id, invoice.id)).toEqual(["create"]);
     }
     const after = await show(server, template.id);
-    expect(after).toMatchObject({ status: "scheduled", nextOccurrence: null });
+    expect(after).toMatchObject({ status: "canceled", nextOccurrence: null });
+    expect(after.events).toMatchObject([{ name: "cancel", userId: null }]);
+    expect(await namesOf(server, server.account_id, template.id)).toEqual([]);
     const hidden = await server.call("GET", `/invoices/${template.id}`, undefined, buyer);
     expect(hidden.status).toBe(404);
   });
@@ -134,6 +136,7 @@ describe("a rule", () => {
     "DTSTART:20261201T000000Z RRULE:FREQ=MONTHLY;BYMONTHDAY=-1",
     "dtstart:20261201\nrrule:freq=yearly;bymonth=3;byday=1MO",
     "FREQ=WEEKLY;BYDAY=MO,FR;UNTIL=20271231T000000Z",
+    "FREQ=DAILY;INTERVAL=2;BYDAY=TU",
   ])("is read: %j", (text) => {
     expect(reasonOf(text)).toBeNull();
   });
@@ -147,6 +150,15 @@ describe("a rule", () => {
     "RRULE:FREQ=DAILY;INTERVAL=0",
     "RRULE:FREQ=DAILY;INTERVAL=7;BYDAY=TU",
     "RRULE:FREQ=DAILY;COUNT=1001",
+    "RRULE:FREQ=DAILY;COUNT=3;UNTIL=20271231T000000Z",
+    "RRULE:FREQ=MONTHLY;BYYEARDAY=100",
+    "RRULE:FREQ=MONTHLY;BYDAY=6MO",
+    "RRULE:FREQ=YEARLY;BYDAY=54MO",
+    "RRULE:FREQ=YEARLY;BYWEEKNO=20",
+    "RRULE:FREQ=YEARLY;BYYEARDAY=367",
+    "RRULE:FREQ=MONTHLY;BYSETPOS=1",
+    "RRULE:FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=3",
+    "RRULE:FREQ=MONTHLY;BYDAY=1MO;BYMONTHDAY=31",
     "RRULE:FREQ=DAILY;UNTIL=99990101T000000Z",
     "DTSTART:20260230T000000Z\nRRULE:FREQ=DAILY",
     "DTSTART;TZID=Europe/Lisbon:20261201T000000\nRRULE:FREQ=DAILY",
@@ -181,13 +193,34 @@ describe("a rule", () => {
     ["DTSTART:20270301T000000Z RRULE:FREQ=YEARLY;BYMONTH=1", ["2028-01-01", "2029-01-01"]],
     ["FREQ=MONTHLY;BYDAY=MO,TU;BYSETPOS=-1", ["2026-11-30", "2026-12-29"]],
     ["FREQ=MONTHLY;BYMONTHDAY=1;UNTIL=20261201", ["2026-12-01", undefined]],
+    ["FREQ=MONTHLY;BYMONTH=3,6;BYMONTHDAY=1", ["2027-03-01", "2027-06-01"]],
+    ["FREQ=YEARLY;BYYEARDAY=100,-1", ["2026-12-31", "2027-04-10"]],
+    ["FREQ=YEARLY;BYWEEKNO=20;BYDAY=MO", ["2027-05-17", "2028-05-15"]],
+    ["FREQ=YEARLY;BYDAY=20MO", ["2027-05-17", "2028-05-15"]],
+    ["FREQ=YEARLY;BYMONTH=11;BYDAY=TU;BYMONTHDAY=2,3,4,5,6,7,8", ["2027-11-02", "2028-11-07"]],
+    ["FREQ=WEEKLY;BYMONTH=2;BYDAY=MO", ["2027-02-01", "2027-02-08"]],
+    ["FREQ=WEEKLY;BYDAY=MO,TU,WE;BYSETPOS=-1", ["2026-11-18", "2026-11-25"]],
+    ["FREQ=DAILY;BYMONTHDAY=13;BYDAY=FR", ["2027-08-13", "2028-10-13"]],
     ["DTSTART:20000101T000000Z RRULE:FREQ=MONTHLY;COUNT=5", [undefined, undefined]],
   ])("has its next occurrences: %j", (text, expected) => {
     expect(first(text)).toEqual(expected);
   });
 
   it.each([
+    ["RRULE:FREQ=DAILY\nEXDATE:20261201T000000Z", "Leave EXDATE out"],
+    ["DTSTART;TZID=Europe/Lisbon:20261201T000000\nRRULE:FREQ=DAILY", "without a TZID"],
+    ["RRULE:FREQ=DAILY;COUNT=3;UNTIL=20271231T000000Z", "COUNT or UNTIL"],
+  ])("says what to send instead of %j", (text, words) => {
+    expect(reasonOf(text)).toContain(words);
+  });
+
+  it.each([
     "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
+    "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
+    "FREQ=DAILY;INTERVAL=14;BYDAY=TU",
+    "FREQ=YEARLY;BYWEEKNO=53;BYDAY=MO;BYMONTH=6",
+    "FREQ=YEARLY;BYDAY=20MO;BYMONTHDAY=31;BYMONTH=1",
+    "FREQ=WEEKLY;BYDAY=MO;BYSETPOS=2",
     "FREQ=YEARLY;BYMONTH=4,6,9,11;BYMONTHDAY=31",
     "FREQ=YEARLY;BYMONTHDAY=-31;BYMONTH=2",
     "DTSTART:20270101T000000Z RRULE:FREQ=YEARLY;INTERVAL=2;BYMONTH=2;BYMONTHDAY=29",

@@ -1,5 +1,6 @@
 import type { AdapterPayload } from "oidc-provider";
 import type { App } from "../app-model.ts";
+import { applicationType } from "../redirect-uris.ts";
 import { ALL_SCOPES, APP_SCOPES } from "./model.ts";
 
 /** An application as the OAuth library knows it; one flow each, the other one is refused. */
@@ -10,9 +11,7 @@ export function clientOf(app: App): AdapterPayload {
           grant_types: ["authorization_code", "refresh_token"],
           response_types: ["code" as const],
           redirect_uris: app.redirect_uris,
-          application_type: app.redirect_uris.every(isOfWeb)
-            ? ("web" as const)
-            : ("native" as const),
+          application_type: applicationType(app.redirect_uris),
           scope: ALL_SCOPES.join(" "),
         }
       : {
@@ -30,9 +29,4 @@ export function clientOf(app: App): AdapterPayload {
     token_endpoint_auth_method: "client_secret_basic",
     ...by_flow,
   };
-}
-
-/** Programs on a person's device are called back by a scheme of their own. */
-function isOfWeb(uri: string): boolean {
-  return /^https?:/i.test(uri);
 }

@@ -37,6 +37,11 @@ export function formOfJson(json: string): string {
 /** What the library leaves open at the token endpoint: the audience, and scopes nobody knows. */
 export function checkTokenForm(form: string): string {
   const fields = new URLSearchParams(form);
+  for (const name of ["audience", "scope"]) {
+    if (fields.getAll(name).length > 1) {
+      throw new OauthError("invalid_request", `send ${name} once`);
+    }
+  }
   const audience = fields.get("audience");
   if (audience !== null && audience !== AUDIENCE) {
     throw new OauthError("invalid_target", `audience must be ${AUDIENCE} or absent`);

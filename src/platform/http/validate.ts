@@ -37,7 +37,8 @@ function describe(validate: ValidateFunction, source: "body" | "query"): Problem
   }
   const found = [...by_field.values()];
   // Of a choice of forms each refusal is listed; what is wrong inside says more than the choice.
-  const isWithin = (field: string) => found.some((other) => other.field.startsWith(`${field}.`));
+  const isWithin = (field: string) =>
+    found.some((other) => [".", "["].some((sign) => other.field.startsWith(`${field}${sign}`)));
   return found.filter(({ field, code }) => code !== "record_invalid" || !isWithin(field));
 }
 

@@ -1,4 +1,4 @@
-import { createRateLimiter, type RateLimit } from "../../platform/http/rate-limit.ts";
+import { createRateLimiter, type RateLimit } from "../platform/http/rate-limit.ts";
 
 /** Bounds how many wrong secrets a caller can try in a window, also when it tries them at once. */
 export type AttemptLimiter = {

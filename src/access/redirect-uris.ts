@@ -1,0 +1,49 @@
+const URL_MAX = 2048;
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
+/** Schemes that a browser itself acts upon. */
+const SCHEMES_DENIED = /^(javascript|data|blob|file|about|vbscript|view-source|ws|wss|ftp):$/;
+
+/** Programs on a person's device are called back by a scheme of their own. */
+export function applicationType(uris: readonly string[]): "web" | "native" {
+  return uris.every((uri) => /^https?:/i.test(uri)) ? "web" : "native";
+}
+
+/**
+ * The first address that cannot be called back, and why. What passes here passes the OAuth
+ * library's own rules too, which depend on whether all addresses are of the web.
+ */
+export function findBadRedirect(
+  uris: readonly string[],
+  allow_http: boolean,
+): { index: number; message: string } | null {
+  const type = applicationType(uris);
+  for (const [index, uri] of uris.entries()) {
+    const message = faultOf(uri, type, allow_http);
+    if (message) return { index, message };
+  }
+  return null;
+}
+
+function faultOf(uri: string, type: "web" | "native", allow_http: boolean): string | null {
+  if (uri.length > URL_MAX) return `Send at most ${URL_MAX} characters.`;
+  // They are compared character by character, so neither could ever match.
+  if (/\s/.test(uri)) return "Send it without blanks.";
+  if (uri.includes("*")) return "Send each address in full; * does not stand for others.";
+  const url = URL.parse(uri);
+  if (!url) return "Send an absolute address, e.g. https://shop.example/callback.";
+  if (uri.includes("#")) return "Send it without a #.";
+  if (url.username || url.password) return "Send it without a user name and password.";
+  const is_loopback = LOOPBACK.test(url.hostname);
+  if (url.protocol === "http:") {
+    // Plain http would show codes to the network.
+    if (is_loopback || (allow_http && type === "web")) return null;
+    return "Send https; plain http is for this machine alone (localhost, 127.0.0.1, [::1]).";
+  }
+  if (url.protocol === "https:") {
+    if (type === "web" || !is_loopback) return null;
+    return "Beside a program's own scheme, send http for this machine, not https.";
+  }
+  return SCHEMES_DENIED.test(url.protocol)
+    ? "Send https, http on this machine, or a program's own scheme."
+    : null;
+}

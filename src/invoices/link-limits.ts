@@ -1,0 +1,23 @@
+import { Refusal } from "../platform/errors.ts";
+import { createRateLimiter } from "../platform/http/rate-limit.ts";
+
+const WINDOW_MS = 60_000;
+/** A link is one party's: it opens the page, answers, and downloads. */
+const BY_LINK_MAX = 60;
+const FILES_BY_LINK_MAX = 20;
+const BY_ADDRESS_MAX = 300;
+
+/** Counts what comes by the links of invoices, which need no key. */
+export function createLinkLimits() {
+  const by_link = createRateLimiter(BY_LINK_MAX, WINDOW_MS)!;
+  const files_by_link = createRateLimiter(FILES_BY_LINK_MAX, WINDOW_MS)!;
+  const by_address = createRateLimiter(BY_ADDRESS_MAX, WINDOW_MS)!;
+  return (address: string, token: string, is_file: boolean): void => {
+    const limits = [by_address.take(address), (is_file ? files_by_link : by_link).take(token)];
+    const exceeded = limits.find((limit) => !limit.allowed);
+    if (!exceeded) return;
+    const { reset_seconds } = exceeded;
+    const message = `Too many requests. Wait ${reset_seconds} seconds, then try again.`;
+    throw new Refusal("too_many_requests", message, reset_seconds);
+  };
+}

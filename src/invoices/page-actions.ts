@@ -1,0 +1,15 @@
+import type { ChangeType, Invoice } from "./model.ts";
+import { otherRole, ownRole, refusalOf } from "./model.ts";
+
+/** What a party without an account may do on the invoice's page (contract §10), and no more. */
+const PAGE_ACTIONS = ["accept", "declareSentPayment", "reject"] as const satisfies ChangeType[];
+export type PageAction = (typeof PAGE_ACTIONS)[number];
+
+/** What the page offers now; nothing to a party that has an account: it acts there. */
+export function offeredActions(
+  invoice: Pick<Invoice, "format" | "status" | "shared_with">,
+): PageAction[] {
+  if (invoice.shared_with !== null) return [];
+  const role = otherRole(ownRole(invoice.format));
+  return PAGE_ACTIONS.filter((type) => refusalOf(invoice, type, role) === null);
+}
