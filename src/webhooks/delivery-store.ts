@@ -39,6 +39,11 @@ export const DELIVERY_COLUMNS = `d.account_id, d.id, d.app_id, d.event_account_i
   d.sequence, d.status, d.reason, d.attempts, d.attempts_before, d.next_attempt_at, d.delivered_at,
   d.created_at, d.updated_at`;
 
+/** The queue holds what is pending: whoever changes a delivery's state or time changes it too. */
+export const QUEUE_COLUMNS = "account_id, app_id, due_at, delivery_id, record_id, sequence";
+/** A pending delivery `d` as the queue holds it. */
+export const QUEUED = "d.account_id, d.app_id, d.next_attempt_at, d.id, d.record_id, d.sequence";
+
 /** One delivery per event and application, however often it is handed over. */
 export function insertDeliveries(
   tx: Transaction,
@@ -47,14 +52,19 @@ export function insertDeliveries(
 ): void {
   if (deliveries.length === 0) return;
   tx.write(
-    `insert into webhook_deliveries (account_id, id, app_id, event_account_id, event_id, name,
-       record_id, sequence, status, reason, body, next_attempt_at, created_at, updated_at)
-     select t.*, case when t.status = 'pending' then $12::timestamptz end, $12, $12
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[],
-       $7::uuid[], $8::int[], $9::text[], $10::text[], $11::bytea[])
-       as t (account_id, id, app_id, event_account_id, event_id, name, record_id, sequence, status,
-         reason, body)
-     on conflict (account_id, event_id, app_id) do nothing`,
+    `with new as (
+       insert into webhook_deliveries (account_id, id, app_id, event_account_id, event_id, name,
+         record_id, sequence, status, reason, body, next_attempt_at, created_at, updated_at)
+       select t.*, case when t.status = 'pending' then $12::timestamptz end, $12, $12
+       from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::text[],
+         $7::uuid[], $8::int[], $9::text[], $10::text[], $11::bytea[])
+         as t (account_id, id, app_id, event_account_id, event_id, name, record_id, sequence,
+           status, reason, body)
+       on conflict (account_id, event_id, app_id) do nothing
+       returning *
+     )
+     insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from new as d
+     where d.status = 'pending'`,
     [
       deliveries.map((delivery) => delivery.account_id),
       deliveries.map((delivery) => delivery.id),
@@ -101,10 +111,10 @@ export type DueQuery = {
 };
 
 // With ordered delivery, an event waits while an earlier one of its record is under way.
-const ELIGIBLE = `d.status = 'pending' and (not a.is_ordered or not exists (
-    select from webhook_deliveries p
-    where p.account_id = d.account_id and p.app_id = d.app_id and p.record_id = d.record_id
-      and p.status = 'pending' and p.sequence < d.sequence))`;
+const ELIGIBLE = `(not a.is_ordered or not exists (
+    select from webhook_queue p
+    where p.account_id = w.account_id and p.app_id = w.app_id and p.record_id = w.record_id
+      and p.sequence < w.sequence))`;
 
 // Events of the ramp are chosen, not consented to. Of invoices, another account's need its consent;
 // one's own only where it was given, and then for as long as it is not taken back.
@@ -134,21 +144,25 @@ export function listDueDeliveries(
      join apps a on a.account_id = q.account_id and a.id = q.app_id and a.webhook_state = 'active'
        and (a.circuit_until is null or a.circuit_until <= $5)
      cross join lateral (
+       select w.due_at, w.delivery_id from webhook_queue w
+       where w.account_id = q.account_id and w.app_id = q.app_id and ${ELIGIBLE}
+         and w.due_at <= $5 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
+       -- One that fails is not read ahead for: it may take long until it is sent anything.
+       order by w.due_at, w.delivery_id
+       limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
+     ) as queued
+     cross join lateral (
+       -- The limits keep the planner from reading whole tables to find these.
        select d.account_id, d.id, d.app_id, d.event_account_id, d.event_id, d.sequence,
          d.attempts, d.attempts_before, d.next_attempt_at, d.body as sample
        from webhook_deliveries d
-       where d.account_id = q.account_id and d.app_id = q.app_id and ${ELIGIBLE}
-         and d.next_attempt_at <= $5 and (d.next_attempt_at, d.id) > (q.after_at, q.after_id)
-       -- One that fails is not read ahead for: it may take long until it is sent anything.
-       order by d.next_attempt_at, d.id
-       limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
+       where d.account_id = q.account_id and d.id = queued.delivery_id limit 1
      ) as due
      left join lateral (
-       -- The limit keeps the planner from reading all events to find these.
        select e.body, e.subject_id, e.change_id from events e
        where e.account_id = due.event_account_id and e.id = due.event_id limit 1
      ) as e on true
-     order by due.next_attempt_at, due.id`,
+     order by queued.due_at, queued.delivery_id`,
     [
       queries.map((query) => query.account_id),
       queries.map((query) => query.app_id),
@@ -167,14 +181,14 @@ export async function listNextDue(
   apps: readonly { account_id: string; id: string }[],
 ): Promise<Map<string, Date>> {
   const rows = await session.query<{ app_id: string; due_at: Date }>(
-    `select q.app_id, due.next_attempt_at as due_at
+    `select q.app_id, next.due_at
      from unnest($1::uuid[], $2::uuid[]) as q (account_id, app_id)
      join apps a on a.account_id = q.account_id and a.id = q.app_id
      cross join lateral (
-       select d.next_attempt_at from webhook_deliveries d
-       where d.account_id = q.account_id and d.app_id = q.app_id and ${ELIGIBLE}
-       order by d.next_attempt_at, d.id limit 1
-     ) as due`,
+       select w.due_at from webhook_queue w
+       where w.account_id = q.account_id and w.app_id = q.app_id and ${ELIGIBLE}
+       order by w.due_at, w.delivery_id limit 1
+     ) as next`,
     [apps.map((app) => app.account_id), apps.map((app) => app.id)],
   );
   return new Map(rows.map((row) => [row.app_id, row.due_at]));
@@ -183,6 +197,7 @@ export async function listNextDue(
 /** What became of an attempt. */
 export type Outcome = {
   account_id: string;
+  app_id: string;
   delivery_id: string;
   /** The time for which it was sent: another one by now means that it was asked for again. */
   due_at: Date;
@@ -213,12 +228,11 @@ export async function updatePlanner(tx: Session): Promise<void> {
 }
 
 // Asked for again while the attempt was under way: it is in the log, and the delivery still waits.
-const IS_ASKED = `(d.status = 'pending'
-  and date_trunc('milliseconds', d.next_attempt_at) <> t.due_at)`;
+const IS_ASKED = "(d.status = 'pending' and d.next_attempt_at <> t.due_at)";
 const unlessAsked = (column: string, value: string) =>
   `${column} = case when ${IS_ASKED} then d.${column} else ${value} end`;
 
-/** Writes a set of outcomes: one statement for the attempts, one for the deliveries. */
+/** Writes a set of outcomes: one statement for the attempts, one for the deliveries, the queue. */
 export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): void {
   if (outcomes.length === 0) return;
   const attempts = outcomes.filter(({ attempt }) => attempt !== null);
@@ -262,6 +276,44 @@ export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): v
       plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
     ],
   );
+  deleteQueued(tx, outcomes);
+  insertQueued(
+    tx,
+    outcomes.filter((outcome) => outcome.next_attempt_at !== null),
+  );
+}
+
+/** As they were due: what was asked for again meanwhile has another time, and stays. */
+function deleteQueued(tx: Transaction, outcomes: readonly Outcome[]): void {
+  tx.write(
+    `delete from webhook_queue w
+     using unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
+       as t (account_id, app_id, due_at, id)
+     where w.account_id = t.account_id and w.app_id = t.app_id and w.due_at = t.due_at
+       and w.delivery_id = t.id`,
+    [
+      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.app_id)),
+      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
+      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
+    ],
+  );
+}
+
+/** At their next time; there already, where they were asked for again meanwhile. */
+function insertQueued(tx: Transaction, outcomes: readonly Outcome[]): void {
+  if (outcomes.length === 0) return;
+  tx.write(
+    `insert into webhook_queue (${QUEUE_COLUMNS})
+     select ${QUEUED} from unnest($1::uuid[], $2::uuid[]) as t (account_id, id)
+     join webhook_deliveries d on d.account_id = t.account_id and d.id = t.id
+     where d.status = 'pending'
+     on conflict do nothing`,
+    [
+      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
+    ],
+  );
 }
 
 /** What waits for an endpoint that is sent nothing more is kept, with the reason. */
@@ -272,9 +324,12 @@ export function updatePendingSkipped(
   now: Date,
 ): void {
   tx.write(
-    `update webhook_deliveries set status = 'skipped', reason = $3, next_attempt_at = null,
+    `with waiting as (
+       delete from webhook_queue where account_id = $1 and app_id = $2 returning delivery_id
+     )
+     update webhook_deliveries set status = 'skipped', reason = $3, next_attempt_at = null,
        updated_at = $4
-     where account_id = $1 and app_id = $2 and status = 'pending'`,
+     where account_id = $1 and id in (select delivery_id from waiting)`,
     [app.account_id, app.id, reason, now],
   );
 }

@@ -221,7 +221,7 @@ export class Lane {
     const { body, missing } = sendable.open();
     const { clock, random } = this.#deps;
     const key = { account_id: delivery.account_id, delivery_id: delivery.id };
-    const about = { ...key, due_at: delivery.next_attempt_at };
+    const about = { ...key, app_id: delivery.app_id, due_at: delivery.next_attempt_at };
     if (body === null) {
       const settled = { status: "skipped", reason: missing, at: clock.now() } as const;
       return { ...about, ...settled, attempt: null, next_attempt_at: null };

@@ -1,49 +1,57 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { DELIVERY_COLUMNS, type Delivery } from "./delivery-store.ts";
+import { DELIVERY_COLUMNS, type Delivery, QUEUE_COLUMNS, QUEUED } from "./delivery-store.ts";
 
 // Sent again from the beginning of the schedule; the attempts so far stay in the log.
 const AGAIN = `status = 'pending', reason = null, next_attempt_at = $3, updated_at = $3,
   attempts_before = attempts`;
+const QUEUE_AGAIN = `insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from again as d`;
 
-/** Puts the deliveries of one event back, of all applications of the account or of one. */
+/** Puts the delivery of one event to one application back, also where it is pending. */
 export function updateEventAgain(
   tx: Transaction,
-  key: { account_id: string; event_id: string; app_id: string | null },
+  key: { account_id: string; event_id: string; app_id: string },
   now: Date,
 ): void {
+  const { account_id, event_id, app_id } = key;
+  // A statement of its own: within one, the order of its parts would not be certain.
   tx.write(
-    `update webhook_deliveries set ${AGAIN}
-     where account_id = $1 and event_id = $2 and ($4::uuid is null or app_id = $4)`,
-    [key.account_id, key.event_id, now, key.app_id],
+    `delete from webhook_queue w using webhook_deliveries d
+     where d.account_id = $1 and d.event_id = $2 and d.app_id = $3 and w.account_id = $1
+       and w.app_id = $3 and w.due_at = d.next_attempt_at and w.delivery_id = d.id`,
+    [account_id, event_id, app_id],
+  );
+  tx.write(
+    `with again as (
+       update webhook_deliveries set ${AGAIN}
+       where account_id = $1 and event_id = $2 and app_id = $4
+       returning *
+     )
+     ${QUEUE_AGAIN}`,
+    [account_id, event_id, now, app_id],
   );
 }
 
-/** Puts back what was missed of the events in a range of their ids; returns the deliveries' ids. */
+/** Puts back what was missed of the events in a range of ids; returns the events' ids. */
 export async function updateMissedAgain(
   tx: Session,
   app: { account_id: string; id: string },
-  range: { after_id: string; from_event_id: string; below_event_id: string; limit: number },
+  events: { after_id: string; below_id: string; limit: number },
   now: Date,
 ): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(
-    `update webhook_deliveries set ${AGAIN}
-     where account_id = $1 and id in (
-       select id from webhook_deliveries
-       where account_id = $1 and app_id = $2 and status in ('failed', 'skipped')
-         and id > $4 and event_id >= $5 and event_id < $6
-       order by id limit $7 for no key update)
-     returning id`,
-    [
-      app.account_id,
-      app.id,
-      now,
-      range.after_id,
-      range.from_event_id,
-      range.below_event_id,
-      range.limit,
-    ],
+  const rows = await tx.query<{ event_id: string }>(
+    `with again as (
+       update webhook_deliveries set ${AGAIN}
+       where account_id = $1 and id in (
+         select id from webhook_deliveries
+         where account_id = $1 and app_id = $2 and status in ('failed', 'skipped')
+           and event_id > $4 and event_id < $5
+         order by event_id limit $6 for no key update)
+       returning *
+     ), queued as (${QUEUE_AGAIN})
+     select event_id from again order by event_id`,
+    [app.account_id, app.id, now, events.after_id, events.below_id, events.limit],
   );
-  return rows.map((row) => row.id).sort();
+  return rows.map((row) => row.event_id);
 }
 
 /** Puts the deliveries of these events back that the replay has not sent again already. */
@@ -55,10 +63,13 @@ export async function updateEventsAgain(
   now: Date,
 ): Promise<number> {
   const rows = await tx.query(
-    `update webhook_deliveries set ${AGAIN}
-     where account_id = $1 and app_id = $2 and event_id = any($4::uuid[]) and status <> 'pending'
-       and updated_at < $5
-     returning id`,
+    `with again as (
+       update webhook_deliveries set ${AGAIN}
+       where account_id = $1 and app_id = $2 and event_id = any($4::uuid[])
+         and status <> 'pending' and updated_at < $5
+       returning *
+     ), queued as (${QUEUE_AGAIN})
+     select id from again`,
     [app.account_id, app.id, now, event_ids, replayed_at],
   );
   return rows.length;
@@ -130,10 +141,13 @@ export async function deleteOldDeliveries(
 ): Promise<boolean> {
   const [row] = await session.query<{ count: number }>(
     `with old as (
-       select id from webhook_deliveries
+       select id, app_id, next_attempt_at from webhook_deliveries
        where account_id = $1 and id < $2 and (status <> 'pending' or app_id in (
          select id from apps where account_id = $1 and deleted_at is not null))
        order by id limit $3
+     ), queued as (
+       delete from webhook_queue w using old where w.account_id = $1 and w.app_id = old.app_id
+         and w.due_at = old.next_attempt_at and w.delivery_id = old.id
      ), attempts as (
        delete from webhook_attempts where account_id = $1 and delivery_id in (select id from old)
      ), deliveries as (

@@ -14,8 +14,6 @@ import { findReplay, type Replay, updateReplayDone } from "./webhook-store.ts";
 export type ReplayDeps = { database: Database; pokeDeliveries: () => void };
 
 const CHUNK = 500;
-/** Before all ids. A delivery may be made long after its event, or seem to be made before it. */
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Sends a range of events again, in chunks: it may be long. */
 export function replayTask({ database, pokeDeliveries }: ReplayDeps): TaskHandler {
@@ -62,16 +60,13 @@ async function replayMissed(
   replay: Replay,
   now: Date,
 ): Promise<number> {
-  const events = {
-    from_event_id: firstIdAt(replay.since),
-    below_event_id: firstIdAt(replay.until),
-  };
-  let after_id = FIRST_ID;
+  const below_id = firstIdAt(replay.until);
+  let after_id = firstIdAt(replay.since);
   for (let count = 0; ; ) {
     const ids = await database.transaction(async (tx) => {
       await lockWakened(tx, DELIVER_TASK, [endpoint]);
       wakeTasks(tx, DELIVER_TASK, [endpoint], now);
-      return updateMissedAgain(tx, endpoint, { after_id, ...events, limit: CHUNK }, now);
+      return updateMissedAgain(tx, endpoint, { after_id, below_id, limit: CHUNK }, now);
     });
     count += ids.length;
     if (ids.length < CHUNK) return count;

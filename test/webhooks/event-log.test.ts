@@ -233,8 +233,11 @@ describe("what waits for an application that is deleted", () => {
     await database.transaction(async (tx) => {
       wakeTasks(tx, DELIVER_TASK, [{ account_id, id: app.id }], clock.now());
       tx.write(
-        `update webhook_deliveries set status = 'pending', reason = null, next_attempt_at = $2
-         where app_id = $1`,
+        `with again as (
+           update webhook_deliveries set status = 'pending', reason = null, next_attempt_at = $2
+           where app_id = $1 returning *)
+         insert into webhook_queue select account_id, app_id, next_attempt_at, id, record_id,
+           sequence from again`,
         [app.id, clock.now()],
       );
     });
