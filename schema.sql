@@ -1042,19 +1042,36 @@ create table webhook_deliveries (
   reason text,
   attempts integer not null default 0,
   attempts_before integer not null default 0,
-  next_attempt_at timestamp with time zone,
+  next_attempt_at timestamp(3) with time zone,
   delivered_at timestamp with time zone,
+  answered integer,
+  latency_ms integer,
+  answer bytea,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint webhook_deliveries_pkey PRIMARY KEY (account_id, id),
   constraint webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+  constraint webhook_deliveries_check1 CHECK (((status = 'delivered'::text) = (answered IS NOT NULL))),
   constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))),
   constraint webhook_deliveries_account_id_app_id_fkey FOREIGN KEY (account_id, app_id) REFERENCES apps(account_id, id)
 );
-CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (account_id, app_id, next_attempt_at, id) WHERE (status = 'pending'::text);
 CREATE UNIQUE INDEX webhook_deliveries_event ON public.webhook_deliveries USING btree (account_id, event_id, app_id);
-CREATE INDEX webhook_deliveries_missed ON public.webhook_deliveries USING btree (account_id, app_id, id) WHERE (status = ANY (ARRAY['failed'::text, 'skipped'::text]));
-CREATE INDEX webhook_deliveries_order ON public.webhook_deliveries USING btree (account_id, app_id, record_id, sequence) WHERE (status = 'pending'::text);
+
+create table webhook_queue (
+  account_id uuid not null,
+  app_id uuid not null,
+  due_at timestamp(3) with time zone not null,
+  delivery_id uuid not null,
+  event_account_id uuid not null,
+  event_id uuid not null,
+  record_id uuid not null,
+  sequence integer not null,
+  is_sample boolean not null,
+  attempts integer not null,
+  attempts_before integer not null,
+  constraint webhook_queue_pkey PRIMARY KEY (account_id, app_id, due_at, delivery_id)
+);
+CREATE INDEX webhook_queue_order ON public.webhook_queue USING btree (account_id, app_id, record_id, sequence);
 
 create table webhook_replays (
   account_id uuid not null,

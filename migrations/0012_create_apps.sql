@@ -119,29 +119,40 @@ create table webhook_deliveries (
   -- To the millisecond, as the program reads it: it is compared with what was read.
   next_attempt_at timestamptz(3),
   delivered_at timestamptz,
+  -- The attempt that delivered it: the answer's status, how long it took, and its beginning.
+  answered integer,
+  latency_ms integer,
+  answer bytea,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (account_id, id),
   foreign key (account_id, app_id) references apps,
-  check ((status = 'pending') = (next_attempt_at is not null))
+  check ((status = 'pending') = (next_attempt_at is not null)),
+  check ((status = 'delivered') = (answered is not null))
 -- Nothing that changes is indexed, and pages keep room: an outcome is written beside the row it
 -- replaces, without touching an index.
-) with (fillfactor = 60);
+) with (fillfactor = 50);
 create unique index webhook_deliveries_event
   on webhook_deliveries (account_id, event_id, app_id);
 
--- The deliveries that are pending, in the order of their time.
+-- The deliveries that are pending, in the order of their time, with what is needed to send them.
 create table webhook_queue (
   account_id uuid not null,
   app_id uuid not null,
   due_at timestamptz(3) not null,
   delivery_id uuid not null,
+  event_account_id uuid not null,
+  event_id uuid not null,
   record_id uuid not null,
   sequence integer not null,
+  is_sample boolean not null,
+  attempts integer not null,
+  attempts_before integer not null,
   primary key (account_id, app_id, due_at, delivery_id)
 );
 create index webhook_queue_order on webhook_queue (account_id, app_id, record_id, sequence);
 
+-- But for the one that delivered, while its delivery holds it.
 create table webhook_attempts (
   account_id uuid not null,
   delivery_id uuid not null,

@@ -1,5 +1,4 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { plainArray } from "../platform/db/plain-array.ts";
 import type { DeliveryStatus } from "./model.ts";
 
 export type Delivery = {
@@ -40,9 +39,11 @@ export const DELIVERY_COLUMNS = `d.account_id, d.id, d.app_id, d.event_account_i
   d.created_at, d.updated_at`;
 
 /** The queue holds what is pending: whoever changes a delivery's state or time changes it too. */
-export const QUEUE_COLUMNS = "account_id, app_id, due_at, delivery_id, record_id, sequence";
+export const QUEUE_COLUMNS = `account_id, app_id, due_at, delivery_id, event_account_id, event_id,
+  record_id, sequence, is_sample, attempts, attempts_before`;
 /** A pending delivery `d` as the queue holds it. */
-export const QUEUED = "d.account_id, d.app_id, d.next_attempt_at, d.id, d.record_id, d.sequence";
+export const QUEUED = `d.account_id, d.app_id, d.next_attempt_at, d.id, d.event_account_id,
+  d.event_id, d.record_id, d.sequence, d.body is not null, d.attempts, d.attempts_before`;
 
 /** One delivery per event and application, however often it is handed over. */
 export function insertDeliveries(
@@ -94,7 +95,7 @@ export type DueDelivery = Pick<
   | "attempts"
   | "attempts_before"
 > & {
-  next_attempt_at: Date;
+  due_at: Date;
   /** Of a sample; sealed with the application's account's key. */
   sample: Buffer | null;
   body: Buffer | null;
@@ -107,7 +108,7 @@ export type DueQuery = {
   account_id: string;
   app_id: string;
   /** Where the page before ended. */
-  after: { next_attempt_at: Date; id: string } | null;
+  after: { due_at: Date; id: string } | null;
 };
 
 // With ordered delivery, an event waits while an earlier one of its record is under way.
@@ -119,7 +120,7 @@ const ELIGIBLE = `(not a.is_ordered or not exists (
 // Events of the ramp are chosen, not consented to. Of invoices, another account's need its consent;
 // one's own only where it was given, and then for as long as it is not taken back.
 const CONSENT = `case
-    when due.sample is not null or e.change_id is null
+    when due.is_sample or e.change_id is null
       or (due.event_account_id = due.account_id and a.used_at is null) then 'not_needed'
     when exists (
       select from app_grants g where g.account_id = due.event_account_id
@@ -137,36 +138,36 @@ export function listDueDeliveries(
   limits: { well: number; failing: number },
 ): Promise<DueDelivery[]> {
   return session.query<DueDelivery>(
-    `select due.*, e.body, e.subject_id, ${CONSENT} as consent
+    `select due.*, sample.body as sample, e.body, e.subject_id, ${CONSENT} as consent
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
        as q (account_id, app_id, after_at, after_id)
      -- Of an endpoint that is left alone, nothing is read.
      join apps a on a.account_id = q.account_id and a.id = q.app_id and a.webhook_state = 'active'
        and (a.circuit_until is null or a.circuit_until <= $5)
      cross join lateral (
-       select w.due_at, w.delivery_id from webhook_queue w
+       select w.account_id, w.delivery_id as id, w.app_id, w.event_account_id, w.event_id,
+         w.sequence, w.is_sample, w.attempts, w.attempts_before, w.due_at
+       from webhook_queue w
        where w.account_id = q.account_id and w.app_id = q.app_id and ${ELIGIBLE}
          and w.due_at <= $5 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
        -- One that fails is not read ahead for: it may take long until it is sent anything.
        order by w.due_at, w.delivery_id
        limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
-     ) as queued
-     cross join lateral (
-       -- The limits keep the planner from reading whole tables to find these.
-       select d.account_id, d.id, d.app_id, d.event_account_id, d.event_id, d.sequence,
-         d.attempts, d.attempts_before, d.next_attempt_at, d.body as sample
-       from webhook_deliveries d
-       where d.account_id = q.account_id and d.id = queued.delivery_id limit 1
      ) as due
+     left join lateral (
+       -- The limits keep the planner from reading whole tables to find these.
+       select d.body from webhook_deliveries d
+       where due.is_sample and d.account_id = due.account_id and d.id = due.id limit 1
+     ) as sample on true
      left join lateral (
        select e.body, e.subject_id, e.change_id from events e
        where e.account_id = due.event_account_id and e.id = due.event_id limit 1
      ) as e on true
-     order by queued.due_at, queued.delivery_id`,
+     order by due.due_at, due.id`,
     [
       queries.map((query) => query.account_id),
       queries.map((query) => query.app_id),
-      queries.map((query) => query.after?.next_attempt_at ?? new Date(0)),
+      queries.map((query) => query.after?.due_at ?? new Date(0)),
       queries.map((query) => query.after?.id ?? "00000000-0000-0000-0000-000000000000"),
       now,
       limits.well,
@@ -192,128 +193,6 @@ export async function listNextDue(
     [apps.map((app) => app.account_id), apps.map((app) => app.id)],
   );
   return new Map(rows.map((row) => [row.app_id, row.due_at]));
-}
-
-/** What became of an attempt. */
-export type Outcome = {
-  account_id: string;
-  app_id: string;
-  delivery_id: string;
-  /** The time for which it was sent: another one by now means that it was asked for again. */
-  due_at: Date;
-  /** Absent when nothing was sent, because there was nothing to send any more. */
-  attempt: {
-    number: number;
-    at: Date;
-    status: number | null;
-    error: string | null;
-    latency_ms: number;
-    answer: Buffer | null;
-  } | null;
-  status: DeliveryStatus;
-  reason: string | null;
-  next_attempt_at: Date | null;
-  at: Date;
-};
-
-/**
- * The planner takes a table that grows and is worked off within minutes for what it was when its
- * statistics were made, and would read all of it for a few hundred keys.
- */
-export async function updatePlanner(tx: Session): Promise<void> {
-  await tx.query(
-    `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-       set_config('enable_mergejoin', 'off', true)`,
-  );
-}
-
-// Asked for again while the attempt was under way: it is in the log, and the delivery still waits.
-const IS_ASKED = "(d.status = 'pending' and d.next_attempt_at <> t.due_at)";
-const unlessAsked = (column: string, value: string) =>
-  `${column} = case when ${IS_ASKED} then d.${column} else ${value} end`;
-
-/** Writes a set of outcomes: one statement for the attempts, one for the deliveries, the queue. */
-export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): void {
-  if (outcomes.length === 0) return;
-  const attempts = outcomes.filter(({ attempt }) => attempt !== null);
-  tx.write(
-    `insert into webhook_attempts (account_id, delivery_id, number, at, status, error, latency_ms,
-       answer)
-     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[],
-       $6::text[], $7::int[], $8::bytea[])
-     on conflict do nothing`,
-    [
-      plainArray(attempts.map((outcome) => outcome.account_id)),
-      plainArray(attempts.map((outcome) => outcome.delivery_id)),
-      plainArray(attempts.map(({ attempt }) => attempt!.number)),
-      plainArray(attempts.map(({ attempt }) => attempt!.at.toISOString())),
-      plainArray(attempts.map(({ attempt }) => attempt!.status)),
-      attempts.map(({ attempt }) => attempt!.error),
-      plainArray(attempts.map(({ attempt }) => attempt!.latency_ms)),
-      attempts.map(({ attempt }) => attempt!.answer),
-    ],
-  );
-  tx.write(
-    `update webhook_deliveries d set ${unlessAsked("status", "t.status")},
-       ${unlessAsked("reason", "t.reason")},
-       ${unlessAsked("next_attempt_at", "t.next_attempt_at")}, updated_at = t.at,
-       attempts = coalesce(t.number, d.attempts),
-       attempts_before = case when ${IS_ASKED} then coalesce(t.number, d.attempts)
-         else d.attempts_before end,
-       delivered_at = case when t.status = 'delivered' then t.at else d.delivered_at end
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[],
-       $6::timestamptz[], $7::int[], $8::timestamptz[]) as t (account_id, id, status, reason,
-       next_attempt_at, at, number, due_at)
-     where d.account_id = t.account_id and d.id = t.id`,
-    [
-      plainArray(outcomes.map((outcome) => outcome.account_id)),
-      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
-      plainArray(outcomes.map((outcome) => outcome.status)),
-      outcomes.map((outcome) => outcome.reason),
-      plainArray(outcomes.map((outcome) => outcome.next_attempt_at?.toISOString() ?? null)),
-      plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
-      plainArray(outcomes.map((outcome) => outcome.attempt?.number ?? null)),
-      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
-    ],
-  );
-  deleteQueued(tx, outcomes);
-  insertQueued(
-    tx,
-    outcomes.filter((outcome) => outcome.next_attempt_at !== null),
-  );
-}
-
-/** As they were due: what was asked for again meanwhile has another time, and stays. */
-function deleteQueued(tx: Transaction, outcomes: readonly Outcome[]): void {
-  tx.write(
-    `delete from webhook_queue w
-     using unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
-       as t (account_id, app_id, due_at, id)
-     where w.account_id = t.account_id and w.app_id = t.app_id and w.due_at = t.due_at
-       and w.delivery_id = t.id`,
-    [
-      plainArray(outcomes.map((outcome) => outcome.account_id)),
-      plainArray(outcomes.map((outcome) => outcome.app_id)),
-      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
-      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
-    ],
-  );
-}
-
-/** At their next time; there already, where they were asked for again meanwhile. */
-function insertQueued(tx: Transaction, outcomes: readonly Outcome[]): void {
-  if (outcomes.length === 0) return;
-  tx.write(
-    `insert into webhook_queue (${QUEUE_COLUMNS})
-     select ${QUEUED} from unnest($1::uuid[], $2::uuid[]) as t (account_id, id)
-     join webhook_deliveries d on d.account_id = t.account_id and d.id = t.id
-     where d.status = 'pending'
-     on conflict do nothing`,
-    [
-      plainArray(outcomes.map((outcome) => outcome.account_id)),
-      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
-    ],
-  );
 }
 
 /** What waits for an endpoint that is sent nothing more is kept, with the reason. */

@@ -5,8 +5,8 @@ import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
-import type { Outcome } from "./delivery-store.ts";
 import type { OpenEndpoint } from "./due-pages.ts";
+import type { Outcome } from "./outcome-store.ts";
 
 export type DeliverDeps = {
   database: Database;

@@ -1,11 +1,12 @@
 import type { Task } from "../platform/tasks/tasks.ts";
 import { missingSetup } from "./audience.ts";
-import type { DueQuery, Outcome } from "./delivery-store.ts";
+import type { DueQuery } from "./delivery-store.ts";
 import type { LoadPage, OpenEndpoint, Page, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";
 import type { EndpointWatch, Seen, Watcher } from "./endpoint-watch.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
 import { nextAttemptAt } from "./model.ts";
+import type { Outcome } from "./outcome-store.ts";
 import { sealAnswer } from "./sealed-answer.ts";
 import { type SendResult, sendDelivery } from "./send-delivery.ts";
 
@@ -140,7 +141,7 @@ export class Lane {
       else this.#queue = [];
       this.#is_last = page.is_last || !is_open;
       const last = page.deliveries.at(-1)?.delivery;
-      if (last) this.#after = { next_attempt_at: last.next_attempt_at, id: last.id };
+      if (last) this.#after = { due_at: last.due_at, id: last.id };
     } finally {
       this.#is_loading = false;
     }
@@ -221,7 +222,7 @@ export class Lane {
     const { body, missing } = sendable.open();
     const { clock, random } = this.#deps;
     const key = { account_id: delivery.account_id, delivery_id: delivery.id };
-    const about = { ...key, app_id: delivery.app_id, due_at: delivery.next_attempt_at };
+    const about = { ...key, app_id: delivery.app_id, due_at: delivery.due_at };
     if (body === null) {
       const settled = { status: "skipped", reason: missing, at: clock.now() } as const;
       return { ...about, ...settled, attempt: null, next_attempt_at: null };

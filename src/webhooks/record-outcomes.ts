@@ -5,14 +5,9 @@ import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
 import { type Endpoint, missingSetup } from "./audience.ts";
 import { coalesce } from "./coalesce.ts";
-import {
-  listNextDue,
-  type Outcome,
-  updateOutcomes,
-  updatePendingSkipped,
-  updatePlanner,
-} from "./delivery-store.ts";
+import { listNextDue, updatePendingSkipped } from "./delivery-store.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
+import { type Outcome, updateOutcomes, updatePlanner } from "./outcome-store.ts";
 
 /** Sending goes on meanwhile; what a crash in between would repeat are these few deliveries. */
 const WRITE_PACE_MS = 25;

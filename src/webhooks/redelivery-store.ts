@@ -1,10 +1,16 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { DELIVERY_COLUMNS, type Delivery, QUEUE_COLUMNS, QUEUED } from "./delivery-store.ts";
+import { ATTEMPT_COLUMNS } from "./outcome-store.ts";
 
 // Sent again from the beginning of the schedule; the attempts so far stay in the log.
 const AGAIN = `status = 'pending', reason = null, next_attempt_at = $3, updated_at = $3,
-  attempts_before = attempts`;
+  attempts_before = d.attempts, answered = null, latency_ms = null, answer = null`;
 const QUEUE_AGAIN = `insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from again as d`;
+// The attempt that delivered gets a row of its own.
+const LOG_DELIVERED = `insert into webhook_attempts (${ATTEMPT_COLUMNS})
+  select account_id, id, attempts, delivered_at, answered, null, latency_ms, answer from before
+  where status = 'delivered'
+  on conflict do nothing`;
 
 /** Puts the delivery of one event to one application back, also where it is pending. */
 export function updateEventAgain(
@@ -21,11 +27,14 @@ export function updateEventAgain(
     [account_id, event_id, app_id],
   );
   tx.write(
-    `with again as (
-       update webhook_deliveries set ${AGAIN}
-       where account_id = $1 and event_id = $2 and app_id = $4
-       returning *
-     )
+    `with before as (
+       select * from webhook_deliveries
+       where account_id = $1 and event_id = $2 and app_id = $4 for no key update
+     ), again as (
+       update webhook_deliveries d set ${AGAIN} from before
+       where d.account_id = before.account_id and d.id = before.id
+       returning d.*
+     ), logged as (${LOG_DELIVERED})
      ${QUEUE_AGAIN}`,
     [account_id, event_id, now, app_id],
   );
@@ -40,7 +49,7 @@ export async function updateMissedAgain(
 ): Promise<string[]> {
   const rows = await tx.query<{ event_id: string }>(
     `with again as (
-       update webhook_deliveries set ${AGAIN}
+       update webhook_deliveries d set ${AGAIN}
        where account_id = $1 and id in (
          select id from webhook_deliveries
          where account_id = $1 and app_id = $2 and status in ('failed', 'skipped')
@@ -63,12 +72,15 @@ export async function updateEventsAgain(
   now: Date,
 ): Promise<number> {
   const rows = await tx.query(
-    `with again as (
-       update webhook_deliveries set ${AGAIN}
+    `with before as (
+       select * from webhook_deliveries
        where account_id = $1 and app_id = $2 and event_id = any($4::uuid[])
-         and status <> 'pending' and updated_at < $5
-       returning *
-     ), queued as (${QUEUE_AGAIN})
+         and status <> 'pending' and updated_at < $5 for no key update
+     ), again as (
+       update webhook_deliveries d set ${AGAIN} from before
+       where d.account_id = before.account_id and d.id = before.id
+       returning d.*
+     ), logged as (${LOG_DELIVERED}), queued as (${QUEUE_AGAIN})
      select id from again`,
     [app.account_id, app.id, now, event_ids, replayed_at],
   );
@@ -122,7 +134,12 @@ export function listAttempts(
     `select latest.* from unnest($2::uuid[]) as q (delivery_id)
      cross join lateral (
        select delivery_id, number, at, status, error, latency_ms, answer from webhook_attempts
-       where account_id = $1 and delivery_id = q.delivery_id order by number desc limit $3
+       where account_id = $1 and delivery_id = q.delivery_id
+       union all
+       select id, attempts, delivered_at, answered, null, latency_ms, answer
+       from webhook_deliveries
+       where account_id = $1 and id = q.delivery_id and status = 'delivered'
+       order by number desc limit $3
      ) as latest
      order by latest.delivery_id, latest.number`,
     [account_id, delivery_ids, limit],
@@ -161,6 +178,12 @@ export async function deleteOldDeliveries(
 
 /** A receiver may have repeated what it was told of a person; that goes with the person. */
 export function updateAnswersErased(tx: Transaction, account_id: string, subject_id: string): void {
+  tx.write(
+    `update webhook_deliveries set answer = null
+     where account_id = $1 and answer is not null and event_id in (
+       select id from events where account_id = $1 and subject_id = $2)`,
+    [account_id, subject_id],
+  );
   tx.write(
     `update webhook_attempts set answer = null
      where account_id = $1 and answer is not null and delivery_id in (

@@ -5,6 +5,7 @@ import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { verifyChain } from "../../src/platform/sealing/verify-chain.ts";
 import { wakeTasks } from "../../src/platform/tasks/tasks.ts";
 import { eraseUser } from "../../src/users/erase-user.ts";
+import { QUEUE_COLUMNS, QUEUED } from "../../src/webhooks/delivery-store.ts";
 import { DELIVER_TASK } from "../../src/webhooks/model.ts";
 import { EVENT_LOG, recordEvents } from "../../src/webhooks/record-events.ts";
 import { trimEvents } from "../../src/webhooks/trim-events.ts";
@@ -236,8 +237,7 @@ describe("what waits for an application that is deleted", () => {
         `with again as (
            update webhook_deliveries set status = 'pending', reason = null, next_attempt_at = $2
            where app_id = $1 returning *)
-         insert into webhook_queue select account_id, app_id, next_attempt_at, id, record_id,
-           sequence from again`,
+         insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from again as d`,
         [app.id, clock.now()],
       );
     });

@@ -1,0 +1,176 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import { plainArray } from "../platform/db/plain-array.ts";
+import { QUEUE_COLUMNS, QUEUED } from "./delivery-store.ts";
+import type { DeliveryStatus } from "./model.ts";
+
+/** What became of a delivery when its time came. */
+export type Outcome = {
+  account_id: string;
+  app_id: string;
+  delivery_id: string;
+  /** The time for which it was sent: another one by now means that it was asked for again. */
+  due_at: Date;
+  /** Absent when nothing was sent, because there was nothing to send any more. */
+  attempt: Attempt | null;
+  status: DeliveryStatus;
+  reason: string | null;
+  next_attempt_at: Date | null;
+  at: Date;
+};
+
+type Attempt = {
+  number: number;
+  at: Date;
+  status: number | null;
+  error: string | null;
+  latency_ms: number;
+  answer: Buffer | null;
+};
+
+/**
+ * The planner takes a table that grows and is worked off within minutes for what it was when its
+ * statistics were made, and would read all of it for a few hundred keys.
+ */
+export async function updatePlanner(tx: Session): Promise<void> {
+  await tx.query(
+    `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+       set_config('enable_mergejoin', 'off', true)`,
+  );
+}
+
+/** Writes a set of outcomes, a statement or two for each kind. */
+export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): void {
+  if (outcomes.length === 0) return;
+  const { delivered = [], other = [] } = Object.groupBy(outcomes, ({ status }) =>
+    status === "delivered" ? "delivered" : "other",
+  );
+  updateDelivered(tx, delivered);
+  updateOther(tx, other);
+  deleteQueued(tx, outcomes);
+  insertQueued(tx, other);
+}
+
+// Asked for again while the attempt was under way: the attempt is logged, the delivery still waits.
+const IS_ASKED = "(d.status = 'pending' and d.next_attempt_at <> t.due_at)";
+const unlessAsked = (column: string, value: string) =>
+  `${column} = case when ${IS_ASKED} then d.${column} else ${value} end`;
+const ATTEMPTS_BEFORE = `attempts_before = case when ${IS_ASKED} then coalesce(t.number, d.attempts)
+  else d.attempts_before end`;
+
+// What was asked for again stands in the queue with the attempts of before.
+const REQUEUE_ASKED = `update webhook_queue w
+  set attempts = d.attempts, attempts_before = d.attempts_before
+  from written as d where d.status = 'pending' and w.account_id = d.account_id
+    and w.app_id = d.app_id and w.due_at = d.next_attempt_at and w.delivery_id = d.id`;
+
+/** The delivery itself holds the attempt that delivered it: most need no row of their own. */
+function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): void {
+  if (outcomes.length === 0) return;
+  tx.write(
+    `with t as (
+       select * from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[],
+         $5::timestamptz[], $6::int[], $7::int[], $8::bytea[])
+         as t (account_id, id, due_at, number, at, answered, latency_ms, answer)
+     ), written as (
+       update webhook_deliveries d set ${unlessAsked("status", "'delivered'")}, reason = null,
+         ${unlessAsked("next_attempt_at", "null")}, delivered_at = t.at, updated_at = t.at,
+         attempts = t.number, ${ATTEMPTS_BEFORE}, ${unlessAsked("answered", "t.answered")},
+         ${unlessAsked("latency_ms", "t.latency_ms")}, ${unlessAsked("answer", "t.answer")}
+       from t where d.account_id = t.account_id and d.id = t.id
+       returning d.*
+     ), requeued as (${REQUEUE_ASKED})
+     insert into webhook_attempts (${ATTEMPT_COLUMNS})
+     select t.account_id, t.id, t.number, t.at, t.answered, null, t.latency_ms, t.answer
+     from written join t on t.account_id = written.account_id and t.id = written.id
+     where written.status = 'pending'
+     on conflict do nothing`,
+    [
+      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
+      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
+      plainArray(outcomes.map(({ attempt }) => attempt!.number)),
+      plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
+      plainArray(outcomes.map(({ attempt }) => attempt!.status)),
+      plainArray(outcomes.map(({ attempt }) => attempt!.latency_ms)),
+      outcomes.map(({ attempt }) => attempt!.answer),
+    ],
+  );
+}
+
+export const ATTEMPT_COLUMNS =
+  "account_id, delivery_id, number, at, status, error, latency_ms, answer";
+
+function updateOther(tx: Transaction, outcomes: readonly Outcome[]): void {
+  if (outcomes.length === 0) return;
+  const attempts = outcomes.filter(({ attempt }) => attempt !== null);
+  tx.write(
+    `insert into webhook_attempts (${ATTEMPT_COLUMNS})
+     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[],
+       $6::text[], $7::int[], $8::bytea[])
+     on conflict do nothing`,
+    [
+      plainArray(attempts.map((outcome) => outcome.account_id)),
+      plainArray(attempts.map((outcome) => outcome.delivery_id)),
+      plainArray(attempts.map(({ attempt }) => attempt!.number)),
+      plainArray(attempts.map(({ attempt }) => attempt!.at.toISOString())),
+      plainArray(attempts.map(({ attempt }) => attempt!.status)),
+      attempts.map(({ attempt }) => attempt!.error),
+      plainArray(attempts.map(({ attempt }) => attempt!.latency_ms)),
+      attempts.map(({ attempt }) => attempt!.answer),
+    ],
+  );
+  tx.write(
+    `update webhook_deliveries d set ${unlessAsked("status", "t.status")},
+       ${unlessAsked("reason", "t.reason")},
+       ${unlessAsked("next_attempt_at", "t.next_attempt_at")}, updated_at = t.at,
+       attempts = coalesce(t.number, d.attempts), ${ATTEMPTS_BEFORE}
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[],
+       $6::timestamptz[], $7::int[], $8::timestamptz[]) as t (account_id, id, status, reason,
+       next_attempt_at, at, number, due_at)
+     where d.account_id = t.account_id and d.id = t.id and d.status <> 'delivered'`,
+    [
+      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
+      plainArray(outcomes.map((outcome) => outcome.status)),
+      outcomes.map((outcome) => outcome.reason),
+      plainArray(outcomes.map((outcome) => outcome.next_attempt_at?.toISOString() ?? null)),
+      plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
+      plainArray(outcomes.map((outcome) => outcome.attempt?.number ?? null)),
+      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
+    ],
+  );
+}
+
+/** As they were due: what was asked for again meanwhile has another time, and stays. */
+function deleteQueued(tx: Transaction, outcomes: readonly Outcome[]): void {
+  tx.write(
+    `delete from webhook_queue w
+     using unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
+       as t (account_id, app_id, due_at, id)
+     where w.account_id = t.account_id and w.app_id = t.app_id and w.due_at = t.due_at
+       and w.delivery_id = t.id`,
+    [
+      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.app_id)),
+      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
+      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
+    ],
+  );
+}
+
+/** Those that wait for their next time, or were asked for again meanwhile. */
+function insertQueued(tx: Transaction, outcomes: readonly Outcome[]): void {
+  if (outcomes.length === 0) return;
+  tx.write(
+    `insert into webhook_queue (${QUEUE_COLUMNS})
+     select ${QUEUED} from unnest($1::uuid[], $2::uuid[]) as t (account_id, id)
+     join webhook_deliveries d on d.account_id = t.account_id and d.id = t.id
+     where d.status = 'pending'
+     on conflict (account_id, app_id, due_at, delivery_id) do update
+       set attempts = excluded.attempts, attempts_before = excluded.attempts_before`,
+    [
+      plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
+    ],
+  );
+}
