@@ -49,8 +49,8 @@ export type VerifyProgress = { accounts_done: number; accounts: number; pages: n
 export type Verification = { accounts: number; fault: string | null };
 
 /**
- * Recomputes the sealed logs, the ledger, quotes, offramps, payouts, onramps, deposits, proposals
- * and the KYC of users from one snapshot of a live system and names the first wrong row.
+ * Recomputes the sealed logs, the ledger, quotes, offramps, payouts, onramps, deposits, invoices,
+ * proposals and the KYC of users from one snapshot of a live system and names the first wrong row.
  */
 export function verify(
   database: Database,

@@ -1,6 +1,6 @@
 import { listConsentingAccounts, listConsents, listEndpoints } from "../access/apps-store.ts";
 import type { Database } from "../platform/db/database.ts";
-import { firstIdAt } from "../platform/ids.ts";
+import { FIRST_ID, firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
 import { type Endpoint, isTold } from "./audience.ts";
@@ -14,8 +14,6 @@ import { findReplay, type Replay, updateReplayDone } from "./webhook-store.ts";
 export type ReplayDeps = { database: Database; pokeDeliveries: () => void };
 
 const CHUNK = 500;
-/** Before all ids. A delivery may be made long after its event, or seem to be made before it. */
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Sends a range of events again, in chunks: it may be long. */
 export function replayTask({ database, pokeDeliveries }: ReplayDeps): TaskHandler {
@@ -66,6 +64,7 @@ async function replayMissed(
     from_event_id: firstIdAt(replay.since),
     below_event_id: firstIdAt(replay.until),
   };
+  // A delivery may be made long after its event, or seem to be made before it.
   let after_id = FIRST_ID;
   for (let count = 0; ; ) {
     const ids = await database.transaction(async (tx) => {
