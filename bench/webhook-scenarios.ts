@@ -196,8 +196,9 @@ async function untilWaiting({ stage }: Bench, account: Account, count: number): 
   }, 50);
 }
 
+/** Asked for rarely: asking takes time from what is measured, and from nothing it is compared with. */
 function untilCount(receiver: Receiver, count: number): Promise<void> {
-  return until(async () => Number(await receiver.get("/")) >= count, 10);
+  return until(async () => Number(await receiver.get("/")) >= count, 40);
 }
 
 async function until(isSo: () => Promise<boolean>, ask_ms: number): Promise<void> {

@@ -150,7 +150,8 @@ create table webhook_queue (
   attempts_before integer not null,
   primary key (account_id, app_id, due_at, delivery_id)
 );
-create index webhook_queue_order on webhook_queue (account_id, app_id, record_id, sequence);
+-- By record first: the planner must not take it for a way to find an application's rows.
+create index webhook_queue_order on webhook_queue (record_id, app_id, sequence);
 
 -- But for the one that delivered, while its delivery holds it.
 create table webhook_attempts (

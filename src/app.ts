@@ -53,6 +53,7 @@ import { refundProposalTask } from "./quotes/watched-refunds.ts";
 import { addSandboxInvoiceRoute } from "./sandbox/invoice-routes.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
+import { addAppPages } from "./webhooks/app-page-routes.ts";
 import { addAppRoutes } from "./webhooks/app-routes.ts";
 import { createDeliveryWorker, withDeliveries } from "./webhooks/delivery-worker.ts";
 import { addEventRoutes } from "./webhooks/event-routes.ts";
@@ -204,6 +205,7 @@ function addRoutes(
     addSandboxInvoiceRoute(add, invoices);
   }
   addOauth(server, add, deps);
+  addAppPages(server, deps);
   addKycPages(server, deps);
   addReviewPages(server, deps);
   addInvoicePages(server, invoices);

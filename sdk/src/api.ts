@@ -56,11 +56,7 @@ export class Api {
     input: Input<M, P>,
     options: CallOptions = {},
   ): Promise<Answer<M, P>> {
-    const { body } = input as LooseInput;
-    const makeBody = () => ({ content: JSON.stringify(body), type: "application/json" });
-    const request = this.#request(method, path, input as LooseInput, options);
-    if (body !== undefined) request.makeBody = makeBody;
-    return this.#run(request, options, attempt, readJson<Answer<M, P>>);
+    return this.#sendAndRead(method, path, input, options, (answer) => answer);
   }
 
   /** One call whose answer holds the record under `key`, and that record. */
@@ -69,12 +65,13 @@ export class Api {
     method: M,
     path: P,
     input: Input<M, P>,
-    options?: CallOptions,
+    options: CallOptions = {},
   ): Promise<NonNullable<Answer<M, P>[Key]>> {
-    const answer = await this.send(method, path, input, options);
-    const record = answer[key];
-    if (typeof record === "object" && record !== null) return record;
-    throw unexpected(`has no ${key}`);
+    return this.#sendAndRead(method, path, input, options, (answer, details) => {
+      const record = answer[key];
+      if (typeof record === "object" && record !== null) return record;
+      throw unexpected(`has no ${key}`, details);
+    });
   }
 
   /** A list whose records stand under `key`, page by page. */
@@ -87,11 +84,14 @@ export class Api {
     const { query } = input as { query?: Query<P> & { starting_after?: string } };
     const load = async (starting_after: string | undefined) => {
       const page = { ...input, query: { ...query, starting_after } } as Input<"get", P>;
-      const answer: unknown = await this.send("get", path, page, options);
-      const { [key]: records, has_more } = answer as Values;
-      // The next page begins after the last id: without ids there would be no end.
-      if (!Array.isArray(records) || !records.every(hasId)) throw unexpected(`has no ${key}`);
-      return { records: records as ItemOf<Answer<"get", P>[Key]>[], has_more: has_more === true };
+      return this.#sendAndRead("get", path, page, options, (answer, details) => {
+        const { [key]: records, has_more } = answer as Values;
+        // The next page begins after the last id: without ids there would be no end.
+        if (!Array.isArray(records) || !records.every(hasId)) {
+          throw unexpected(`has no ${key}`, details);
+        }
+        return { records: records as ItemOf<Answer<"get", P>[Key]>[], has_more: has_more === true };
+      });
     };
     return new List(load, query?.starting_after);
   }
@@ -120,6 +120,22 @@ export class Api {
       if ("stream" in answer) return toDownloadedFile(answer);
       throw toError(answer, null);
     });
+  }
+
+  #sendAndRead<M extends Method, P extends PathOf<M>, Result>(
+    method: M,
+    path: P,
+    input: Input<M, P>,
+    options: CallOptions,
+    read: (answer: Answer<M, P>, details: AnswerDetails) => Result,
+  ): Promise<Result> {
+    const { body } = input as LooseInput;
+    const makeBody = () => ({ content: JSON.stringify(body), type: "application/json" });
+    const request = this.#request(method, path, input as LooseInput, options);
+    if (body !== undefined) request.makeBody = makeBody;
+    return this.#run(request, options, attempt, (answer, key) =>
+      read(readJson<Answer<M, P>>(answer, key), detailsOf(answer, key)),
+    );
   }
 
   #request(
@@ -171,12 +187,17 @@ function readJson<Result>(answer: WholeAnswer, key: string | null): Result {
   throw unexpected("holds nothing", detailsOf(answer, key));
 }
 
-function detailsOf({ status, headers }: WholeAnswer, idempotency_key: string | null) {
+type AnswerDetails = { status: number; request_id: string | null; idempotency_key: string | null };
+
+function detailsOf(
+  { status, headers }: WholeAnswer,
+  idempotency_key: string | null,
+): AnswerDetails {
   return { status, request_id: headers.get("x-request-id"), idempotency_key };
 }
 
 /** A success, but not the service's. */
-function unexpected(what: string, details: object = { status: 200 }): SliproadError {
+function unexpected(what: string, details: AnswerDetails & { cause?: unknown }): SliproadError {
   const message = `The answer ${what}; check baseUrl and what stands between.`;
   return new SliproadError("answer_unreadable", message, details);
 }

@@ -15,8 +15,29 @@ export type RampEvent = (typeof RAMP_EVENTS)[number];
 
 export type WebhookState = "active" | "paused" | "disabled";
 
+/** What deliveries found out about an application's endpoint. */
+export type Health = {
+  /** The first failure since the last success. */
+  failing_since: Date | null;
+  /** The latest. */
+  failed_at: Date | null;
+  /** Since the last success, in this turn and in those before. */
+  failures_in_a_row: number;
+  /** How often in a row the endpoint was left alone for a while, without a success between. */
+  circuit_failures: number;
+  circuit_until: Date | null;
+};
+
+export const WELL: Health = {
+  failing_since: null,
+  failed_at: null,
+  failures_in_a_row: 0,
+  circuit_failures: 0,
+  circuit_until: null,
+};
+
 /** An OAuth application as it is stored; its id is its `client_id`. */
-export type App = {
+export type App = Health & {
   account_id: string;
   id: string;
   name: string;
@@ -27,7 +48,7 @@ export type App = {
   /** The first API call answered 2xx with one of its tokens. */
   used_at: Date | null;
   webhook_url: string | null;
-  /** Sealed, as are the next secret and the headers; `openWebhook` opens them. */
+  /** Sealed, as are the next secret and the headers; `openForApp` opens them. */
   webhook_secret: Buffer | null;
   webhook_secret_next: Buffer | null;
   webhook_secret_switch_at: Date | null;
@@ -38,11 +59,6 @@ export type App = {
   webhook_state_reason: string | null;
   /** Goes up with every change by the owner. */
   webhook_version: number;
-  failing_since: Date | null;
-  failed_at: Date | null;
-  failures_in_a_row: number;
-  circuit_failures: number;
-  circuit_until: Date | null;
   created_at: Date;
   updated_at: Date;
   deleted_at: Date | null;

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import type { App, AppGrant } from "./app-model.ts";
+import type { App, AppGrant, Health } from "./app-model.ts";
 
 export function insertApp(tx: Transaction, app: App): void {
   tx.write(
@@ -35,18 +35,6 @@ export async function findAppByClientId(session: Session, id: string): Promise<A
      join apps on apps.account_id = app_ids.account_id and apps.id = app_ids.id
      where app_ids.id = $1 and apps.deleted_at is null`,
     [id],
-  );
-  return app;
-}
-
-export async function findApp(
-  session: Session,
-  account_id: string,
-  id: string,
-): Promise<App | undefined> {
-  const [app] = await session.query<App>(
-    "select * from apps where account_id = $1 and id = $2 and deleted_at is null",
-    [account_id, id],
   );
   return app;
 }
@@ -93,14 +81,6 @@ export function updateAppGrantRevoked(
     `update app_grants set revoked_at = $4
      where account_id = $1 and app_id = $2 and person_id = $3 and revoked_at is null`,
     [grant.account_id, grant.app_id, grant.person_id, now],
-  );
-}
-
-/** The consents that hold, of one account. */
-export function listAppGrants(session: Session, account_id: string): Promise<AppGrant[]> {
-  return session.query<AppGrant>(
-    "select * from app_grants where account_id = $1 and revoked_at is null order by app_id",
-    [account_id],
   );
 }
 
@@ -223,16 +203,11 @@ export function updateApp(tx: Transaction, app: App): void {
   );
 }
 
-export type EndpointHealth = {
+export type EndpointHealth = Health & {
   account_id: string;
   id: string;
   /** Of which it was found out: what was sent before the owner's last change proves nothing. */
   webhook_version: number;
-  failing_since: Date | null;
-  failed_at: Date | null;
-  failures_in_a_row: number;
-  circuit_failures: number;
-  circuit_until: Date | null;
 };
 
 /** What deliveries found out; leaves alone what the owner may change meanwhile. */

@@ -6,6 +6,7 @@ import {
   openForApp,
   type RampEvent,
   sealForApp,
+  WELL,
 } from "./app-model.ts";
 
 /** What the owner of an application may ask for. */
@@ -71,13 +72,6 @@ export function changeApp(
 }
 
 const PAUSED = { webhook_state_reason: "Paused by its owner." };
-const WELL = {
-  failing_since: null,
-  failed_at: null,
-  failures_in_a_row: 0,
-  circuit_failures: 0,
-  circuit_until: null,
-};
 const RESUMED = { ...WELL, webhook_state_reason: null };
 
 function updated(app: App, fields: AppFields, { account_key }: AppKeys): App {

@@ -7,6 +7,7 @@ import {
   makeClientSecret,
   type RampEvent,
   sealForApp,
+  WELL,
 } from "./app-model.ts";
 import { insertApp } from "./apps-store.ts";
 import { recordAudit } from "./audit.ts";
@@ -81,12 +82,8 @@ export function makeApp(
     is_ordered: input.is_ordered,
     webhook_state: "active",
     webhook_state_reason: null,
-    failing_since: null,
     webhook_version: 0,
-    failed_at: null,
-    failures_in_a_row: 0,
-    circuit_failures: 0,
-    circuit_until: null,
+    ...WELL,
     created_at: now,
     updated_at: now,
     deleted_at: null,

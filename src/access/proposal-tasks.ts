@@ -2,7 +2,7 @@ import type { AnyUseCase, Command, UseCase } from "../platform/commands/use-case
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Refusal } from "../platform/errors.ts";
-import { newId } from "../platform/ids.ts";
+import { FIRST_ID, newId } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { recordAudit } from "./audit.ts";
 import { CONFIRMATIONS_NEEDED, runProposalKind } from "./proposal-model.ts";
@@ -14,9 +14,6 @@ import {
 } from "./proposal-store.ts";
 
 export type ProposalTaskDeps = { database: Database; keyring: Keyring };
-
-/** No key has this id: what runs is the members' decision, not a request. */
-const NO_KEY = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Carries out the confirmed proposals of a use case: the one that `withFourEyes` wraps, not the
@@ -87,7 +84,8 @@ async function carryOut(
   const command: Command<unknown> = {
     id: newId(now),
     account_id,
-    credential_id: NO_KEY,
+    // No key has this id: what runs is the members' decision, not a request.
+    credential_id: FIRST_ID,
     input: content.input,
     idempotency: null,
     actor: `proposal:${id}`,

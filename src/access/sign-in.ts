@@ -6,6 +6,7 @@ import {
   type RateLimit,
   type RateLimiter,
 } from "../platform/http/rate-limit.ts";
+import { FIRST_ID } from "../platform/ids.ts";
 import { type AttemptLimiter, createAttemptLimiter } from "./attempt-limiter.ts";
 import { verifyPassword } from "./passwords.ts";
 import { hashEmail } from "./person-email.ts";
@@ -53,8 +54,6 @@ const ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX = 10;
 const FAILURES_BY_EMAIL_MAX = 200;
 const ATTEMPTS_WINDOW_MS = 60_000;
 const EXPIRED_PER_SIGN_IN_MAX = 1_000;
-/** No person has this id: an unknown e-mail asks the database the same questions. */
-const NOBODY = "00000000-0000-0000-0000-000000000000";
 
 export function createSignInLimits(): SignInLimits {
   return {
@@ -97,7 +96,8 @@ async function verify(
   const person = await findPerson(database, email_index);
   const is_verified = await verifyPassword(person?.password_hash ?? null, input.password);
   return database.transaction(async (tx) => {
-    const [membership] = await listMemberships(tx, person?.id ?? NOBODY, 1);
+    // No person has the first id: an unknown e-mail asks the database the same questions.
+    const [membership] = await listMemberships(tx, person?.id ?? FIRST_ID, 1);
     if (!is_verified || !person || !membership) {
       await recordFailure(tx, person, membership, clock.now());
       return new Refusal("unauthorized", "E-mail or password is wrong. Check both and try again.");

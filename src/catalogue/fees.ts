@@ -59,7 +59,7 @@ function parseOverride(json_text: string): Partial<FeeTable> {
     return [kind, { basis_points: asBasisPoints(row, kind), flat_usd: asFlat(row, kind) }];
   });
   const override: Partial<FeeTable> = Object.fromEntries(rows);
-  // Contract §8: an onramp costs a share of its amount and nothing else.
+  // An onramp costs a share of its amount and nothing else.
   if (override.onramp && parseDecimal(override.onramp.flat_usd)!.units > 0n) {
     throw wrong("onramp.flat_usd", "must be 0 or left out: onramps have no flat part");
   }

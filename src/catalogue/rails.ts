@@ -16,7 +16,7 @@ export type PayoutCurrency = (typeof PAYOUT_CURRENCIES)[number];
 export const DEPOSIT_RAILS = ["ach_push", "wire", "local"] as const;
 export type DepositRail = (typeof DEPOSIT_RAILS)[number];
 
-/** Which currencies onramps take, by which rails (contract §8). */
+/** Which currencies onramps take, by which rails. */
 export const ONRAMP_RAILS: Readonly<Record<string, readonly DepositRail[]>> = {
   usd: ["ach_push", "wire"],
   eur: ["local"],

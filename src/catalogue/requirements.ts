@@ -28,7 +28,7 @@ const iban_by_swift = { swift: need([[rules.iban, rules.bic]]) };
 const account_by_swift = { swift: need([[rules.bic, rules.account]]) };
 const coded_account_by_swift = { swift: need([[rules.bic, rules.account, rules.bank_code]]) };
 
-// Contract §5 is silent on these; §20.37 of the reference gives the pattern of each group.
+// One pattern for each group of countries.
 const african_local = {
   local: need([[rules.any_account, rules.bank_code]], { experimental: true }),
 };
@@ -43,8 +43,8 @@ const person_fields = [rules.document_number, rules.phone, rules.neighbourhood, 
 const person_of_the_americas = [rules.american_nationality, rules.gender];
 
 /**
- * The one table: contract §5, then the reference's §9, then its §20.37. It drives the validator,
- * `GET /payment_detail_requirements` and the docs page.
+ * The one table: it drives the validator, `GET /payment_detail_requirements` and
+ * docs/reference/payment-details.md.
  */
 export const REQUIREMENTS: Readonly<Record<PayoutCurrency, RequirementsTable[string]>> = {
   usd: {

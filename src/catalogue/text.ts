@@ -1,4 +1,4 @@
-/** Absent, null, or nothing but white space: what the contract treats as not given. */
+/** Absent, null, or nothing but white space: all of them mean not given. */
 export function isBlank(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "string" && !value.trim());
 }

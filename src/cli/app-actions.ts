@@ -1,6 +1,6 @@
 import { headerNamesOf } from "../access/app-model.ts";
-import { findAppByClientId, listEndpoints, listEndpointsFor } from "../access/apps-store.ts";
-import { type AppChange, changeApp, type Revealed } from "../access/change-app.ts";
+import { findAppByClientId, listEndpointsFor } from "../access/apps-store.ts";
+import type { AppChange, Revealed } from "../access/change-app.ts";
 import { checkApp } from "../access/check-app.ts";
 import { createApp } from "../access/create-app.ts";
 import type { Account } from "../access/model.ts";
@@ -12,7 +12,7 @@ import { StartupError } from "../platform/startup-error.ts";
 import type { Endpoint } from "../webhooks/audience.ts";
 import { withDefaults } from "../webhooks/create-apps.ts";
 import { asOf, toAppRecord, toSecrets } from "../webhooks/render.ts";
-import { lockForChange, recordAppChange } from "../webhooks/update-apps.ts";
+import { changeOneApp } from "../webhooks/update-apps.ts";
 import type { JsonOption } from "./output.ts";
 
 export type CreateOptions = JsonOption & {
@@ -25,6 +25,17 @@ export type CreateOptions = JsonOption & {
   events?: string;
   ordered?: boolean;
   reason: string;
+};
+
+/** By the field that they fill. */
+const FLAGS: Readonly<Record<string, string>> = {
+  name: "--name",
+  flow: "--flow",
+  redirect_uris: "--redirect-uri",
+  webhook_url: "--webhook-url",
+  webhook_secret: "--webhook-secret",
+  events: "--events",
+  is_ordered: "--ordered",
 };
 
 export async function create(core: Core, options: CreateOptions) {
@@ -48,11 +59,8 @@ export async function create(core: Core, options: CreateOptions) {
   );
   const [problem] = problems;
   if (problem) {
-    const flag = problem.field
-      .replace(/\[\d+\]$/, "")
-      .replace(/s?$/, "")
-      .replaceAll("_", "-");
-    throw new StartupError(`--${flag}: ${problem.message}`);
+    const field = problem.field.replace(/\[\d+\]$/, "");
+    throw new StartupError(`${FLAGS[field] ?? field}: ${problem.message}`);
   }
   const wanted = withDefaults(account.id, fields);
   const by = { actor: "command line", reason: options.reason } as const;
@@ -87,21 +95,11 @@ export async function list(core: Core, wanted: string | undefined) {
 
 /** Any account's: who works on the command line is the operator. */
 export async function apply(core: Core, id: string, change: AppChange, reason: string) {
-  const { database, keyring, index_key, clock } = core;
-  const found = isId(id) ? await findAppByClientId(database, id.toLowerCase()) : undefined;
-  if (!found) throw new StartupError(`There is no application ${id}; see sliproad apps list.`);
-  const account_key = (await keyring.openAccounts(database, [found.account_id])).get(
-    found.account_id,
-  )!;
-  return database.transaction(async (tx) => {
-    await lockForChange(tx, [found]);
-    const [before] = await listEndpoints(tx, [found]);
-    const now = clock.now();
-    const { app, revealed } = changeApp(before!, change, { index_key, account_key }, now);
-    const endpoint = { ...app, webhooks_enabled_at: before!.webhooks_enabled_at };
-    recordAppChange(tx, { endpoint, change }, { actor: "command line", reason }, now);
-    return { endpoint, names: headerNamesOf(account_key, app), revealed };
-  });
+  const by = { actor: "command line", reason } as const;
+  const found = isId(id) ? await findAppByClientId(core.database, id.toLowerCase()) : undefined;
+  const changed = found && (await changeOneApp(core, found, change, by));
+  if (!changed) throw new StartupError(`There is no application ${id}; see sliproad apps list.`);
+  return changed;
 }
 
 export function documentOf(endpoint: Endpoint, names: string[], revealed: Revealed) {

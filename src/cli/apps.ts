@@ -114,7 +114,7 @@ function addRotate(apps: Command): void {
         const { apply, documentOf } = await actions();
         const changed = await withCore((core) => apply(core, id, change, options.reason));
         const { client_secret, webhook_secret: made } = changed.revealed;
-        const document = documentOf(changed.endpoint, changed.names, changed.revealed);
+        const document = documentOf(changed.endpoint, changed.header_names, changed.revealed);
         const { secret_switch_at } = document.app.webhook;
         print(options, document, [
           client_secret ? `client_secret  ${client_secret}` : `webhook_secret ${made}`,
@@ -141,8 +141,8 @@ function addStates(apps: Command): void {
       .action(async (id: string, options: JsonOption & { reason: string }) => {
         const { apply, documentOf } = await actions();
         const changed = await withCore((core) => apply(core, id, { kind }, options.reason));
-        const { endpoint, names } = changed;
-        print(options, documentOf(endpoint, names, {}), [`${done} ${endpoint.name}.`]);
+        const { endpoint, header_names } = changed;
+        print(options, documentOf(endpoint, header_names, {}), [`${done} ${endpoint.name}.`]);
       });
   }
 }

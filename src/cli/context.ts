@@ -36,7 +36,10 @@ export async function withCore<Result>(
   }
 }
 
-/** The database of the service at this address, null where it is out of our reach. */
+/**
+ * The database that is set, taken to be that of the service at this address; else that of our own
+ * installation, if it serves the address. Null where it is out of our reach.
+ */
 export async function findDatabaseOf(config: Config, service_url: string): Promise<string | null> {
   if (config.database_url) return config.database_url;
   const instance = await readInstance(config.data_dir).catch(() => null);

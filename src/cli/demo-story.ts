@@ -136,7 +136,7 @@ async function createBankAccount(deps: StoryDeps, user_id: string) {
     });
   const title = "The bank account that is to be paid";
   const first = await deps.tell(title, async () => {
-    const detail = await untilApproved(create);
+    const detail = await nullIfNotApproved(create);
     if (!detail) return { facts: { refused: "KYC comes first" }, result: null };
     return { facts: { payment_detail: detail.id, status: detail.status }, result: detail };
   });
@@ -185,7 +185,7 @@ function attachDocument({ sliproad, tell }: StoryDeps, { offramps }: Batch): Pro
 
 function expectRefusal(deps: StoryDeps, batch: Batch): Promise<void> {
   return deps.tell("Execution before the user is approved: refused, as it must be", async () => {
-    const executed = await untilApproved(() => sendExecute(deps, batch));
+    const executed = await nullIfNotApproved(() => sendExecute(deps, batch));
     if (!executed) return { facts: { error_code: NOT_APPROVED }, result: undefined };
     throw new StartupError(
       "The service has paid for a user who proved nothing: KYC enforcement is off; unset " +
@@ -284,7 +284,7 @@ async function showLedger(
 const NOT_APPROVED = "not_yet_passed_kyc_kyb";
 
 /** Null where the service refuses because the user is not approved yet. */
-async function untilApproved<Result>(call: () => Promise<Result>): Promise<Result | null> {
+async function nullIfNotApproved<Result>(call: () => Promise<Result>): Promise<Result | null> {
   try {
     return await call();
   } catch (error) {

@@ -19,7 +19,9 @@ type Step = { title: string; requests: Exchange[]; facts: Facts };
 const PAUSE_MS = 300;
 const CALL_MAX_MS = 5_000;
 const READY_MAX_MS = 5_000;
-const REQUESTS_SHOWN_MAX = 4;
+/** Of a step with more requests only the last ones are shown. */
+const REQUESTS_MAX = 4;
+const LAST_REQUESTS = 2;
 
 export function addDemoCommand(program: Command): void {
   withApiOptions(program.command("demo"))
@@ -151,12 +153,11 @@ async function show(options: DemoOptions, step: Step, steps: Step[], paint: Pain
 
 function stepLines({ title, requests, facts }: Step, number: number, paint: Paint): string[] {
   const { entries, ...others } = facts;
-  const hidden = requests.length - REQUESTS_SHOWN_MAX;
-  const shown = requests.slice(hidden > 0 ? -2 : 0);
+  const hidden = requests.length > REQUESTS_MAX ? requests.length - LAST_REQUESTS : 0;
   return [
     paint("bold", `${number}. ${title}`),
-    ...(hidden > 0 ? [paint("dim", `   … asked ${requests.length - 2} times before:`)] : []),
-    ...shown.flatMap((exchange) => exchangeLines(exchange, paint)),
+    ...(hidden > 0 ? [paint("dim", `   … asked ${hidden} times before:`)] : []),
+    ...requests.slice(hidden).flatMap((exchange) => exchangeLines(exchange, paint)),
     ...Object.entries(others).map(
       ([name, value]) => `   ${paint("cyan", name)} ${factText(name, value)}`,
     ),

@@ -36,7 +36,7 @@ export function tellFirstStart(
   ];
 }
 
-function relativeToHere(file: string): string {
+export function relativeToHere(file: string): string {
   const from_here = relative(process.cwd(), file);
   return from_here.startsWith("..") ? file : from_here;
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
 import type { Core } from "../app/open-core.ts";
 import type { Config } from "../platform/config/config.ts";
-import { sandboxKeyFile, tellFirstStart } from "./first-start.ts";
+import { relativeToHere, sandboxKeyFile, tellFirstStart } from "./first-start.ts";
 
 /** What a person sees when the service is ready: where it is, the key, what to paste next. */
 export function greetingLines(input: {
@@ -12,7 +12,8 @@ export function greetingLines(input: {
 }): string[] {
   const { public_url, core, notice } = input;
   const made = core.first_start.created;
-  const key = made?.api_key ?? "<your API key>";
+  const key_file = findKeyFile(core.config);
+  const key = made?.api_key ?? (key_file ? `$(cat ${key_file})` : "<your API key>");
   const lines = [
     "",
     `Sliproad is ready (${core.config.mode}).`,
@@ -24,14 +25,18 @@ export function greetingLines(input: {
   if (made) {
     lines.push(...tellFirstStart(core, made));
   } else {
-    const label = core.config.mode === "sandbox" ? "sk_test_…" : "sk_live_…";
-    lines.push(
-      `  API key    ${label} (shown on the first start; sliproad keys create makes another)`,
-    );
+    const where = key_file ? `in ${key_file}` : "shown on the first start";
+    lines.push(`  API key    ${where}; sliproad keys create makes another`);
   }
   if (notice) lines.push("", notice);
   lines.push("", ...nextLines(core, public_url, key));
   return lines;
+}
+
+/** Quoted, as it can be pasted where the service was started; null where there is none. */
+function findKeyFile(config: Config): string | null {
+  const file = sandboxKeyFile(config);
+  return existsSync(file) ? quoteForShell(relativeToHere(file)) : null;
 }
 
 /** The same for a program, with null for what is told only once, or not at all. */
@@ -61,7 +66,7 @@ function nextLines({ config }: Core, public_url: string, key: string): string[] 
     ...demo,
     demo.length > 0 ? "Or begin one by hand:" : "Next, paste this:",
     "",
-    `  curl ${public_url}/users -H 'Authorization: Bearer ${key}' \\`,
+    `  curl ${public_url}/users -H "Authorization: Bearer ${key}" \\`,
     "    -H 'Content-Type: application/json' \\",
     `    -d '{"user":{"beneficiary_type":"individual","email":"ana.sample@example.com",` +
       `"first_name":"Ana","last_name":"Sample"}}'`,

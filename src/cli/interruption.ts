@@ -17,12 +17,15 @@ export function onInterruption(cleanUp: CleanUp): () => void {
 
 /** As a shell counts those that a signal ended. */
 function onSignal(_signal: string, number: number): void {
+  if (is_interrupted) process.exit(128 + number);
   interrupt(128 + number);
 }
 
-/** Ends the process, soon in any case; a second time at once. */
+/** Ends the process, soon in any case; at a second signal at once. */
 export function interrupt(exit_code: number): void {
-  if (is_interrupted || clean_ups.size === 0) process.exit(exit_code);
+  // Into a closed pipe every line fails anew: that is no reason to leave the work undone.
+  if (is_interrupted) return;
+  if (clean_ups.size === 0) process.exit(exit_code);
   is_interrupted = true;
   const done = Promise.allSettled([...clean_ups].map((cleanUp) => cleanUp()));
   setTimeout(() => process.exit(exit_code), CLEAN_UP_MAX_MS);

@@ -13,7 +13,7 @@ import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-chan
 import { type InvoiceKey, lockInvoices, openInvoices } from "./store.ts";
 import { findView } from "./view-store.ts";
 
-/** What each step of an offramp means for the invoice that it pays (contract §10). */
+/** What each step of an offramp means for the invoice that it pays. */
 const STEP_CHANGES: Readonly<Record<StepKind, readonly ChangeName[]>> = {
   funded: ["declareSentPayment"],
   rerouted: ["declareSentPayment"],

@@ -56,7 +56,7 @@ export async function changeAsParty(
   });
 }
 
-/** A key or token that was revoked a moment ago must not act any more (design §3). */
+/** A key or token that was revoked a moment ago must not act any more. */
 async function checkCredential(
   tx: Transaction,
   clock: Clock,

@@ -55,7 +55,7 @@ function readParty(
 }
 
 /** The spelling under which an address is kept and found: e-mails differ in nothing but case. */
-export function readEmail(fields: Fields, field: string, text: string): string | undefined {
+function readEmail(fields: Fields, field: string, text: string): string | undefined {
   if (EMAIL.test(text)) return lowerAscii(text.normalize("NFC"));
   fields.report(field, "record_invalid", "Send an e-mail address such as ana@example.com.");
   return undefined;

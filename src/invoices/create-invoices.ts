@@ -160,7 +160,7 @@ export function makePayable(
 }
 
 /** The hash of the other party's address, by which its account is found. */
-export function partyIndex(
+function partyIndex(
   index_key: Buffer,
   { format, document }: { format: Invoice["format"]; document: InvoiceDocument },
 ): Buffer {

@@ -41,7 +41,7 @@ export const CHANGE_TYPES = [
 ] as const;
 export type ChangeType = (typeof CHANGE_TYPES)[number];
 
-/** Everything that happens to an invoice; the last three only the service itself can do. */
+/** Everything that happens to an invoice; the last two only the service itself can do. */
 export type ChangeName = ChangeType | "create" | "paid" | "c2fPaymentFailed";
 
 /** The issuer made the invoice: the seller, or of a salary the employer, who is its buyer. */
@@ -53,7 +53,7 @@ type Rule = {
   moves: Readonly<Partial<Record<InvoiceStatus, InvoiceStatus>>>;
 };
 
-/** Who may do what, when (contract §10). `paid` repeats what `declareReceivedPayment` said. */
+/** Who may do what, when. `paid` repeats what `declareReceivedPayment` said. */
 export const CHANGES: Readonly<Record<ChangeName, Rule>> = {
   create: { by: "issuer", moves: { draft: "open" } },
   accept: { by: "buyer", moves: { open: "accepted" } },
@@ -161,7 +161,7 @@ export function refusalOf(
 }
 
 /** A draft and a template are nobody else's matter: nothing is told of them. */
-export function isPayable(status: InvoiceStatus): boolean {
+export function isIssued(status: InvoiceStatus): boolean {
   return status !== "draft" && status !== "scheduled";
 }
 

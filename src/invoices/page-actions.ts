@@ -1,7 +1,7 @@
 import type { ChangeType, Invoice } from "./model.ts";
 import { otherRole, ownRole, refusalOf } from "./model.ts";
 
-/** What a party without an account may do on the invoice's page (contract §10), and no more. */
+/** What a party without an account may do on the invoice's page, and no more. */
 const PAGE_ACTIONS = ["accept", "declareSentPayment", "reject"] as const satisfies ChangeType[];
 export type PageAction = (typeof PAGE_ACTIONS)[number];
 

@@ -9,7 +9,7 @@ import { checkChange } from "./check-change.ts";
 import { createLinkLimits } from "./link-limits.ts";
 import { hashLinkToken } from "./links.ts";
 import { loadPdf, type PrintedInvoice } from "./load-pdf.ts";
-import { isPayable, otherRole, ownRole } from "./model.ts";
+import { isIssued, otherRole, ownRole } from "./model.ts";
 import { offeredActions } from "./page-actions.ts";
 import { invoicePage } from "./pages.ts";
 import type { InvoiceDeps } from "./routes.ts";
@@ -67,7 +67,7 @@ async function findByToken(deps: InvoiceDeps, token: string): Promise<PrintedInv
     : undefined;
   const rows = await findInvoices(deps.database, key ? [key] : []);
   const [entry] = await openInvoices(deps.database, deps.keyring, rows);
-  if (!entry || !isPayable(entry.invoice.status) || entry.invoice.request_id === null) {
+  if (!entry || !isIssued(entry.invoice.status) || entry.invoice.request_id === null) {
     throw new Refusal("route_not_found");
   }
   return loadPdf(deps, entry.invoice);

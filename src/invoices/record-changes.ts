@@ -14,7 +14,7 @@ import {
   applyChange,
   digestFacts,
   type InvoiceStatus,
-  isPayable,
+  isIssued,
   type KeyedInvoice,
   otherRole,
   ownRole,
@@ -33,8 +33,8 @@ export function changeInvoice(
   now: Date,
   change_key: Buffer | null = null,
 ): ChangedInvoice {
-  const is_renamed = act.name === "create" || act.name === "c2fPaymentFailed";
-  const request = is_renamed ? { request_id: newRequestId(entry.invoice) } : {};
+  const gets_request_id = act.name === "create" || act.name === "c2fPaymentFailed";
+  const request = gets_request_id ? { request_id: newRequestId(entry.invoice) } : {};
   return { ...applyChange(entry, { ...act, ...request }, newId(now), now), change_key };
 }
 
@@ -107,7 +107,7 @@ export function eventName(change: {
   name: string;
   from_status: InvoiceStatus | null;
 }): InvoiceEvent | null {
-  const is_told = change.from_status === null || isPayable(change.from_status);
+  const is_told = change.from_status === null || isIssued(change.from_status);
   const name = INVOICE_EVENTS.find((known) => known === change.name);
   return is_told && name ? name : null;
 }

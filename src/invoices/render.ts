@@ -3,7 +3,7 @@ import type { Mode } from "../access/model.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { PartyInfo } from "./document.ts";
 import { linkToken } from "./links.ts";
-import { type InvoiceChange, isPayable, type KeyedInvoice, type Role } from "./model.ts";
+import { type InvoiceChange, isIssued, type KeyedInvoice, type Role } from "./model.ts";
 import { compactObject } from "./read-fields.ts";
 import { InvoiceRecord } from "./schemas.ts";
 
@@ -68,7 +68,7 @@ export function createInvoiceRenderer(deps: {
     };
   };
   const linksOf = (invoice: KeyedInvoice["invoice"]) => {
-    if (!isPayable(invoice.status) || invoice.request_id === null) return null;
+    if (!isIssued(invoice.status) || invoice.request_id === null) return null;
     const view = `${deps.public_url()}/invoices/view/${linkToken(deps.index_key, invoice)}`;
     const pay = `${view}?enablePayment=true`;
     return { view, pay, signUpAndPay: `${pay}&signUp=true` };
@@ -86,8 +86,8 @@ export function createInvoiceRenderer(deps: {
       `{"invoices":[${entries.map(({ entry, role }) => write(entry, role, may_act)).join(",")}],` +
       `"has_more":${has_more}}`,
     /**
-     * What a webhook tells, exactly as `interface.md` shapes it; without links, since applications
-     * are told that may only read.
+     * What a webhook tells (docs/reference/webhooks.md); without links, since applications are told
+     * that may only read.
      */
     event: (change: InvoiceChange, entry: KeyedInvoice, role: Role) =>
       `{"variant":${JSON.stringify(entry.invoice.format)},"event":${JSON.stringify(change.name)},` +

@@ -4,7 +4,7 @@ import { CHANGE_TYPES, INVOICE_FORMATS, INVOICE_STATUSES } from "./model.ts";
 
 const closed = { additionalProperties: false };
 const text = (description: string) => Type.String({ description });
-/** Absent, null and blank mean the same (contract §2). */
+/** Absent, null and blank mean the same. */
 const optional = (description: string) =>
   Type.Optional(Type.Union([Type.String(), Type.Null()], { description }));
 const optionalObject = (properties: TProperties) =>
@@ -20,8 +20,8 @@ const miscellaneousInput = Type.Optional(
   }),
 );
 
-export const ITEMS_MAX = 500;
-export const OPTIONS_MAX = 20;
+const ITEMS_MAX = 500;
+const OPTIONS_MAX = 20;
 const TAGS_MAX = 50;
 
 const ADDRESS = {
@@ -242,8 +242,8 @@ export const InvoiceListAnswer = Type.Object({
 });
 
 /** Filters know two states more: unpaid past its due date, and one that we pass through at once. */
-export const LISTED_STATUSES = [...INVOICE_STATUSES, "pending", "overdue"] as const;
-export const SKIP_MAX = 10_000;
+const LISTED_STATUSES = [...INVOICE_STATUSES, "pending", "overdue"] as const;
+const SKIP_MAX = 10_000;
 const listed = Type.Enum([...LISTED_STATUSES]);
 const statusFilter = Type.Optional(
   Type.Union([listed, Type.Array(listed, { maxItems: LISTED_STATUSES.length })], {

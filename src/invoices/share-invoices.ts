@@ -1,5 +1,6 @@
 import { findBilledAccounts, findBillingIndex } from "../access/billing-email-store.ts";
 import { listAccounts } from "../access/store.ts";
+import { FIRST_ID } from "../platform/ids.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import type { CarryDeps } from "./carry-changes.ts";
@@ -7,7 +8,6 @@ import { listUnshared, lockInvoices, openInvoices, updateInvoices } from "./stor
 import { CARRY_CHANGES_TASK } from "./task-kinds.ts";
 
 const PAGE_ROWS = 200;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
  * An account got its billing address: what others have billed to it before becomes visible to it.

@@ -10,7 +10,7 @@ import type { InvoiceItem } from "./document.ts";
 /** Minor units of the invoice's currency. */
 export type Totals = { total: bigint; total_without_tax: bigint };
 
-/** More than this no amount may have: a JSON number must be able to hold it (contract §1). */
+/** More than this no amount may have: a JSON number must be able to hold it. */
 export const TOTAL_MAX = 10n ** 15n - 1n;
 
 type Fraction = { numerator: bigint; denominator: bigint };
@@ -64,7 +64,7 @@ export function percentOf(text: string): Decimal | undefined {
 }
 
 /** A number of a request exactly as it was written. */
-export function decimalOf(number: number): Decimal {
+function decimalOf(number: number): Decimal {
   const { digits, exponent } = splitNumber(String(number))!;
   const units = BigInt(digits || "0");
   return exponent >= 0

@@ -121,7 +121,7 @@ export function updateViews(
   );
 }
 
-/** Ties offramps to the invoices they pay, or frees the invoices of them. */
+/** Ties offramps to the invoices they pay. */
 export function updatePayingOfframps(
   tx: Transaction,
   payments: readonly (InvoiceKey & { offramp_id: string })[],

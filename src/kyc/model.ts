@@ -1,7 +1,7 @@
 import { digestOf } from "../platform/sealing/seal.ts";
 import type { Kyc, KycStatus, User } from "../users/model.ts";
 
-/** Legal moves of a user's verification (contract §4). */
+/** Legal moves of a user's verification. */
 export const KYC_MOVES: Readonly<Record<KycStatus, readonly KycStatus[]>> = {
   not_started: ["initiated"],
   initiated: ["pending_assessment"],

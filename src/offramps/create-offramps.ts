@@ -173,7 +173,7 @@ function decideOne(
 type Found = [name: string, code: ErrorCode, message: string];
 type Priced = ReturnType<typeof priceOfframp> & { rails: Rail; currency: string; amount: bigint };
 
-/** The rules of contract §7, on the resolved rail. */
+/** What an item must keep to, once its rail is known. */
 function checkItem(
   catalogue: Catalogue,
   item: CheckedItem,

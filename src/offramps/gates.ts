@@ -6,7 +6,7 @@ import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import type { Offramp } from "./model.ts";
 
-/** Which executed offramps need a document before they are paid (contract §7). */
+/** Which executed offramps need a document before they are paid. */
 export type DocumentPolicy = "always" | "threshold" | "never" | "review";
 
 export type GatePolicy = { kyc_enforcement: KycEnforcement; documents: DocumentPolicy };

@@ -6,7 +6,7 @@ import type { ErrorCode, Problem } from "../platform/errors.ts";
 import type { CheckedItem } from "./check-items.ts";
 import type { Offramp } from "./model.ts";
 
-/** Contract §10: what an item must be like to pay the invoice that it names. */
+/** What an item must be like to pay the invoice that it names. */
 export function invoiceProblems(
   invoices: AccountMap<Payable>,
   account_id: string,

@@ -14,7 +14,7 @@ export const OFFRAMP_STATUSES = [
 ] as const;
 export type OfframpStatus = (typeof OFFRAMP_STATUSES)[number];
 
-/** Legal moves (contract §7). `fiat_sent` is not the end: banks return payments weeks later. */
+/** Legal moves. `fiat_sent` is not the end: banks return payments weeks later. */
 export const OFFRAMP_MOVES: Readonly<Record<OfframpStatus, readonly OfframpStatus[]>> = {
   initiated: ["pending_internal_assessment", "failed"],
   pending_internal_assessment: ["sending_fiat", "ongoing_checks", "failed"],

@@ -6,7 +6,7 @@ import { digestOf } from "../platform/sealing/seal.ts";
 export const ONRAMP_STATUSES = ["initiated", "sending_fiat", "crypto_sent", "failed"] as const;
 export type OnrampStatus = (typeof ONRAMP_STATUSES)[number];
 
-/** Legal moves (contract §8). `sending_fiat` means: paid, conversion and delivery running. */
+/** Legal moves. `sending_fiat` means: paid, conversion and delivery running. */
 export const ONRAMP_MOVES: Readonly<Record<OnrampStatus, readonly OnrampStatus[]>> = {
   initiated: ["sending_fiat", "failed"],
   sending_fiat: ["crypto_sent", "failed"],

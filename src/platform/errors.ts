@@ -1,7 +1,7 @@
 /**
  * The one closed table of errors. Code → HTTP status and what the caller should do next.
- * The reference page (docs/reference/errors.md) is generated from it. Its order is the order of
- * precedence of contract §2: where a request has several problems, the top level of the answer
+ * The reference page (docs/reference/errors.md) is generated from it. Its order is their order of
+ * precedence: where a request has several problems, the top level of the answer
  * takes the code that stands first here.
  */
 export const ERRORS = {
@@ -69,7 +69,7 @@ export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 /** One thing that is wrong with a request. `field` is a path such as `offramps[1].rails`. */
 export type Problem = { field: string; code: ErrorCode; message: string };
 
-/** A deliberate refusal: the error body of contract §2. Anything else thrown is a 500. */
+/** A deliberate refusal, answered with an error body. Anything else thrown is a 500. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly problems: readonly Problem[];

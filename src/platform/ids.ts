@@ -1,5 +1,8 @@
 import { smallRandomBytes } from "./random-bytes.ts";
 
+/** Before all ids; no record has it. */
+export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 // Node's own randomUUIDv7 reads the system's clock; ours must follow the business clock, so that

@@ -10,7 +10,7 @@ export type Decimal = { readonly units: bigint; readonly scale: number };
 /** How a quotient becomes a whole number; named at every call. The denominator is above zero. */
 export type Rounding = (numerator: bigint, denominator: bigint) => bigint;
 
-/** A double keeps every decimal number of this many digits; contract §1 allows no more. */
+/** A double keeps every decimal number of this many digits; no number may have more. */
 export const SIGNIFICANT_DIGITS_MAX = 15;
 // What the database's bigint holds for certain.
 const MINOR_MAX = 10n ** 18n - 1n;

@@ -11,7 +11,7 @@ import type { Prices } from "./prices.ts";
 import { affordableOnramp, hasRate, priceOnramp } from "./pricing.ts";
 import type { ConversionAnswer } from "./rate-schemas.ts";
 
-/** The fiat that onramps take (contract §8). */
+/** The fiat that onramps take. */
 const ONRAMP_CURRENCIES = ["usd", "eur"];
 
 type Mode = "sending" | "receiving";

@@ -52,7 +52,7 @@ export function readAmount(
   return undefined;
 }
 
-/** Absent, null and blank mean the same (contract §2). */
+/** Absent, null and blank mean the same. */
 export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "string" && !value.trim());
 }

@@ -41,7 +41,7 @@ function rateOf(prices: Prices, token: Token, currency: string): Decimal {
 }
 
 /**
- * What one offramp costs (contract §6). Everything is rounded up: a deposit never falls short of
+ * What one offramp costs. Everything is rounded up: a deposit never falls short of
  * the payouts that it funds.
  */
 export function priceOfframp(
@@ -98,7 +98,7 @@ export function affordableOfframp(route: Route, token_amount: bigint, prices: Pr
 
 export type OnrampPrice = { rate: string; fee_minor: bigint; deposit_minor: bigint };
 
-/** What is to be paid in fiat for so many millionths of a token (contract §8). */
+/** What is to be paid in fiat for so many millionths of a token. */
 export function priceOnramp(
   { token, currency, token_amount }: { token: Token; currency: string; token_amount: bigint },
   prices: Prices,

@@ -1,7 +1,7 @@
 import type { Problem } from "../platform/errors.ts";
 import type { Kyc } from "./model.ts";
 
-/** When a user must have passed KYC (contract §4). */
+/** When a user must have passed KYC. */
 export type KycEnforcement = "execution" | "payment_detail" | "off";
 
 /**

@@ -1,11 +1,11 @@
-const LEAST_ID = "00000000-0000-0000-0000-000000000000";
+import { FIRST_ID } from "../platform/ids.ts";
 
 /** Hands rows to a check page by page, in the order of their ids, until it finds a fault. */
 export async function eachPage<Row extends { id: string }>(
   list: (above_id: string) => Promise<Row[]>,
   check: (rows: Row[]) => Promise<string | null>,
 ): Promise<string | null> {
-  for (let above_id = LEAST_ID; ; ) {
+  for (let above_id = FIRST_ID; ; ) {
     const rows = await list(above_id);
     const last = rows.at(-1);
     if (!last) return null;

@@ -8,6 +8,7 @@ import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.
 import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { EVENT_LOG } from "../webhooks/record-events.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
+import { verifyDeliveries } from "./verify-deliveries.ts";
 import { verifyDetails } from "./verify-details.ts";
 import { verifyInvoices } from "./verify-invoices.ts";
 import { type Check, verifyLedger } from "./verify-ledger.ts";
@@ -31,6 +32,7 @@ const CHECKS: readonly Check[] = [
   verifyInvoices,
   verifyProposals,
   verifyUsers,
+  verifyDeliveries,
 ];
 
 export type VerifyInput = {
@@ -49,8 +51,8 @@ export type VerifyProgress = { accounts_done: number; accounts: number; pages: n
 export type Verification = { accounts: number; fault: string | null };
 
 /**
- * Recomputes the sealed logs, the ledger, quotes, offramps, payouts, onramps, deposits, proposals
- * and the KYC of users from one snapshot of a live system and names the first wrong row.
+ * Recomputes the sealed logs, the ledger, quotes, offramps, payouts, onramps, deposits, invoices,
+ * proposals and the KYC of users from one snapshot of a live system and names the first wrong row.
  */
 export function verify(
   database: Database,

@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { FIRST_ID } from "../platform/ids.ts";
 import type { DeliveryStatus } from "./model.ts";
 
 export type Delivery = {
@@ -168,7 +169,7 @@ export function listDueDeliveries(
       queries.map((query) => query.account_id),
       queries.map((query) => query.app_id),
       queries.map((query) => query.after?.due_at ?? new Date(0)),
-      queries.map((query) => query.after?.id ?? "00000000-0000-0000-0000-000000000000"),
+      queries.map((query) => query.after?.id ?? FIRST_ID),
       now,
       limits.well,
       limits.failing,

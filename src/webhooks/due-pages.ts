@@ -82,7 +82,7 @@ export function createPageLoader(deps: {
   });
 }
 
-export function openEndpoint(endpoint: Endpoint, account_key: Buffer): OpenEndpoint {
+function openEndpoint(endpoint: Endpoint, account_key: Buffer): OpenEndpoint {
   const opened = (column: SealedColumn) => {
     const sealed = endpoint[column];
     return sealed && openForApp(account_key, endpoint, column, sealed);

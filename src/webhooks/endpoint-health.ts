@@ -1,16 +1,5 @@
+import { type Health, WELL } from "../access/app-model.ts";
 import { CIRCUIT_FAILURES, circuitOpenMs, DISABLE_AFTER_MS } from "./model.ts";
-
-export type Health = {
-  /** The first failure since the last success. */
-  failing_since: Date | null;
-  /** The latest. */
-  failed_at: Date | null;
-  /** Since the last success, in this turn and in those before. */
-  failures_in_a_row: number;
-  /** How often in a row the endpoint was left alone for a while, without a success between. */
-  circuit_failures: number;
-  circuit_until: Date | null;
-};
 
 export type Verdict = {
   /** Null when nothing changed. */
@@ -18,14 +7,6 @@ export type Verdict = {
   disable_reason: string | null;
   /** The endpoint is to be left alone for a while. */
   is_opened: boolean;
-};
-
-const WELL: Health = {
-  failing_since: null,
-  failed_at: null,
-  failures_in_a_row: 0,
-  circuit_failures: 0,
-  circuit_until: null,
 };
 
 /** What an attempt means for its endpoint; one that is left alone already is not judged again. */

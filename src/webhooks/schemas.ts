@@ -11,13 +11,7 @@ const optional_time = Type.Union([time, Type.Null()]);
 const uuid = Type.String({ format: "uuid" });
 const EVENT_NAMES = [...INVOICE_EVENTS, ...RAMP_EVENTS];
 
-export const WEBHOOK_STATES = [
-  "active",
-  "paused",
-  "disabled",
-  "not_enabled",
-  "incomplete",
-] as const;
+const WEBHOOK_STATES = ["active", "paused", "disabled", "not_enabled", "incomplete"] as const;
 
 export const AppRecord = Type.Object(
   {

@@ -1,11 +1,12 @@
 import { type App, headerNamesOf } from "../access/app-model.ts";
 import { lockApps, updateApp } from "../access/apps-store.ts";
 import { recordAudit } from "../access/audit.ts";
-import { type AppChange, changeApp, type Revealed } from "../access/change-app.ts";
+import { type AppChange, type AppKeys, changeApp, type Revealed } from "../access/change-app.ts";
 import type { Actor } from "../access/model.ts";
 import { AccountMap } from "../platform/account-map.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { UseCase, Verdict } from "../platform/commands/use-case.ts";
-import type { Session, Transaction } from "../platform/db/database.ts";
+import type { Database, Session, Transaction } from "../platform/db/database.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
@@ -18,7 +19,7 @@ import { findEnabled } from "./webhook-store.ts";
 export type AppCommand = { id: string; change: AppChange; problems: readonly Problem[] };
 
 type Loaded = { apps: AccountMap<App>; keys: AccountKeys; enabled: Map<string, Date | null> };
-type Changed = {
+export type ChangedApp = {
   endpoint: Endpoint;
   header_names: string[];
   revealed: Revealed;
@@ -29,7 +30,7 @@ type Changed = {
 export function updateApps(
   keyring: Keyring,
   index_key: Buffer,
-): UseCase<AppCommand, Loaded, Changed> {
+): UseCase<AppCommand, Loaded, ChangedApp> {
   return {
     name: "update-apps",
     rows: () => 1,
@@ -44,7 +45,7 @@ export function updateApps(
       return { apps: AccountMap.of(apps, (app) => app), keys: account_keys, enabled };
     },
     decide: ({ apps, keys, enabled }, commands, now) => {
-      const verdicts = new Map<string, Verdict<Changed>>();
+      const verdicts = new Map<string, Verdict<ChangedApp>>();
       for (const { id, account_id, input } of commands) {
         const known = apps.get(account_id, input.id);
         const app = known?.deleted_at ? undefined : known;
@@ -53,14 +54,10 @@ export function updateApps(
           verdicts.set(id, { refusal: Refusal.of(problems) });
           continue;
         }
-        const account_key = keys.get(account_id)!;
-        const changed = changeApp(app, input.change, { index_key, account_key }, now);
-        apps.set(account_id, input.id, changed.app);
-        const webhooks_enabled_at = enabled.get(account_id) ?? null;
-        const endpoint = { ...changed.app, webhooks_enabled_at };
-        const header_names = headerNamesOf(account_key, changed.app);
-        const { change } = input;
-        const output = { endpoint, header_names, revealed: changed.revealed, change };
+        const before = { ...app, webhooks_enabled_at: enabled.get(account_id) ?? null };
+        const app_keys = { index_key, account_key: keys.get(account_id)! };
+        const output = changeEndpoint(before, input.change, app_keys, now);
+        apps.set(account_id, input.id, output.endpoint);
         verdicts.set(id, { output, subject: null });
       }
       return verdicts;
@@ -75,8 +72,39 @@ export function updateApps(
   };
 }
 
+/** Of one application, by a member or on the command line; undefined where there is none. */
+export async function changeOneApp(
+  deps: { database: Database; keyring: Keyring; index_key: Buffer; clock: Clock },
+  key: { account_id: string; id: string },
+  change: AppChange,
+  by: { actor: Actor; reason: string },
+): Promise<ChangedApp | undefined> {
+  const { database, keyring, index_key, clock } = deps;
+  const { account_id } = key;
+  return database.transaction(async (tx) => {
+    const [[app], account_keys, enabled] = await Promise.all([
+      lockForChange(tx, [key]),
+      keyring.openAccounts(tx, [account_id]),
+      findEnabled(tx, [account_id]),
+    ]);
+    if (!app) return undefined;
+    const now = clock.now();
+    const before = { ...app, webhooks_enabled_at: enabled.get(account_id) ?? null };
+    const app_keys = { index_key, account_key: account_keys.get(account_id)! };
+    const changed = changeEndpoint(before, change, app_keys, now);
+    recordAppChange(tx, changed, by, now);
+    return changed;
+  });
+}
+
+function changeEndpoint(before: Endpoint, change: AppChange, keys: AppKeys, now: Date): ChangedApp {
+  const { app, revealed } = changeApp(before, change, keys, now);
+  const endpoint = { ...app, webhooks_enabled_at: before.webhooks_enabled_at };
+  return { endpoint, header_names: headerNamesOf(keys.account_key, app), revealed, change };
+}
+
 /** Until the commit nobody else changes these applications, nor writes what was sent to them. */
-export async function lockForChange(
+async function lockForChange(
   tx: Session,
   keys: readonly { account_id: string; id: string }[],
 ): Promise<App[]> {
@@ -89,9 +117,9 @@ export async function lockForChange(
 }
 
 /** Writes a changed application, with its audit entry, and wakes what waits for it. */
-export function recordAppChange(
+function recordAppChange(
   tx: Transaction,
-  { endpoint, change }: Pick<Changed, "endpoint" | "change">,
+  { endpoint, change }: ChangedApp,
   by: { actor: Actor; reason: string },
   now: Date,
 ): void {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkApp } from "../../src/access/check-app.ts";
 import { addApp, addMember, letIn, Person, post, refresh } from "../harness/oauth.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { emit, idle, addApp as setUpApp } from "../webhooks/webhook-room.ts";
 
 const PATH = "/dashboard/apps";
 const SCOPE = "offline_access user:read";
@@ -61,6 +62,20 @@ describe("applications of the account", () => {
     expect((await admin.get(PATH)).text).not.toContain(app.id);
     const fields = { grant_type: "client_credentials" };
     expect((await post(server, "/oauth/token", app, fields)).status).toBe(401);
+  });
+
+  test("what waits for one that is paused is settled when an admin deletes it", async () => {
+    const { id } = await setUpApp(server, { webhook_url: "https://hooks.example.test/paused" });
+    await server.call("POST", `/apps/${id}/pause`);
+    await emit(server, {});
+    await idle(server);
+    const statuses = () =>
+      server.db.database.query("select status from webhook_deliveries where app_id = $1", [id]);
+    expect(await statuses()).toEqual([{ status: "pending" }]);
+    await admin.get(PATH);
+    expect((await admin.post(`${PATH}/delete`, { app_id: id })).status).toBe(303);
+    expect(await statuses()).toEqual([{ status: "skipped" }]);
+    expect((await admin.post(`${PATH}/delete`, { app_id: id })).status).toBe(404);
   });
 
   test.each([

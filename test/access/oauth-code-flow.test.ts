@@ -220,6 +220,24 @@ describe("what a person may refuse or not give", () => {
     expect(read.text).toContain(branch_id);
   });
 
+  test("a consent that cannot be kept whole is not kept at all", async () => {
+    const { database } = server.db;
+    const app = await addApp(server, server.account_id);
+    const person = await signedIn();
+    const page = await person.visit(askFor(app, "user:read").url);
+    const fields = { account_id: server.account_id, decision: "allow" };
+    await database.query(
+      "alter table oauth_artifacts add constraint broken check (model <> 'Grant') not valid",
+    );
+    expect((await person.post(page.url, fields)).status).toBe(500);
+    await database.query("alter table oauth_artifacts drop constraint broken");
+    const grants = () =>
+      database.query("select person_id from app_grants where app_id = $1", [app.id]);
+    expect(await grants()).toEqual([]);
+    comeBack(await person.follow(await person.post(page.url, fields)));
+    expect(await grants()).toEqual([{ person_id }]);
+  });
+
   test("a forged form, another browser and a second answer do nothing", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);

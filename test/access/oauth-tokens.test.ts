@@ -205,6 +205,14 @@ describe("client credentials", () => {
     });
     expect(long.status).toBe(413);
     expect(long.body.error).toBe("invalid_request");
+    const short = await server.app.server.inject({
+      method: "POST",
+      url: TOKEN_PATH,
+      headers: { "content-type": "application/x-www-form-urlencoded", "content-length": "5" },
+      payload: "scope=user:read",
+    });
+    expect(short.statusCode).toBe(400);
+    expect(short.json().error).toBe("invalid_request");
   });
 
   test("an application has one flow, and the other is refused", async () => {

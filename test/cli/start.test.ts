@@ -112,10 +112,11 @@ test(
 );
 
 test(
-  "the second start prints only the kind of the key, and has kept everything",
+  "the second start says where the key is, not the key, and has kept everything",
   async () => {
     const { stdout } = await start();
-    expect(stdout).toContain("  API key    sk_test_… (shown on the first start;");
+    expect(stdout).toMatch(/ {2}API key {4}in \S+sandbox-api-key; /);
+    expect(stdout).toMatch(/Bearer \$\(cat \S+sandbox-api-key\)" /);
     expect(stdout).not.toContain(key);
     expect(stdout).not.toContain("Sign in");
     expect(await listEmails()).toEqual(["in.flight@example.com", ANA]);

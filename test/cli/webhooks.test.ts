@@ -53,13 +53,15 @@ describe("apps", () => {
   });
 
   it("say in a sentence what is wrong", async () => {
-    const [wrong, missing] = await Promise.all([
+    const [wrong, unknown, missing] = await Promise.all([
       run("apps", "create", "--name", "A", "--webhook-url", "http://10.0.0.1/"),
+      run("apps", "create", "--name", "A", "--events", "offramp_updat"),
       run("apps", "pause", "01900000-0000-7000-8000-000000000000"),
     ]);
     expect(wrong.stderr).toBe("sliproad: --webhook-url: 10.0.0.1 is not a public address.\n");
+    expect(unknown.stderr).toMatch(/^sliproad: --events: .*\n$/);
     expect(missing.stderr).toMatch(/^sliproad: There is no application .*\n$/);
-    expect([wrong.code, missing.code]).toEqual([1, 1]);
+    expect([wrong.code, unknown.code, missing.code]).toEqual([1, 1, 1]);
     const local = ["apps", "create", "--name", "A", "--webhook-url", "http://localhost:3000/"];
     const abroad = await runCommand(local, { ...environment(), HOST: "0.0.0.0" });
     expect(abroad.stderr).toBe("sliproad: --webhook-url: localhost is not a public address.\n");

@@ -27,7 +27,7 @@ afterAll(async () => {
 const send = (more = {}) => sendInvoice(server, seller, buyer, more);
 
 const STATES = ["open", "accepted", "declaredPaid", "paid", "canceled", "rejected"] as const;
-/** Who may do what, and where it leads (reference §1.6). */
+/** Who may do what, and where it leads. */
 const TABLE: Record<string, Partial<Record<(typeof STATES)[number], string>>> = {
   "buyer accept": { open: "accepted" },
   "buyer reject": { open: "rejected", accepted: "rejected" },

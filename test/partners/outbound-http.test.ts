@@ -225,6 +225,10 @@ describe("addresses", () => {
     const listed = sender({ allow_list: ["*:8080"], connect_timeout_ms });
     expect(await get(listed, "http://8.8.8.8:8080/")).not.toMatchObject(refusal);
     expect(await get(listed, "http://8.8.8.8:8081/")).toMatchObject(refusal);
+    const policy = createAddressPolicy({ allow_list: ["*:8080"], allow_loopback: false });
+    const told = "has port 8081; only 80, 443 and 8080 are served";
+    expect(policy.refuse("8.8.8.8", "8.8.8.8", 8081)).toBe(told);
+    expect(policy.refuseName("hooks.example", 8081)).toBe(told);
     expect(await get(listed, "http://10.0.0.1:8080/")).toMatchObject(refusal);
     // 443 without TLS and 80 with it are odd, but not forbidden.
     const odd = sender({ connect_timeout_ms });

@@ -201,6 +201,17 @@ describe("what is final is not tried again", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it("a success that is none names the request and its key", async () => {
+    server.play(answer(201, { quote: USER }, { "x-request-id": "req_7" }));
+    const idempotency_key = "order-7";
+    const failure = await failureOf(sliproad.users.create(NEW_USER, { idempotency_key }));
+    expect(failure).toMatchObject({ status: 201, request_id: "req_7", idempotency_key });
+
+    server.play(answer(200, { has_more: false }, { "x-request-id": "req_8" }));
+    const page_failure = await failureOf(sliproad.users.list().page());
+    expect(page_failure).toMatchObject({ status: 200, request_id: "req_8" });
+  });
+
   it.each(["two\nlines", "naïve", "key\0", " key", "key ", "", "k".repeat(256)])(
     "the idempotency key %j is refused before anything is sent, and not repeated in the error",
     async (idempotency_key) => {

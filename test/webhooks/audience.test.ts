@@ -9,6 +9,7 @@ import {
   authorise,
   type EventInput,
   emit,
+  expectQueue,
   idle,
   revoke,
   use,
@@ -24,7 +25,10 @@ beforeAll(async () => {
   buyer = await server.addAccount("Buyer");
   await enable(buyer.account_id);
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await expectQueue(server);
+  await server.close();
+});
 beforeEach(async () => {
   receiver = await startReceiver();
 });

@@ -11,6 +11,7 @@ import {
   DAY_MS,
   deliveriesOf,
   emit,
+  expectQueue,
   HOUR_MS,
   idle,
   MINUTE_MS,
@@ -23,7 +24,10 @@ const log: string[] = [];
 beforeAll(async () => {
   server = await startTestServer({ log_destination: { write: (line) => void log.push(line) } });
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await expectQueue(server);
+  await server.close();
+});
 beforeEach(async () => {
   receiver = await startReceiver();
 });

@@ -6,7 +6,16 @@ import { createSubjectKeys } from "../../src/platform/encryption/keyring.ts";
 import { listDueDeliveries } from "../../src/webhooks/delivery-store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { addApp, authorise, deliveriesOf, emit, idle, revoke, use } from "./webhook-room.ts";
+import {
+  addApp,
+  authorise,
+  deliveriesOf,
+  emit,
+  expectQueue,
+  idle,
+  revoke,
+  use,
+} from "./webhook-room.ts";
 
 type Arrival = { at_ms: number; path: string; raw: Buffer; headers: IncomingMessage["headers"] };
 
@@ -20,7 +29,10 @@ let answer: (response: ServerResponse, arrival: Arrival) => void;
 beforeAll(async () => {
   server = await startTestServer();
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await expectQueue(server);
+  await server.close();
+});
 beforeEach(async () => {
   arrived = [];
   answer = (response) => response.end();

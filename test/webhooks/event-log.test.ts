@@ -17,6 +17,7 @@ import {
   DAY_MS,
   deliveriesOf,
   emit,
+  expectQueue,
   HOUR_MS,
   idle,
   newEvent,
@@ -30,6 +31,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
 });
 afterAll(async () => {
+  await expectQueue(server);
   await server.close();
   await receiver.close();
 });

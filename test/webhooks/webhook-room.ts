@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { expect } from "vitest";
 import {
   insertAppGrant,
   updateAppGrantRevoked,
   updateAppUsed,
 } from "../../src/access/apps-store.ts";
+import { listAccounts } from "../../src/access/store.ts";
 import { digestOf } from "../../src/platform/sealing/seal.ts";
+import { verifyDeliveries } from "../../src/verify/verify-deliveries.ts";
 import {
   type EventName,
   type InvoiceAudience,
@@ -155,6 +158,14 @@ export async function revoke(
   const { database, clock } = server.core;
   const grant = { account_id, app_id, person_id };
   await database.transaction(async (tx) => updateAppGrantRevoked(tx, grant, clock.now()));
+}
+
+/** Whatever happened: what is pending is in the queue, and nothing else. */
+export async function expectQueue(server: TestServer): Promise<void> {
+  const { database } = server.db;
+  for (const { id } of await listAccounts(database)) {
+    expect(await verifyDeliveries(database, id)).toBeNull();
+  }
 }
 
 export const MINUTE_MS = 60_000;

@@ -20,7 +20,12 @@ export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 export const APP_SCOPES: readonly Scope[] = ["user:read", "invoices:read", "invoices:write"];
 
 /** The one audience there is; the parameter is accepted for clients that must send it. */
-export const AUDIENCE = "accounts";
+const AUDIENCE = "accounts";
+export const AUDIENCE_RULE = `audience must be ${AUDIENCE} or absent`;
+
+export function isAudience(text: string | null | undefined): boolean {
+  return text === null || text === undefined || text === AUDIENCE;
+}
 
 export const ACCESS_TOKEN_SECONDS = 24 * 60 * 60;
 export const CODE_SECONDS = 60;
@@ -49,6 +54,12 @@ export function accountOfGrant(grant_id: string): string | null {
 
 export function isScope(text: string): text is Scope {
   return Object.hasOwn(SCOPES, text);
+}
+
+/** The scopes of a request, and those among them that nobody knows. */
+export function readScopes(text: string): { asked: string[]; unknown: string[] } {
+  const asked = text.split(" ").filter(Boolean);
+  return { asked, unknown: asked.filter((scope) => !isScope(scope)) };
 }
 
 /** Nobody lets an application do what their own role would not let them do. */

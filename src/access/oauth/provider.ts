@@ -16,12 +16,14 @@ import { loadLibrary } from "./load-library.ts";
 import {
   ACCESS_TOKEN_SECONDS,
   ALL_SCOPES,
-  AUDIENCE,
+  AUDIENCE_RULE,
   CODE_SECONDS,
   GRANT_SECONDS,
   ID_TOKEN_SECONDS,
   INTERACTION_SECONDS,
+  isAudience,
   REFRESH_TOKEN_SECONDS,
+  readScopes,
 } from "./model.ts";
 import { cookieKey } from "./sealed-artifacts.ts";
 import { openSigningKeys } from "./signing-keys.ts";
@@ -180,11 +182,8 @@ function checkRequest(
   { oidc, query }: KoaContextWithOIDC,
   audience: string | undefined,
 ): void {
-  if (audience !== undefined && audience !== AUDIENCE) {
-    throw new errors.InvalidTarget(`audience must be ${AUDIENCE} or absent`);
-  }
-  const asked = typeof query.scope === "string" ? query.scope.split(" ").filter(Boolean) : [];
-  const unknown = asked.filter((scope) => !(ALL_SCOPES as string[]).includes(scope));
+  if (!isAudience(audience)) throw new errors.InvalidTarget(AUDIENCE_RULE);
+  const { asked, unknown } = readScopes(typeof query.scope === "string" ? query.scope : "");
   if (asked.length === 0) throw new errors.InvalidScope("ask for at least one scope", "");
   if (unknown.length > 0) {
     throw new errors.InvalidScope("requested scope is not known", unknown.join(" "));

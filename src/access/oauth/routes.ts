@@ -6,7 +6,6 @@ import { createRateLimiter, type RateLimit } from "../../platform/http/rate-limi
 import type { AddRoute } from "../../platform/http/route.ts";
 import { createAttemptLimiter } from "../attempt-limiter.ts";
 import { addPageScope, type PageDeps } from "../page-scope.ts";
-import { type AppsPageDeps, addAppsPages } from "./apps-routes.ts";
 import { addConsentPages } from "./consent-routes.ts";
 import { addMeRoutes } from "./me-routes.ts";
 import { addNoteUse } from "./note-use.ts";
@@ -38,15 +37,14 @@ type Opened = { provider: Provider; callback: ReturnType<Provider["callback"]> }
 /** Gives the provider, made at its first use: the public address is known only then. */
 type OpenProvider = () => Promise<Opened>;
 
-/** The OAuth server at the addresses of the contract, its pages for people, and what it serves. */
+/** The OAuth server at its published addresses, its pages for people, and what it serves. */
 export function addOauth(
   app: FastifyInstance,
   addRoute: AddRoute,
-  deps: OauthDeps & AppsPageDeps,
+  deps: OauthDeps & PageDeps,
 ): void {
   addNoteUse(app, deps);
   addMeRoutes(addRoute, deps);
-  addAppsPages(app, deps);
   const members: MembersByRequest = new WeakMap();
   const openProvider = onceOpen(async () => {
     const provider = await createProvider(deps, members);
@@ -145,12 +143,7 @@ function tooMany({ reset_seconds }: RateLimit): Refusal {
 }
 
 // What Fastify and we refuse, in the words of OAuth.
-const OAUTH_ERRORS: Record<number, string> = {
-  413: "invalid_request",
-  415: "invalid_request",
-  429: "slow_down",
-  503: "temporarily_unavailable",
-};
+const OAUTH_ERRORS: Record<number, string> = { 429: "slow_down", 503: "temporarily_unavailable" };
 const RETRY_AFTER_SECONDS = 2;
 
 function sendOauthError(
@@ -161,12 +154,16 @@ function sendOauthError(
   const { status, description, retry_after_seconds } = describe(error);
   if (status >= 500) request.log.error({ err: error }, "oauth failed");
   if (retry_after_seconds !== undefined) reply.header("Retry-After", retry_after_seconds);
-  const code = error instanceof OauthError ? error.error : (OAUTH_ERRORS[status] ?? "server_error");
+  const code = error instanceof OauthError ? error.error : codeOf(status);
   return reply
     .code(status)
     .header("Cache-Control", "no-store")
     .type("application/json; charset=utf-8")
     .send(JSON.stringify({ error: code, error_description: description }));
+}
+
+function codeOf(status: number): string {
+  return OAUTH_ERRORS[status] ?? (status < 500 ? "invalid_request" : "server_error");
 }
 
 function describe(error: unknown): {

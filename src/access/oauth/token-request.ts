@@ -1,4 +1,4 @@
-import { ALL_SCOPES, APP_SCOPES, AUDIENCE } from "./model.ts";
+import { APP_SCOPES, AUDIENCE_RULE, isAudience, readScopes } from "./model.ts";
 
 /** An error of OAuth, as its endpoints answer it. */
 export class OauthError extends Error {
@@ -42,12 +42,8 @@ export function checkTokenForm(form: string): string {
       throw new OauthError("invalid_request", `send ${name} once`);
     }
   }
-  const audience = fields.get("audience");
-  if (audience !== null && audience !== AUDIENCE) {
-    throw new OauthError("invalid_target", `audience must be ${AUDIENCE} or absent`);
-  }
-  const asked = (fields.get("scope") ?? "").split(" ").filter(Boolean);
-  const unknown = asked.filter((scope) => !(ALL_SCOPES as string[]).includes(scope));
+  if (!isAudience(fields.get("audience"))) throw new OauthError("invalid_target", AUDIENCE_RULE);
+  const { asked, unknown } = readScopes(fields.get("scope") ?? "");
   if (unknown.length > 0) {
     throw new OauthError("invalid_scope", `not a scope of this server: ${unknown.join(" ")}`);
   }

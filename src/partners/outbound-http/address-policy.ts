@@ -17,7 +17,7 @@ export type AddressRules = {
   allow_loopback: boolean;
 };
 
-const PORTS: ReadonlySet<number> = new Set([80, 443]);
+const PORTS = [80, 443];
 
 // The special-purpose registries of IANA, and the addresses at which clouds tell secrets.
 const REFUSED_IPV4 = [
@@ -67,9 +67,10 @@ const loopback = blockListOf(LOOPBACK);
 
 export function createAddressPolicy(rules: AddressRules): AddressPolicy {
   const entries = rules.allow_list.map(readAllowEntry);
-  const any_host_ports = new Set(
-    entries.filter((entry) => entry.kind === "port").map((entry) => entry.port),
-  );
+  const listed_ports = entries.filter((entry) => entry.kind === "port").map(({ port }) => port);
+  const ports: ReadonlySet<number> = new Set([...PORTS, ...listed_ports]);
+  const refusePort = (port: number) =>
+    ports.has(port) ? null : `has port ${port}; only ${inWords([...ports])} are served`;
   const isAllowed = (hostname: string, address: string, port: number) =>
     entries.some((entry) => {
       if (entry.kind === "port" || (entry.port !== null && entry.port !== port)) return false;
@@ -88,7 +89,7 @@ export function createAddressPolicy(rules: AddressRules): AddressPolicy {
       if (isListed(hostname, port)) return null;
       if (METADATA_NAMES.has(hostname)) return "is not a public address";
       if (isLocalName(hostname)) return rules.allow_loopback ? null : "is not a public address";
-      return PORTS.has(port) || any_host_ports.has(port) ? null : badPort(port);
+      return refusePort(port);
     },
     refuse: (hostname, address, port) => {
       // A zone id names an interface of this machine: never a public address.
@@ -97,14 +98,13 @@ export function createAddressPolicy(rules: AddressRules): AddressPolicy {
       if (contains(loopback, address))
         return rules.allow_loopback ? null : "is not a public address";
       if (!isPublic(address)) return "is not a public address";
-      if (PORTS.has(port) || any_host_ports.has(port)) return null;
-      return badPort(port);
+      return refusePort(port);
     },
   };
 }
 
-function badPort(port: number): string {
-  return `has port ${port}; only 80 and 443 are served`;
+function inWords(ports: readonly number[]): string {
+  return `${ports.slice(0, -1).join(", ")} and ${ports.at(-1)}`;
 }
 
 /** Whether a service that listens on this host can be reached from this machine only. */

@@ -233,7 +233,8 @@ export const SETTINGS = {
     0,
     36_500,
     30,
-    "After so many days deliveries of webhooks are deleted with their attempts; 0 = never.",
+    "After so many days deliveries of webhooks are deleted with their attempts; 0 = never. " +
+      "At least 7 are kept.",
   ),
   metrics_token: optional(
     text("SLIPROAD_METRICS_TOKEN", null, ""),

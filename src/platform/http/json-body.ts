@@ -99,8 +99,8 @@ function isChanged(number_text: string): boolean {
 const CHANGED = Symbol("changed number");
 
 /**
- * 1000.000000000000001 becomes 1000 in a double. No input may change its value on the way in
- * (contract §1), so whoever sends such a number is told.
+ * 1000.000000000000001 becomes 1000 in a double. No input may change its value on the way in,
+ * so whoever sends such a number is told.
  */
 function changedNumbers(text: string): Problem[] {
   const mark = (_key: string, value: unknown, context?: { source?: string }) =>

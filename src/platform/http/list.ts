@@ -1,8 +1,8 @@
 import Type, { type TProperties, type TSchema } from "typebox";
 import type { Problem } from "../errors.ts";
-import { firstIdAt, isId } from "../ids.ts";
+import { FIRST_ID, firstIdAt, isId } from "../ids.ts";
 
-/** The query parameters that every list takes (contract §1). */
+/** The query parameters that every list takes. */
 export const LIST_PARAMETERS = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "Records on a page." }),
@@ -45,7 +45,6 @@ export type ListQuery = {
 };
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LIMIT_DEFAULT = 25;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 

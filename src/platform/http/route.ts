@@ -4,7 +4,7 @@ import type { KeepAnswer } from "../commands/keep-answers.ts";
 import type { Idempotency } from "../commands/use-case.ts";
 import { keyedHash } from "../encryption/cipher.ts";
 import type { Problem } from "../errors.ts";
-import { isId } from "../ids.ts";
+import { FIRST_ID, isId } from "../ids.ts";
 import { addPreflight } from "./cors.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
@@ -13,8 +13,6 @@ import { type Check, compileCheck } from "./validate.ts";
 
 export type { Caller, RouteSpec };
 
-/** In place of a malformed id: no record has it, so all goes as for an id that is not known. */
-const NO_ID = "00000000-0000-0000-0000-000000000000";
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
 const checkNoBody = compileCheck(NO_QUERY, "body");
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
@@ -79,8 +77,9 @@ export function addRoute<Query extends TObject, Body extends TObject>(
 function readParams(request: FastifyRequest, id_form?: RegExp): Record<string, string> {
   const params = Object.entries(request.params as Record<string, string>);
   const is_known = (id: string) => isId(id) || id_form?.test(id.toLowerCase());
+  // No record has the first id: with a malformed one all goes as for one that is not known.
   return Object.fromEntries(
-    params.map(([name, id]) => [name, is_known(id) ? id.toLowerCase() : NO_ID]),
+    params.map(([name, id]) => [name, is_known(id) ? id.toLowerCase() : FIRST_ID]),
   );
 }
 

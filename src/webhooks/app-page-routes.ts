@@ -1,25 +1,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Keyring } from "../../platform/encryption/keyring.ts";
-import { notFound, Refusal } from "../../platform/errors.ts";
-import { isId } from "../../platform/ids.ts";
-import { makeWebhookSecret } from "../app-model.ts";
-import { lockApps, updateApp } from "../apps-store.ts";
-import { recordAudit } from "../audit.ts";
-import { type AppChange, changeApp } from "../change-app.ts";
-import type { AppRules } from "../check-app.ts";
-import { createApp, type NewApp } from "../create-app.ts";
-import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "../page-scope.ts";
-import { APPS_PATH, appsPage, type Secrets } from "./apps-pages.ts";
-import { type AppForm, checkNewApp, EMPTY_FORM } from "./check-new-app.ts";
-import { loadApplications, ROLES_WITH_APPS } from "./load-applications.ts";
-import { revokeConsent } from "./revoke-consent.ts";
+import { makeWebhookSecret } from "../access/app-model.ts";
+import type { AppChange } from "../access/change-app.ts";
+import type { AppRules } from "../access/check-app.ts";
+import { createApp, type NewApp } from "../access/create-app.ts";
+import { APPS_PATH, appsPage, type Secrets } from "../access/oauth/apps-pages.ts";
+import { type AppForm, checkNewApp, EMPTY_FORM } from "../access/oauth/check-new-app.ts";
+import { loadApplications, ROLES_WITH_APPS } from "../access/oauth/load-applications.ts";
+import { revokeConsent } from "../access/oauth/revoke-consent.ts";
+import {
+  addPageScope,
+  type PageDeps,
+  readField,
+  requireSession,
+  sendPage,
+} from "../access/page-scope.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import { isId } from "../platform/ids.ts";
+import { type ChangedApp, changeOneApp } from "./update-apps.ts";
 
-export type AppsPageDeps = PageDeps & { keyring: Keyring; app_rules: AppRules };
+export type AppPageDeps = PageDeps & { keyring: Keyring; app_rules: AppRules };
 
 const HIDDEN = { hide: true };
 
 /** Settings › Developer › Apps, and the applications that a person has let in. */
-export function addAppsPages(app: FastifyInstance, deps: AppsPageDeps): void {
+export function addAppPages(app: FastifyInstance, deps: AppPageDeps): void {
   const signed_in = { schema: HIDDEN, onRequest: requireSession() };
   const makes_apps = { schema: HIDDEN, onRequest: requireSession(...ROLES_WITH_APPS) };
   addPageScope(app, deps, (scope) => {
@@ -57,7 +62,7 @@ export function addAppsPages(app: FastifyInstance, deps: AppsPageDeps): void {
 }
 
 async function show(
-  deps: AppsPageDeps,
+  deps: AppPageDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   more: { form?: AppForm; problems?: string[]; secrets?: Secrets; status?: number } = {},
@@ -74,7 +79,7 @@ async function show(
 }
 
 async function create(
-  deps: AppsPageDeps,
+  deps: AppPageDeps,
   request: FastifyRequest,
   checked: Omit<NewApp, "account_id" | "webhook_headers" | "is_ordered">,
 ): Promise<Secrets> {
@@ -99,32 +104,24 @@ async function create(
   });
 }
 
-async function rotate(deps: AppsPageDeps, request: FastifyRequest): Promise<Secrets> {
-  const { app, revealed } = await change(deps, request, { kind: "rotate_client_secret" });
+async function rotate(deps: AppPageDeps, request: FastifyRequest): Promise<Secrets> {
+  const { endpoint, revealed } = await change(deps, request, { kind: "rotate_client_secret" });
   const client_secret = revealed.client_secret!;
-  return { app_name: app.name, client_id: app.id, client_secret, webhook_secret: null };
+  return { app_name: endpoint.name, client_id: endpoint.id, client_secret, webhook_secret: null };
 }
 
 /** A change of one of the account's applications that needs nothing but its name. */
 async function change(
-  { database, keyring, index_key, clock }: AppsPageDeps,
+  deps: AppPageDeps,
   request: FastifyRequest,
   wanted: AppChange,
-): Promise<ReturnType<typeof changeApp>> {
+): Promise<ChangedApp> {
   const { account_id, person_id } = request.member!;
   const id = readField(request, "app_id");
-  return database.transaction(async (tx) => {
-    const [app] = isId(id) ? await lockApps(tx, [{ account_id, id }]) : [];
-    if (!app) throw Refusal.of([notFound("app_id")]);
-    const account_key = (await keyring.openAccounts(tx, [account_id])).get(account_id)!;
-    const now = clock.now();
-    const changed = changeApp(app, wanted, { index_key, account_key }, now);
-    updateApp(tx, changed.app);
-    const actor = `member:${person_id}` as const;
-    const entry = { action: `app.${wanted.kind}`, record: `app:${app.id}`, reason: "" };
-    recordAudit(tx, { account_id, actor, ...entry }, now);
-    return changed;
-  });
+  const by = { actor: `member:${person_id}`, reason: "" } as const;
+  const changed = isId(id) && (await changeOneApp(deps, { account_id, id }, wanted, by));
+  if (!changed) throw Refusal.of([notFound("app_id")]);
+  return changed;
 }
 
 function readForm(request: FastifyRequest): AppForm {
