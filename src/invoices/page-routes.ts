@@ -39,7 +39,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
 
     scope.get(`${PATH}/pdf`, { schema: HIDDEN }, async (request, reply) => {
       const printed = await findLinked(request, true);
-      const file = await deps.press.print(printed);
+      const file = await deps.press.print(printed, printed.invoice.account_id);
       return reply
         .headers({ ...SECRET_HEADERS, "Content-Security-Policy": "sandbox; default-src 'none'" })
         .type("application/pdf")
