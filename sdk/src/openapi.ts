@@ -1828,7 +1828,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -1925,7 +1925,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -2040,7 +2040,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -2176,7 +2176,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -2308,7 +2308,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -2451,7 +2451,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -2615,7 +2615,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -2763,7 +2763,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -2911,7 +2911,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3059,7 +3059,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3207,7 +3207,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3355,7 +3355,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3526,7 +3526,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3677,7 +3677,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -3783,7 +3783,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -3889,7 +3889,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -4006,7 +4006,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -4158,7 +4158,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -4312,7 +4312,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -4448,7 +4448,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -4607,7 +4607,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -4757,7 +4757,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -4910,7 +4910,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -5110,7 +5110,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -5362,7 +5362,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -5502,7 +5502,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -5612,7 +5612,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -5755,7 +5755,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -5874,7 +5874,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -6171,7 +6171,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -6312,7 +6312,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -6419,7 +6419,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -6558,7 +6558,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -6688,7 +6688,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -6864,7 +6864,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -7040,7 +7040,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -7176,7 +7176,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -7293,7 +7293,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -7419,7 +7419,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -7569,7 +7569,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -7702,7 +7702,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -7852,7 +7852,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -7992,7 +7992,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -8144,7 +8144,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -8292,7 +8292,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -8463,7 +8463,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -8659,7 +8659,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -8832,7 +8832,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -8939,7 +8939,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -9070,7 +9070,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9235,7 +9235,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9390,7 +9390,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9529,7 +9529,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -9648,7 +9648,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9818,7 +9818,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9973,7 +9973,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -10151,7 +10151,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -10335,7 +10335,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -10451,7 +10451,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -10548,7 +10548,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -10675,7 +10675,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -10839,7 +10839,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -10987,7 +10987,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11133,7 +11133,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11276,7 +11276,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -11389,7 +11389,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11540,7 +11540,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11703,7 +11703,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11863,7 +11863,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12039,7 +12039,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12235,7 +12235,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12400,7 +12400,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12554,7 +12554,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12701,7 +12701,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12838,7 +12838,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */

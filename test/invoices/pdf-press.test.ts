@@ -7,7 +7,13 @@ afterEach(() => press.close());
 
 const open = (limits: Partial<PressLimits> = {}) => {
   press = createPdfPress({
-    ...{ waiting_max: 2, waiting_by_account_max: 2, kept_bytes_max: 1_000_000, idle_ms: 60_000, job_ms_max: 60_000 },
+    ...{
+      waiting_max: 2,
+      waiting_by_account_max: 2,
+      kept_bytes_max: 1_000_000,
+      idle_ms: 60_000,
+      job_ms_max: 60_000,
+    },
     ...limits,
   });
 };
@@ -46,9 +52,7 @@ describe("the PDF press", () => {
 
   it("lets a few wait and tells the others when to come again", async () => {
     open();
-    const all = await Promise.allSettled(
-      ["a", "b", "c", "d", "e"].map((id) => print(printed(id))),
-    );
+    const all = await Promise.allSettled(["a", "b", "c", "d", "e"].map((id) => print(printed(id))));
     expect(all.map(({ status }) => status)).toEqual([
       ...["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"],
     ]);

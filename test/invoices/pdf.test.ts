@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function fetchPdf(id: string): Promise<Response> {
-  const headers = { authorization: `Bearer ${server.key}` };
+function fetchPdf(id: string, accept = "*/*"): Promise<Response> {
+  const headers = { authorization: `Bearer ${server.key}`, accept };
   return fetch(`${server.url}/invoices/${id}/pdf`, { headers });
 }
 
@@ -58,6 +58,17 @@ const FULL = {
 };
 
 describe("the PDF of an invoice", () => {
+  it.each([
+    ["application/pdf", 200],
+    ["application/octet-stream", 200],
+    ["text/html, application/pdf;q=0.9", 200],
+    ["application/json", 200],
+    ["text/html", 400],
+  ])("to Accept: %s the answer is %d", async (accept, status) => {
+    const invoice = good(await create(server, { ...FULL, invoiceNumber: `for ${accept}` }));
+    expect((await fetchPdf(invoice.id, accept)).status).toBe(status);
+  });
+
   it("is one page that says who owes whom how much for what, until when and where to", async () => {
     const user_id = await addApprovedUser(server);
     const paymentDetailId = await addPaymentDetail(server, user_id, "eur");

@@ -30,6 +30,8 @@ declare module "fastify" {
     is_api?: boolean;
     /** What a token must hold; without it no token is accepted. */
     scope?: string;
+    /** The answer is a file. */
+    is_file?: boolean;
   }
 }
 
@@ -201,9 +203,14 @@ function checkVersion(request: FastifyRequest): void {
   }
 }
 
+const JSON_FORMAT = /application\/(json|\*)|\*\/\*/i;
+/** Of documents and pictures, also under the name that the OpenAPI description has for all. */
+const FILE_FORMAT = /application\/(pdf|octet-stream)|image\/(jpeg|png|\*)/i;
+
 function checkFormat(request: FastifyRequest): void {
-  const accept = request.headers.accept;
-  if (accept === undefined || /application\/(json|\*)|\*\/\*/i.test(accept)) return;
+  const { accept } = request.headers;
+  if (accept === undefined || JSON_FORMAT.test(accept)) return;
+  if (request.routeOptions.config.is_file && FILE_FORMAT.test(accept)) return;
   throw new Refusal("unknown_format");
 }
 
