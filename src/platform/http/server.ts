@@ -8,6 +8,7 @@ import Fastify, {
 } from "fastify";
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
+import { callerNetwork } from "./caller-network.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
@@ -131,7 +132,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     request.caller = key ? await options.authenticate(key) : null;
     const limit = request.caller
       ? key_limiter?.take(request.caller.credential_id)
-      : address_limiter?.take(request.ip);
+      : address_limiter?.take(callerNetwork(request.ip));
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
     checkScope(request.caller, scope, reply);
