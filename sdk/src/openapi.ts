@@ -6061,6 +6061,16 @@ export interface operations {
                             region?: string | null;
                             /** @description ISO 3166-1 alpha-2. */
                             country?: string | null;
+                            /** @description The same as streetAddress. */
+                            "street-address"?: string | null;
+                            /** @description The same as extendedAddress. */
+                            "extended-address"?: string | null;
+                            /** @description The same as city. */
+                            locality?: string | null;
+                            /** @description The same as postalCode. */
+                            "postal-code"?: string | null;
+                            /** @description The same as country. */
+                            "country-name"?: string | null;
                         } | null;
                         /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
                         miscellaneous?: {
@@ -6095,6 +6105,16 @@ export interface operations {
                             region?: string | null;
                             /** @description ISO 3166-1 alpha-2. */
                             country?: string | null;
+                            /** @description The same as streetAddress. */
+                            "street-address"?: string | null;
+                            /** @description The same as extendedAddress. */
+                            "extended-address"?: string | null;
+                            /** @description The same as city. */
+                            locality?: string | null;
+                            /** @description The same as postalCode. */
+                            "postal-code"?: string | null;
+                            /** @description The same as country. */
+                            "country-name"?: string | null;
                         } | null;
                         /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
                         miscellaneous?: {
