@@ -131,8 +131,8 @@ export async function createApp(
   const stopWatching = watchInstallation(core);
   const close = async () => {
     await stopWatching();
-    await server.close();
-    await press.close();
+    // Requests that wait for a PDF would hold the server up.
+    await Promise.all([server.close(), press.close()]);
     await worker.stop();
     ramp.sender.close();
     await database.close();

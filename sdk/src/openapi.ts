@@ -1828,7 +1828,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -1925,7 +1925,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -2040,7 +2040,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -2176,7 +2176,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -2308,7 +2308,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -2451,7 +2451,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -2615,7 +2615,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -2763,7 +2763,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -2911,7 +2911,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3059,7 +3059,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3207,7 +3207,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3355,7 +3355,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3526,7 +3526,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -3677,7 +3677,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -3783,7 +3783,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -3889,7 +3889,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -4006,7 +4006,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -4158,7 +4158,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -4312,7 +4312,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -4448,7 +4448,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -4607,7 +4607,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -4757,7 +4757,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -4910,7 +4910,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -5110,7 +5110,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -5362,7 +5362,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -5502,7 +5502,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -5612,7 +5612,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -5755,7 +5755,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -5874,7 +5874,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -6061,6 +6061,16 @@ export interface operations {
                             region?: string | null;
                             /** @description ISO 3166-1 alpha-2. */
                             country?: string | null;
+                            /** @description The same as streetAddress. */
+                            "street-address"?: string | null;
+                            /** @description The same as extendedAddress. */
+                            "extended-address"?: string | null;
+                            /** @description The same as city. */
+                            locality?: string | null;
+                            /** @description The same as postalCode. */
+                            "postal-code"?: string | null;
+                            /** @description The same as country. */
+                            "country-name"?: string | null;
                         } | null;
                         /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
                         miscellaneous?: {
@@ -6095,6 +6105,16 @@ export interface operations {
                             region?: string | null;
                             /** @description ISO 3166-1 alpha-2. */
                             country?: string | null;
+                            /** @description The same as streetAddress. */
+                            "street-address"?: string | null;
+                            /** @description The same as extendedAddress. */
+                            "extended-address"?: string | null;
+                            /** @description The same as city. */
+                            locality?: string | null;
+                            /** @description The same as postalCode. */
+                            "postal-code"?: string | null;
+                            /** @description The same as country. */
+                            "country-name"?: string | null;
                         } | null;
                         /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
                         miscellaneous?: {
@@ -6171,7 +6191,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -6312,7 +6332,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -6419,7 +6439,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -6558,7 +6578,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -6688,7 +6708,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -6864,7 +6884,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -7040,7 +7060,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -7176,7 +7196,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -7293,7 +7313,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -7419,7 +7439,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -7569,7 +7589,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -7702,7 +7722,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -7852,7 +7872,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -7992,7 +8012,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -8144,7 +8164,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -8292,7 +8312,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -8463,7 +8483,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -8659,7 +8679,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -8832,7 +8852,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -8939,7 +8959,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -9070,7 +9090,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9235,7 +9255,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9390,7 +9410,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9529,7 +9549,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -9648,7 +9668,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9818,7 +9838,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -9973,7 +9993,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -10151,7 +10171,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -10335,7 +10355,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -10451,7 +10471,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -10548,7 +10568,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -10675,7 +10695,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -10839,7 +10859,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -10987,7 +11007,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11133,7 +11153,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11276,7 +11296,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */
@@ -11389,7 +11409,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11540,7 +11560,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11703,7 +11723,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -11863,7 +11883,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12039,7 +12059,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12235,7 +12255,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12400,7 +12420,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12554,7 +12574,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12701,7 +12721,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              *
@@ -12838,7 +12858,7 @@ export interface operations {
             /**
              * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
              *
-             *     `unknown_format`: This API answers JSON; send Accept: application/json or no Accept header.
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
              *
              *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
              */

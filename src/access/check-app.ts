@@ -129,7 +129,7 @@ function checkHeaders(
     if (!HEADER_NAME.test(name)) report("webhook_headers", `${show(name)} is no header's name.`);
     else if (isDenied(name)) {
       report("webhook_headers", `${name} is set by the service and cannot be chosen.`);
-    } else if (seen.has(name.toLowerCase())) report("webhook_headers", `${name} comes twice.`);
+    } else if (seen.has(folded(name))) report("webhook_headers", `${name} comes twice.`);
     else if (
       typeof value !== "string" ||
       value.length > HEADER_VALUE_MAX ||
@@ -138,15 +138,18 @@ function checkHeaders(
       const limit = `of at most ${HEADER_VALUE_MAX} printable ASCII characters`;
       report("webhook_headers", `Send a text ${limit} for ${name}.`);
     }
-    seen.add(name.toLowerCase());
+    seen.add(folded(name));
   }
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]));
 }
 
-/** Many servers fold `_` into `-`: such a name would arrive as the one that is denied. */
 function isDenied(name: string): boolean {
-  const folded = name.replaceAll("_", "-");
-  return HEADERS_DENIED.some((denied) => denied.test(name) || denied.test(folded));
+  return HEADERS_DENIED.some((denied) => denied.test(name) || denied.test(folded(name)));
+}
+
+/** Many servers read `_` as `-`: two such names would arrive as one. */
+function folded(name: string): string {
+  return name.toLowerCase().replaceAll("_", "-");
 }
 
 function show(name: string): string {

@@ -1,9 +1,15 @@
 const URL_MAX = 2048;
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
-/** Schemes that a browser itself acts upon. */
-const SCHEMES_DENIED = /^(javascript|data|blob|file|about|vbscript|view-source|ws|wss|ftp):$/;
+/** Schemes that a browser or the device itself acts upon. */
+const SCHEMES_DENIED = new RegExp(
+  "^(about|blob|data|file|filesystem|ftp|intent|jar|javascript|mailto|sms|tel|vbscript|" +
+    "view-source|ws|wss):$",
+);
 
-/** Programs on a person's device are called back by a scheme of their own. */
+/**
+ * Programs on a person's device are called back by a scheme of their own. Where they also listen on
+ * the device, the port is free (RFC 8252, 7.3); addresses of the web match character by character.
+ */
 export function applicationType(uris: readonly string[]): "web" | "native" {
   return uris.every((uri) => /^https?:/i.test(uri)) ? "web" : "native";
 }
@@ -26,8 +32,10 @@ export function findBadRedirect(
 
 function faultOf(uri: string, type: "web" | "native", allow_http: boolean): string | null {
   if (uri.length > URL_MAX) return `Send at most ${URL_MAX} characters.`;
-  // They are compared character by character, so neither could ever match.
+  // Neither could ever match.
   if (/\s/.test(uri)) return "Send it without blanks.";
+  // Browsers read it as /, others do not: they would disagree on where the host ends.
+  if (uri.includes("\\")) return "Send it without a \\.";
   if (uri.includes("*")) return "Send each address in full; * does not stand for others.";
   const url = URL.parse(uri);
   if (!url) return "Send an absolute address, e.g. https://shop.example/callback.";

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../platform/errors.ts";
+import { callerNetwork } from "../platform/http/caller-network.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { clearCookie, readCookie, setCookie } from "./cookies.ts";
 import { loadDashboard } from "./load-dashboard.ts";
@@ -58,7 +59,7 @@ function addSignIn(scope: FastifyInstance, deps: PageDeps, sign_in_deps: SignInD
     const outcome = await signIn(sign_in_deps, {
       email,
       password: readField(request, "password"),
-      address: request.ip,
+      address: callerNetwork(request.ip),
       previous_token: request.member?.token,
       now: realTime(deps.clock),
     });

@@ -5,7 +5,13 @@ import { minorDigits } from "../catalogue/currencies.ts";
 import { lowerAscii, upperAscii } from "../catalogue/text.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import { isId } from "../platform/ids.ts";
-import type { Address, PartyInfo, PaymentInformation, PaymentOption } from "./document.ts";
+import {
+  type Address,
+  type PartyInfo,
+  type PaymentInformation,
+  type PaymentOption,
+  VCARD_NAMES,
+} from "./document.ts";
 import { compactObject, type Fields, listOf, objectOf, readMetadata } from "./read-fields.ts";
 
 const NAME_MAX = 200;
@@ -63,19 +69,28 @@ function readEmail(fields: Fields, field: string, text: string): string | undefi
 
 function readAddress(fields: Fields, field: string, value: unknown): Address {
   const input = objectOf(value);
-  const text = (name: string) => fields.text(`${field}.${name}`, input[name], NAME_MAX);
-  const given = text("country");
-  const country = given === undefined ? undefined : upperAscii(given);
+  const read = (name: string) => fields.text(`${field}.${name}`, input[name], NAME_MAX);
+  const text = (name: keyof typeof VCARD_NAMES, spell = (given: string) => given) => {
+    const older_name = VCARD_NAMES[name];
+    const [given, older] = [read(name), read(older_name)].map((value) => value && spell(value));
+    if (given !== undefined && older !== undefined && given !== older) {
+      const message = `Send the same as ${name}, or one of them.`;
+      fields.report(`${field}.${older_name}`, "record_invalid", message);
+    }
+    return given ?? older;
+  };
+  const country = text("country", upperAscii);
   if (country !== undefined && !isCountry(country)) {
     const message = "Send an ISO 3166-1 alpha-2 code, e.g. PT.";
-    fields.report(`${field}.country`, "record_invalid", message);
+    const name = read("country") === undefined ? VCARD_NAMES.country : "country";
+    fields.report(`${field}.${name}`, "record_invalid", message);
   }
   return compactObject({
     streetAddress: text("streetAddress"),
     extendedAddress: text("extendedAddress"),
     city: text("city"),
     postalCode: text("postalCode"),
-    region: text("region"),
+    region: read("region"),
     country,
   }) as Address;
 }

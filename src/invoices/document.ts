@@ -45,6 +45,15 @@ export type Address = {
   country?: string;
 };
 
+/** The names that vCard has for the parts of an address; `region` is the same in both. */
+export const VCARD_NAMES = {
+  streetAddress: "street-address",
+  extendedAddress: "extended-address",
+  city: "locality",
+  postalCode: "postal-code",
+  country: "country-name",
+} as const satisfies Partial<Record<keyof Address, string>>;
+
 export type PartyInfo = {
   email?: string;
   firstName?: string;

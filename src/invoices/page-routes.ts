@@ -3,6 +3,7 @@ import { readCookie, setCookie } from "../access/cookies.ts";
 import { addPageScope, type PageDeps, readField, sendPage } from "../access/page-scope.ts";
 import { formCsrfOf, isToken, makeToken } from "../access/sessions.ts";
 import { Refusal } from "../platform/errors.ts";
+import { callerNetwork } from "../platform/http/caller-network.ts";
 import { changeAsParty } from "./change-as-party.ts";
 import { findLink } from "./change-store.ts";
 import { checkChange } from "./check-change.ts";
@@ -27,7 +28,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
   const takeAttempt = createLinkLimits();
   const findLinked = (request: FastifyRequest, is_file = false) => {
     const { token } = request.params as { token: string };
-    takeAttempt(request.ip, token, is_file);
+    takeAttempt(callerNetwork(request.ip), token, is_file);
     return findByToken(deps, token);
   };
   addPageScope(app, deps, (scope) => {
@@ -39,7 +40,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
 
     scope.get(`${PATH}/pdf`, { schema: HIDDEN }, async (request, reply) => {
       const printed = await findLinked(request, true);
-      const file = await deps.press.print(printed);
+      const file = await deps.press.print(printed, printed.invoice.account_id);
       return reply
         .headers({ ...SECRET_HEADERS, "Content-Security-Policy": "sandbox; default-src 'none'" })
         .type("application/pdf")

@@ -5,13 +5,17 @@ import type { PrintedInvoice } from "./load-pdf.ts";
 
 /** Prints invoices away from the thread that answers requests. */
 export type PdfPress = {
-  print(printed: PrintedInvoice): Promise<Buffer>;
+  /** `account_id` is whose share of the queue it takes. */
+  print(printed: PrintedInvoice, account_id: string): Promise<Buffer>;
+  /** Gives up at once what waits and what is being printed. */
   close(): Promise<void>;
 };
 
 export type PressLimits = {
   /** Jobs that wait while one is printed; what comes then is told to come again. */
   waiting_max: number;
+  /** Of these, the jobs of one account: others are to find room. */
+  waiting_by_account_max: number;
   /** Of all files that are kept for whoever asks again. */
   kept_bytes_max: number;
   /** After so long without a job, thread and files are given back. */
@@ -22,6 +26,7 @@ export type PressLimits = {
 
 const LIMITS: PressLimits = {
   waiting_max: 16,
+  waiting_by_account_max: 4,
   kept_bytes_max: 8 * 1024 * 1024,
   idle_ms: 60_000,
   job_ms_max: 30_000,
@@ -30,22 +35,28 @@ const RETRY_AFTER_SECONDS = 5;
 const THREAD_MEMORY_MB = 256;
 
 type Job = {
+  id: number;
+  account_id: string;
   printed: PrintedInvoice;
   resolve: (bytes: Buffer) => void;
   reject: (error: unknown) => void;
 };
+
+/** What the thread is sent, and what it answers. */
+export type PrintOrder = { job_id: number; printed: PrintedInvoice };
+export type PrintResult = { job_id: number; bytes: Uint8Array };
 
 export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
   const kept = keepFiles(limits.kept_bytes_max);
   const under_way = new Map<string, Promise<Buffer>>();
   const thread = openThread(limits, kept.clear);
   return {
-    print: async (printed) => {
+    print: async (printed, account_id) => {
       const key = versionOf(printed);
       const found = kept.find(key);
       if (found) return found;
       // Whoever asks for the same waits for the same.
-      const job = under_way.get(key) ?? thread.print(printed);
+      const job = under_way.get(key) ?? thread.print(printed, account_id);
       under_way.set(key, job);
       try {
         const bytes = await job;
@@ -65,6 +76,8 @@ function openThread(limits: PressLimits, onIdle: () => void): PdfPress {
   let worker: Worker | null = null;
   let current: Job | null = null;
   let timer: NodeJS.Timeout | undefined;
+  let last_id = 0;
+  let is_closed = false;
 
   const stop = async (): Promise<void> => {
     clearTimeout(timer);
@@ -88,7 +101,11 @@ function openThread(limits: PressLimits, onIdle: () => void): PdfPress {
   };
   const start = (): Worker => {
     const started = startWorker();
-    started.on("message", (bytes: Uint8Array) => finish((job) => job.resolve(Buffer.from(bytes))));
+    started.on("message", ({ job_id, bytes }: PrintResult) => {
+      // A thread that was given up may have been done all the same.
+      if (started !== worker || job_id !== current?.id) return;
+      finish((job) => job.resolve(Buffer.from(bytes)));
+    });
     started.on("error", (error) => fail(started, error));
     started.on("exit", () => fail(started, new Error("the PDF thread ended")));
     return started;
@@ -105,25 +122,32 @@ function openThread(limits: PressLimits, onIdle: () => void): PdfPress {
     const used = worker;
     const giveUp = () => fail(used, new Error("an invoice took too long to print"));
     timer = setTimeout(giveUp, limits.job_ms_max).unref();
-    used.postMessage(current.printed);
+    const order: PrintOrder = { job_id: current.id, printed: current.printed };
+    used.postMessage(order);
   };
 
   return {
-    print: async (printed) => {
-      if (waiting.length >= limits.waiting_max) {
+    print: async (printed, account_id) => {
+      if (is_closed) throw new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
+      const own = waiting.filter((job) => job.account_id === account_id);
+      if (waiting.length >= limits.waiting_max || own.length >= limits.waiting_by_account_max) {
         const message = "Too many invoices are being printed; wait a moment, then try again.";
         throw new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
       }
       const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-      waiting.push({ printed, resolve, reject });
+      last_id += 1;
+      waiting.push({ id: last_id, account_id, printed, resolve, reject });
       next();
       return promise;
     },
     close: async () => {
-      for (const job of waiting.splice(0)) job.reject(new Refusal("unavailable"));
+      is_closed = true;
+      const refused = [...(current ? [current] : []), ...waiting.splice(0)];
+      current = null;
+      for (const job of refused) {
+        job.reject(new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS));
+      }
       await stop();
-      finish((job) => job.reject(new Refusal("unavailable")));
-      clearTimeout(timer);
     },
   };
 }

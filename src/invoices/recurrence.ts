@@ -31,20 +31,21 @@ const FREQUENCIES: Readonly<Record<string, readonly string[]>> = {
 };
 const GENERAL_PARTS = ["FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST"];
 const WEEKDAY = "(?:MO|TU|WE|TH|FR|SA|SU)";
-const YEAR_DAY = "(?:[1-9]|[1-9]\\d|[12]\\d\\d|3[0-5]\\d|36[0-6])";
-const WEEK = "(?:[1-9]|[1-4]\\d|5[0-3])";
+/** Zeros may lead, up to the number of digits that RFC 5545 has for each. */
+const YEAR_DAY = "(?:0{0,2}[1-9]|0?[1-9]\\d|[12]\\d\\d|3[0-5]\\d|36[0-6])";
+const WEEK = "(?:0?[1-9]|[1-4]\\d|5[0-3])";
 const listOf = (item: string) => new RegExp(`^${item}(?:,${item}){0,30}$`);
 /** The library believes whatever it is given. */
 const FORMS: Readonly<Record<string, RegExp>> = {
   FREQ: /^[A-Z]+$/,
-  INTERVAL: /^[1-9]\d{0,2}$/,
-  COUNT: /^[1-9]\d{0,3}$/,
+  INTERVAL: /^0*[1-9]\d{0,2}$/,
+  COUNT: /^0*[1-9]\d{0,3}$/,
   UNTIL: /^\d{8}(?:T\d{6}Z?)?$/,
   WKST: new RegExp(`^${WEEKDAY}$`),
-  BYMONTH: listOf("(?:[1-9]|1[0-2])"),
-  BYWEEKNO: listOf(`-?${WEEK}`),
+  BYMONTH: listOf("(?:0?[1-9]|1[0-2])"),
+  BYWEEKNO: listOf(`[+-]?${WEEK}`),
   BYYEARDAY: listOf(`[+-]?${YEAR_DAY}`),
-  BYMONTHDAY: listOf("[+-]?(?:[1-9]|[12]\\d|3[01])"),
+  BYMONTHDAY: listOf("[+-]?(?:0?[1-9]|[12]\\d|3[01])"),
   BYDAY: listOf(`(?:[+-]?${WEEK})?${WEEKDAY}`),
   BYSETPOS: listOf(`[+-]?${YEAR_DAY}`),
 };

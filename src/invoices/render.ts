@@ -1,7 +1,7 @@
 import type { Static } from "typebox";
 import type { Mode } from "../access/model.ts";
 import { compileRender } from "../platform/http/render.ts";
-import type { PartyInfo } from "./document.ts";
+import { type PartyInfo, VCARD_NAMES } from "./document.ts";
 import { linkToken } from "./links.ts";
 import { type InvoiceChange, isIssued, type KeyedInvoice, type Role } from "./model.ts";
 import { compactObject } from "./read-fields.ts";
@@ -44,9 +44,7 @@ export function createInvoiceRenderer(deps: {
       totalWithoutTax: String(invoice.total_without_tax),
       tags,
       miscellaneous,
-      ...(document.recurringRule
-        ? { nextOccurrence: invoice.next_occurrence_at?.toISOString() ?? null }
-        : {}),
+      ...(document.recurringRule ? { nextOccurrence: nextOccurrence(invoice) } : {}),
       events: history.map(({ name, actor_account_id, at, input }) => ({
         name,
         userId: actor_account_id,
@@ -95,17 +93,18 @@ export function createInvoiceRenderer(deps: {
   };
 }
 
+/** A template that was canceled makes no more. */
+function nextOccurrence({ status, next_occurrence_at }: KeyedInvoice["invoice"]): string | null {
+  return status === "scheduled" && next_occurrence_at ? next_occurrence_at.toISOString() : null;
+}
+
 /** Addresses are told in the older names of vCard as well. */
 function withBothSpellings(party: PartyInfo): PartyInfo {
   const { address } = party;
   if (!address) return party;
-  const { streetAddress, extendedAddress, city, postalCode, country } = address;
-  const older = compactObject({
-    "street-address": streetAddress,
-    "extended-address": extendedAddress,
-    locality: city,
-    "postal-code": postalCode,
-    "country-name": country,
-  });
-  return { ...party, address: { ...address, ...older } };
+  const older = Object.entries(VCARD_NAMES).map(([name, spelling]) => [
+    spelling,
+    address[name as keyof typeof VCARD_NAMES],
+  ]);
+  return { ...party, address: { ...address, ...compactObject(Object.fromEntries(older)) } };
 }

@@ -159,7 +159,8 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
       if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       const { invoice } = found.entry;
-      const file = Readable.from([await deps.press.print(await loadPdf(deps, invoice))]);
+      const bytes = await deps.press.print(await loadPdf(deps, invoice), caller.account_id);
+      const file = Readable.from([bytes]);
       return { file, media_type: "application/pdf", file_name: `invoice-${invoice.id}.pdf` };
     },
   });

@@ -1,5 +1,6 @@
 import Type, { type TProperties } from "typebox";
 import { LIST_PARAMETERS } from "../platform/http/list.ts";
+import { VCARD_NAMES } from "./document.ts";
 import { CHANGE_TYPES, INVOICE_FORMATS, INVOICE_STATUSES } from "./model.ts";
 
 const closed = { additionalProperties: false };
@@ -31,6 +32,9 @@ const ADDRESS = {
   postalCode: optional("Postal or zip code."),
   region: optional("State or region."),
   country: optional("ISO 3166-1 alpha-2."),
+  ...Object.fromEntries(
+    Object.entries(VCARD_NAMES).map(([name, older]) => [older, optional(`The same as ${name}.`)]),
+  ),
 };
 
 const PARTY = {
@@ -146,16 +150,11 @@ const nullable = Type.Union([Type.String(), Type.Null()]);
 const strings = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, given])) as Record<string, typeof given>;
 
-/** What answers call the parts of an address as well; `region` is the same in both. */
-const VCARD_NAMES = [
-  ...["street-address", "extended-address", "locality", "postal-code", "country-name"],
-];
-
 const PartyRecord = Type.Object({
   email: given,
   ...strings(["firstName", "lastName", "businessName", "phone"]),
   ...strings(["taxRegistration", "companyRegistration"]),
-  address: Type.Optional(Type.Object(strings([...Object.keys(ADDRESS), ...VCARD_NAMES]))),
+  address: Type.Optional(Type.Object(strings(Object.keys(ADDRESS)))),
   miscellaneous: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 

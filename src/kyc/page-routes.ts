@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Mode } from "../access/model.ts";
 import { MEDIA_TYPES } from "../partners/files/judge-file.ts";
 import { Refusal } from "../platform/errors.ts";
+import { callerNetwork } from "../platform/http/caller-network.ts";
 import type { Html } from "../platform/http/html.ts";
 import type { JsonBody } from "../platform/http/json-body.ts";
 import { createRateLimiter } from "../platform/http/rate-limit.ts";
@@ -61,7 +62,7 @@ export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void 
     scope.addHook("onRequest", async (request, reply) => {
       reply.headers(HEADERS);
       assertOwnPage(request);
-      deps.attempts.assertAllowed(request.ip);
+      deps.attempts.assertAllowed(callerNetwork(request.ip));
     });
     addShell(scope, deps, built?.get("index.html")?.bytes);
     addSession(scope, deps);
@@ -188,7 +189,7 @@ async function openLink(deps: Deps, request: FastifyRequest) {
   const { token } = request.params as { token: string };
   const session = await findLinkSession(deps, token);
   if (!session) {
-    deps.attempts.wrong(request.ip);
+    deps.attempts.wrong(callerNetwork(request.ip));
     throw new Refusal("record_not_found", "This link is not known; ask for a new one.");
   }
   assertOpen(session, deps.clock.now());
@@ -200,7 +201,7 @@ async function requireVisitor(deps: Deps, request: FastifyRequest): Promise<Visi
   const value = link_id && readCookie(deps, request, link_id);
   const visitor = await findVisitor(deps, link_id, value);
   if (!visitor) {
-    if (value !== undefined) deps.attempts.wrong(request.ip);
+    if (value !== undefined) deps.attempts.wrong(callerNetwork(request.ip));
     throw new Refusal("unauthorized", "Open the link that you were sent once more.");
   }
   assertOpen(visitor.session, deps.clock.now());

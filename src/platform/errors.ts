@@ -11,7 +11,7 @@ export const ERRORS = {
   ],
   unknown_format: [
     400,
-    "This API answers JSON; send Accept: application/json or no Accept header.",
+    "Send Accept: application/json, on downloads also the file's type, or no Accept header.",
   ],
   bad_request: [400, "The body could not be read; send well-formed JSON, or multipart for a file."],
   unauthorized: [401, "Send a valid API key as Authorization: Bearer <API_KEY>."],

@@ -108,6 +108,16 @@ describe("applications of the account", () => {
     expect(isGood("http://localhost.example.test/callback")).toBe(false);
     expect(isGood("https://user@shop.example.test/callback")).toBe(false);
     expect(isGood("/callback")).toBe(false);
+    expect(isGood("https://shop.example.test\\@other.example.test/callback")).toBe(false);
+  });
+
+  test.each([
+    ...["about", "blob", "data", "file", "filesystem", "intent", "jar", "javascript"],
+    ...["mailto", "tel", "MailTo"],
+  ])("the scheme %s is no program's own", (scheme) => {
+    const rules = { allow_http: true, refuseUrl: () => null };
+    const { problems } = checkApp({ redirect_uris: [`${scheme}:callback`] }, rules, "");
+    expect(problems[0]!.message).toContain("a program's own scheme");
   });
 
   test("what the library would refuse later is refused at once, with the reason", async () => {

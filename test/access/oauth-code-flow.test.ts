@@ -178,6 +178,21 @@ describe("the way to a token", () => {
     expect(again.url).toMatch(/^\/consent\//);
   });
 
+  test("a program may listen on any port of its device, a page of the web may not", async () => {
+    const person = await signedIn();
+    const ask = async (redirect_uris: string[], redirect_uri: string) => {
+      const app = await addApp(server, server.account_id, { redirect_uris });
+      return (await person.visit(askFor(app, "user:read", { redirect_uri }).url)).status;
+    };
+    const here = "http://127.0.0.1:5000/callback";
+    const program = ["com.example.kite:/callback", here];
+    expect(await ask(program, "http://127.0.0.1:61234/callback")).toBe(200);
+    expect(await ask(program, "http://127.0.0.1:61234/other")).toBe(400);
+    expect(await ask(program, "http://localhost:5000/callback")).toBe(400);
+    expect(await ask([here], here)).toBe(200);
+    expect(await ask([here], "http://127.0.0.1:61234/callback")).toBe(400);
+  });
+
   test("a person signs out: the next request needs a sign-in, the tokens stay", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);

@@ -168,6 +168,16 @@ describe("a sign-in is refused", () => {
     expect(answer.body).toContain("Wait 60 seconds");
   });
 
+  test("counted by /64, since whoever has one IPv6 address has all of these", async () => {
+    const from = (address: string, at: number) =>
+      new HttpVisitor(server.app, address).signIn(`six${at}@example.test`, { password: "wrong" });
+    for (let at = 1; at <= 30; at += 1) {
+      expect((await from(`2001:db8:0:1::${at}`, at)).statusCode).toBe(401);
+    }
+    expect((await from("2001:db8:0:1:ffff::1", 31)).statusCode).toBe(429);
+    expect((await from("2001:db8:0:2::1", 32)).statusCode).toBe(401);
+  });
+
   test("at the 11th attempt on one e-mail from one address, but not from another", async () => {
     const email = "often@example.test";
     await server.addMember(second_id, email, "approver");

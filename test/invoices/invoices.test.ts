@@ -154,6 +154,24 @@ describe("creating an invoice", () => {
     });
   });
 
+  it("takes back the older names of an address, unless they say something else", async () => {
+    const older = { "street-address": "Street 1", locality: "Lisbon", "country-name": "pt" };
+    const buyerInfo = { email: "buyer@example.com", address: { ...older, city: " Lisbon" } };
+    const { address } = good(await create(server, { buyerInfo })).buyerInfo;
+    expect(address).toEqual({
+      ...{ ...older, "country-name": "PT" },
+      ...{ streetAddress: "Street 1", city: "Lisbon", country: "PT" },
+    });
+    const again = good(await create(server, { buyerInfo: { ...buyerInfo, address } }));
+    expect(again.buyerInfo.address).toEqual(address);
+    const sendAddress = (address: object) =>
+      create(server, { buyerInfo: { email: "buyer@example.com", address } });
+    const contradiction = await sendAddress({ city: "Porto", locality: "Lisbon" });
+    expectProblem(contradiction, "buyerInfo.address.locality", "record_invalid");
+    const nowhere = await sendAddress({ "country-name": "XX" });
+    expectProblem(nowhere, "buyerInfo.address.country-name", "record_invalid");
+  });
+
   it("refuses notifications of another shape", async () => {
     for (const notifications of [true, {}, { creation: "yes" }, { creation: true, x: 1 }]) {
       const answer = await create(server, { miscellaneous: { notifications } });

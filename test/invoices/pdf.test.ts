@@ -12,9 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function fetchPdf(id: string): Promise<Response> {
-  const headers = { authorization: `Bearer ${server.key}` };
-  return fetch(`${server.url}/invoices/${id}/pdf`, { headers });
+function fetchPdf(id: string, accept = "*/*", from = server): Promise<Response> {
+  const headers = { authorization: `Bearer ${from.key}`, accept };
+  return fetch(`${from.url}/invoices/${id}/pdf`, { headers });
 }
 
 async function download(id: string): Promise<{ answer: Response; pages: Run[][] }> {
@@ -58,6 +58,17 @@ const FULL = {
 };
 
 describe("the PDF of an invoice", () => {
+  it.each([
+    ["application/pdf", 200],
+    ["application/octet-stream", 200],
+    ["text/html, application/pdf;q=0.9", 200],
+    ["application/json", 200],
+    ["text/html", 400],
+  ])("to Accept: %s the answer is %d", async (accept, status) => {
+    const invoice = good(await create(server, { ...FULL, invoiceNumber: `for ${accept}` }));
+    expect((await fetchPdf(invoice.id, accept)).status).toBe(status);
+  });
+
   it("is one page that says who owes whom how much for what, until when and where to", async () => {
     const user_id = await addApprovedUser(server);
     const paymentDetailId = await addPaymentDetail(server, user_id, "eur");
@@ -171,5 +182,19 @@ describe("the PDF of an invoice", () => {
     expect(runs).toContain("0.0000001");
     expect(runs.filter((text) => text === "999,999,999.999000")).toHaveLength(2);
     expect(runs).toContain("999,999,999.999002 USDC-arbitrum-one");
+  });
+
+  it("holds up no stop: who waits is told to come again", async () => {
+    const stopping = await startTestServer();
+    const invoiceItems = Array.from({ length: 500 }, () => FULL.invoiceItems[0]);
+    const ids: string[] = [];
+    for (const invoiceNumber of ["1", "2", "3", "4", "5"]) {
+      ids.push(good(await create(stopping, { ...FULL, invoiceNumber, invoiceItems })).id);
+    }
+    const answers = ids.map((id) => fetchPdf(id, "*/*", stopping));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await stopping.close();
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(2);
   });
 });

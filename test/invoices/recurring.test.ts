@@ -92,7 +92,8 @@ describe("a recurring invoice", () => {
     await advance(server, DAY_MS);
     const made = await madeBy(invoiceNumber);
     expect(made).toHaveLength(1);
-    expect(good(await change(server, template.id, "cancel")).status).toBe("canceled");
+    const canceled = good(await change(server, template.id, "cancel"));
+    expect(canceled).toMatchObject({ status: "canceled", nextOccurrence: null });
     await advance(server, 3 * DAY_MS);
     expect(await madeBy(invoiceNumber)).toHaveLength(1);
     expect(await namesOf(server, server.account_id, template.id)).toEqual([]);
@@ -168,6 +169,9 @@ describe("a rule", () => {
     "RRULE:FREQ=YEARLY;BYDAY=XX",
     "RRULE:FREQ=MONTHLY;BYMONTHDAY=99",
     "RRULE:FREQ=MONTHLY;COUNT=",
+    "RRULE:FREQ=MONTHLY;COUNT=00",
+    "RRULE:FREQ=MONTHLY;BYMONTHDAY=00",
+    "RRULE:FREQ=MONTHLY;BYMONTHDAY=001",
     "RRULE:FREQ=WEEKLY;BYDAY=1MO",
     "RRULE:FREQ=DAILY;FREQ=WEEKLY",
     "RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
@@ -196,6 +200,11 @@ describe("a rule", () => {
     ["FREQ=MONTHLY;BYMONTH=3,6;BYMONTHDAY=1", ["2027-03-01", "2027-06-01"]],
     ["FREQ=YEARLY;BYYEARDAY=100,-1", ["2026-12-31", "2027-04-10"]],
     ["FREQ=YEARLY;BYWEEKNO=20;BYDAY=MO", ["2027-05-17", "2028-05-15"]],
+    ["FREQ=YEARLY;BYWEEKNO=+20;BYDAY=MO", ["2027-05-17", "2028-05-15"]],
+    ["FREQ=MONTHLY;BYMONTH=03,06;BYMONTHDAY=+01", ["2027-03-01", "2027-06-01"]],
+    ["FREQ=YEARLY;BYYEARDAY=001,-001", ["2026-12-31", "2027-01-01"]],
+    ["FREQ=MONTHLY;BYDAY=+01MO", ["2026-12-07", "2027-01-04"]],
+    ["DTSTART:20261201 RRULE:FREQ=DAILY;INTERVAL=02;COUNT=002", ["2026-12-01", "2026-12-03"]],
     ["FREQ=YEARLY;BYDAY=20MO", ["2027-05-17", "2028-05-15"]],
     ["FREQ=YEARLY;BYMONTH=11;BYDAY=TU;BYMONTHDAY=2,3,4,5,6,7,8", ["2027-11-02", "2028-11-07"]],
     ["FREQ=WEEKLY;BYMONTH=2;BYDAY=MO", ["2027-02-01", "2027-02-08"]],

@@ -484,6 +484,9 @@ describe("answers", () => {
       [continued, final],
       [`${continued}${continued}`, `HTTP/1.1 103 Hints\r\n\r\n${final}`],
       [...`${continued}${final}`],
+      [`HTTP/1.1 103 Hints\r\nlink: x\r\n\r\n${continued}${final}`],
+      [`HTTP/1.1 100 Continue\n\n${final}`],
+      ["HTTP/1.1 200 OK\r\nx: ", `${continued.slice(0, 21)}\r\n${final.slice(17)}`],
       [final.slice(0, 41), final.slice(41)],
     ];
     for (const parts of written) {
@@ -503,6 +506,25 @@ describe("answers", () => {
     const endless = await listen((socket) => drip(socket, continued, continued));
     const hasty = sender({ allow_loopback: true, whole_timeout_ms: 150 });
     expect(await get(hasty, endless.url)).toMatchObject({ failure: "timeout", status: null });
+  });
+
+  test.each([
+    ["one that has no end", "HTTP/1.1 100 Continue\r\nx: ", "a".repeat(64 * 1024)],
+    ["one after the other", "", "HTTP/1.1 100 Continue\r\n\r\n".repeat(2_500)],
+  ])("bears no flood before the answer: %s", async (_name, first, then) => {
+    const { url } = await listen((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => {
+        socket.write(first);
+        const flood = () => {
+          while (socket.writable && socket.write(then));
+        };
+        socket.on("drain", flood);
+        flood();
+      });
+    });
+    const here = sender({ allow_loopback: true, whole_timeout_ms: 3_000 });
+    expect(await get(here, url)).toMatchObject({ failure: "protocol", status: null });
   });
 
   test("hands back what came of an answer that breaks off, drips or cannot be expanded", async () => {

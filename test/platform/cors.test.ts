@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addApp } from "../harness/oauth.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 
 const { paths }: { paths: Record<string, unknown> } = JSON.parse(
@@ -66,6 +67,35 @@ describe("pages of other origins", () => {
         const given = [...headers.keys()].filter((name) => name.startsWith("access-control-"));
         expect(given, `${method} ${path} ${status}`).toEqual([]);
       }
+    }
+  });
+
+  it("read OAuth's public documents, and of its other endpoints no answer to an application", async () => {
+    const shop = await addApp(server, server.account_id, { flow: "client_credentials" });
+    const ask = async (path: string, init: RequestInit = {}) => {
+      const headers = { ...ORIGIN, ...init.headers };
+      const answer = await fetch(`${server.url}${path}`, { ...init, headers });
+      expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
+      return [answer.status, answer.headers.get("access-control-allow-origin")];
+    };
+    for (const path of ["/.well-known/openid-configuration", "/.well-known/jwks.json"]) {
+      expect(await ask(path)).toEqual([200, ORIGIN.origin]);
+    }
+    const askToken = (secret: string) => {
+      const fields = { grant_type: "client_credentials", client_id: shop.id };
+      const body = new URLSearchParams({ ...fields, client_secret: secret });
+      return ask("/oauth/token", { method: "POST", body });
+    };
+    expect(await askToken(shop.secret)).toEqual([400, null]);
+    expect(await askToken("wrong")).toEqual([400, null]);
+    expect(await ask("/oauth/token", { method: "POST", body: new URLSearchParams() })).toEqual([
+      400,
+      ORIGIN.origin,
+    ]);
+    const headers = { authorization: "Bearer nobody's" };
+    expect(await ask("/userinfo", { headers })).toEqual([401, ORIGIN.origin]);
+    for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/introspect", "/userinfo"]) {
+      expect((await preflight(path, "POST")).headers.get("access-control-allow-origin")).toBeNull();
     }
   });
 });

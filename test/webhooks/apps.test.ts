@@ -82,6 +82,12 @@ describe("an application", () => {
     },
   );
 
+  it("takes no two headers that servers read as one", async () => {
+    const webhook_headers = { "X-A_B": "x", "x-a-b": "y" };
+    const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_headers } });
+    expect(refused.body.errors).toMatchObject([{ message: "x-a-b comes twice." }]);
+  });
+
   it("names what is wrong together with what is unknown or of another type", async () => {
     const app = { name: 5, webhook_url: "ftp://example.com", events: ["all"], color: "red" };
     const fieldsOf = ({ body }: Answer) => body.errors.map((one: { field: string }) => one.field);

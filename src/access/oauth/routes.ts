@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Provider } from "oidc-provider";
 import { DatabaseUnavailableError } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
+import { callerNetwork } from "../../platform/http/caller-network.ts";
 import { createRateLimiter, type RateLimit } from "../../platform/http/rate-limit.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { createAttemptLimiter } from "../attempt-limiter.ts";
@@ -64,7 +65,7 @@ function addAuthorization(
   addPageScope(app, deps, (scope) => {
     for (const path of [ROUTES.authorization, `${ROUTES.authorization}/:uid`]) {
       scope.get(path, HIDDEN, async (request, reply) => {
-        const limit = limiter.take(request.ip);
+        const limit = limiter.take(callerNetwork(request.ip));
         if (!limit.allowed) throw tooMany(limit);
         const { callback } = await openProvider();
         const replayed = replayRequest(request, deps.public_url());
@@ -91,9 +92,9 @@ function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenP
       await callback(replayed, reply.raw);
     };
     const serveClient = async (request: FastifyRequest, reply: FastifyReply) => {
-      const limit = await attempts.begin(request.ip);
+      const limit = await attempts.begin(callerNetwork(request.ip));
       if (!limit.allowed) throw tooMany(limit);
-      const end = () => attempts.end(request.ip, reply.raw.statusCode === 401);
+      const end = () => attempts.end(callerNetwork(request.ip), reply.raw.statusCode === 401);
       // Who hung up while waiting is gone already: that is not told again.
       if (reply.raw.closed) return end();
       reply.raw.once("close", end);

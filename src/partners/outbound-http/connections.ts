@@ -55,9 +55,9 @@ export class Connections {
   }
 
   open(target: Target): Connection {
-    const awaitsAnswer = () => connection.awaits_answer;
+    const states = { is_open: false, is_used: false, awaits_answer: false };
     const client = new Client(target.origin, {
-      connect: this.#connectorOf(target, awaitsAnswer),
+      connect: this.#connectorOf(target, states),
       pipelining: 1,
       maxHeaderSize: HEADER_BYTES_MAX,
       keepAliveTimeout: IDLE_CONNECTION_MS,
@@ -68,8 +68,7 @@ export class Connections {
       bodyTimeout: 0,
       allowH2: false,
     });
-    const states = { is_open: false, is_used: false, awaits_answer: false };
-    const connection = { origin: target.origin, client, ...states };
+    const connection: Connection = Object.assign(states, { origin: target.origin, client });
     client.on("connect", () => {
       connection.is_open = true;
     });
@@ -109,7 +108,7 @@ export class Connections {
     this.#idle.clear();
   }
 
-  #connectorOf(target: Target, awaitsAnswer: () => boolean): buildConnector.connector {
+  #connectorOf(target: Target, exchange: { awaits_answer: boolean }): buildConnector.connector {
     return (_options, callback) => {
       const socket = this.#connect(target);
       const timer = setTimeout(
@@ -124,7 +123,7 @@ export class Connections {
       socket.once(target.is_secure ? "secureConnect" : "connect", () => {
         clearTimeout(timer);
         socket.off("error", fail);
-        skipContinue(socket, awaitsAnswer);
+        skipContinue(socket, exchange, HEADER_BYTES_MAX);
         callback(null, socket);
       });
     };

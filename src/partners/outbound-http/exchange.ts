@@ -89,7 +89,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Controller, status: number, headers: Headers): void {
     // What comes before the answer itself (such as 103) says nothing.
     if (status < 200 || this.#is_over) return;
-    this.#connection.awaits_answer = false;
     this.#head = { status, headers: plainHeaders(headers) };
     if (status >= 300 && status <= 399) {
       const message = `The answer was ${status}; redirects are not followed.`;

@@ -39,7 +39,11 @@ export function addRoute<Query extends TObject, Body extends TObject>(
     method: spec.method,
     url: spec.path,
     schema: describeRoute(app, spec),
-    config: { is_api: true, ...(spec.scope ? { scope: spec.scope } : {}) },
+    config: {
+      is_api: true,
+      is_file: spec.is_file ?? false,
+      ...(spec.scope ? { scope: spec.scope } : {}),
+    },
     ...(spec.body_bytes_max ? { bodyLimit: spec.body_bytes_max } : {}),
     handler: async (request, reply) => {
       const params = readParams(request, spec.id_form);

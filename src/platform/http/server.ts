@@ -8,6 +8,7 @@ import Fastify, {
 } from "fastify";
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
+import { callerNetwork } from "./caller-network.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
@@ -30,6 +31,8 @@ declare module "fastify" {
     is_api?: boolean;
     /** What a token must hold; without it no token is accepted. */
     scope?: string;
+    /** The answer is a file. */
+    is_file?: boolean;
   }
 }
 
@@ -129,7 +132,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     request.caller = key ? await options.authenticate(key) : null;
     const limit = request.caller
       ? key_limiter?.take(request.caller.credential_id)
-      : address_limiter?.take(request.ip);
+      : address_limiter?.take(callerNetwork(request.ip));
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
     checkScope(request.caller, scope, reply);
@@ -201,9 +204,14 @@ function checkVersion(request: FastifyRequest): void {
   }
 }
 
+const JSON_FORMAT = /application\/(json|\*)|\*\/\*/i;
+/** Of documents and pictures, also under the name that the OpenAPI description has for all. */
+const FILE_FORMAT = /application\/(pdf|octet-stream)|image\/(jpeg|png|\*)/i;
+
 function checkFormat(request: FastifyRequest): void {
-  const accept = request.headers.accept;
-  if (accept === undefined || /application\/(json|\*)|\*\/\*/i.test(accept)) return;
+  const { accept } = request.headers;
+  if (accept === undefined || JSON_FORMAT.test(accept)) return;
+  if (request.routeOptions.config.is_file && FILE_FORMAT.test(accept)) return;
   throw new Refusal("unknown_format");
 }
 
