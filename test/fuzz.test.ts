@@ -105,6 +105,10 @@ async function judgeAnswer(request: FuzzRequest, answer: Answer): Promise<string
   if (answer.status >= 500) return `a server error: ${told()}`;
   if (!answer.headers["x-request-id"]) return `no X-Request-Id: ${told()}`;
   if (request.method === "HEAD") return null;
+  // What a browser asks first, of paths that take tokens.
+  if (request.method === "OPTIONS" && answer.status === 204) {
+    return answer.headers["access-control-allow-origin"] === "*" ? null : `no CORS: ${told()}`;
+  }
   const operation = answering(request);
   if (answer.status === 200 && operation?.answer === null) {
     count(`${operation.name} 200`);
