@@ -21,7 +21,9 @@ export function skipContinue(
 ): void {
   const read = socket.read.bind(socket);
   const answers = new AnswerStarts();
-  socket.read = (): Buffer | null => {
+  socket.read = (size?: number): Buffer | null => {
+    // Node itself asks for 0 bytes, to fetch more: what came must stay for the reader.
+    if (size !== undefined) return read(size);
     for (;;) {
       const chunk: Buffer | null = read();
       if (chunk === null || !exchange.awaits_answer) return chunk;
