@@ -119,6 +119,7 @@ async function openFile(
   const reader = (body ?? new Blob().stream()).getReader();
   const pull = async (controller: ReadableStreamDefaultController) => {
     try {
+      limit.refill();
       const { done, value } = await onTheWay(request, limit, undefined, () =>
         limit.within(() => reader.read()),
       );

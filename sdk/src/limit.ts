@@ -8,6 +8,8 @@ export type Limit = {
   signal: AbortSignal;
   /** Waits for `work`, for as long as there is time; what the caller does in between is free. */
   within<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Begins the time anew: something has come. */
+  refill(): void;
   /** Throws the caller's own reason, or that time is over; else nothing. */
   check(): void;
   /** Lets go of the caller's signal. */
@@ -53,6 +55,9 @@ export function startLimit(
         clearTimeout(timer);
         left_ms = Math.max(0, left_ms - (performance.now() - begun_ms));
       }
+    },
+    refill: () => {
+      left_ms = timeout_ms;
     },
     end: () => signal?.removeEventListener("abort", stop),
   };

@@ -1,3 +1,5 @@
+import { SliproadError } from "./errors.ts";
+
 /** One page of a list. */
 export type Page<Item> = {
   records: Item[];
@@ -42,7 +44,17 @@ export class List<Item extends { id: string }> implements AsyncIterable<Item> {
     return {
       records,
       has_more,
-      next: async () => (has_more && last ? this.#page(last.id) : null),
+      next: async () => {
+        if (!has_more || !last) return null;
+        if (last.id === starting_after) throw standsStill(last.id);
+        return this.#page(last.id);
+      },
     };
   }
+}
+
+/** A list of which the same page comes again would never end. */
+function standsStill(id: string): SliproadError {
+  const message = `The page after ${id} ends with ${id} again; the list would never end.`;
+  return new SliproadError("answer_unreadable", message);
 }

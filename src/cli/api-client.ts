@@ -10,9 +10,20 @@ export type ApiOptions = { url?: string; key?: string };
 /** The service as any other program sees it. */
 export type ApiClient = {
   url: string;
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent.
-  call(method: string, path: string, body?: unknown): Promise<any>;
+  send(method: string, path: string, body?: unknown): Promise<void>;
+  /** What `pick` finds in the answer; one in which it finds nothing is no answer of a service. */
+  ask<Value>(
+    pick: (answer: Answer) => Value,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<Value>;
 };
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent.
+type Answer = any;
+
+type CallLimits = { signal?: AbortSignal; answer_max_ms?: number };
 
 /** A call that was not answered as hoped. */
 export class ApiError extends StartupError {
@@ -27,9 +38,21 @@ export class ApiError extends StartupError {
   }
 }
 
-/** Nothing answered, which may pass. */
-export class UnreachableError extends ApiError {}
+/** Nothing answered, or nothing that can be read; which may pass. */
+export class UnreachableError extends ApiError {
+  /** The message without what a person could do about it. */
+  readonly what: string;
 
+  constructor(what: string, code: string, mend: string) {
+    super(`${what}; ${mend}`, code);
+    this.what = what;
+  }
+}
+
+const ANSWER_MAX_MS = 30_000;
+/** What a header can carry; a key is made of less. */
+const KEY = /^[\x21-\x7e]+$/;
+const RETRY_STATUSES = [429, 502, 503, 504];
 const RETRY_AFTER_STANDARD_MS = 1_000;
 const RETRY_AFTER_MAX_MS = 60_000;
 
@@ -39,35 +62,71 @@ export function withApiOptions(command: Command): Command {
     .option("--key <key>", "an API key (default: SLIPROAD_API_KEY, else the sandbox's own)");
 }
 
-export async function openApiClient(options: ApiOptions): Promise<ApiClient> {
+export async function openApiClient(
+  options: ApiOptions,
+  { signal, answer_max_ms = ANSWER_MAX_MS }: CallLimits = {},
+): Promise<ApiClient> {
   const url = await findServiceUrl(options);
   const key = await findApiKey(options);
+  const ask: ApiClient["ask"] = async (pick, method, path, body) => {
+    const late = AbortSignal.timeout(answer_max_ms);
+    const init = {
+      ...toInit(method, key, body),
+      signal: signal ? AbortSignal.any([signal, late]) : late,
+    };
+    const answer = await fetch(`${url}${path}`, init).catch(() => null);
+    const answered = (await answer?.json().catch(() => null)) as Answer;
+    if (late.aborted && !answered) throw tooLate(url, answer_max_ms);
+    if (!answer) throw unreachable(url);
+    if (!answer.ok) throw refusalOf(`${method} ${path}`, answer, answered);
+    const value = pickFrom(answered, pick);
+    if (value === undefined) throw unreadable(url, `${method} ${path}`);
+    return value;
+  };
   return {
     url,
-    call: async (method, path, body) => {
-      const answer = await fetch(`${url}${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      }).catch(() => {
-        throw new UnreachableError(
-          `Nothing answers at ${url}; start the service with sliproad start, or say where it is ` +
-            "with --url.",
-          "unreachable",
-        );
-      });
-      const answered = (await answer.json().catch(() => null)) as ErrorBody | null;
-      if (answer.ok) return answered;
-      throw new ApiError(
-        `${method} ${path}: ${whyRefused(answer.status, answered)}`,
-        answered?.error_code ?? "refused",
-        retryAfter(answer),
-      );
+    ask,
+    send: async (method, path, body) => {
+      await ask((answered) => Object.keys(answered), method, path, body);
     },
   };
+}
+
+function toInit(method: string, key: string, body: unknown) {
+  const authorization = `Bearer ${key}`;
+  if (body === undefined) return { method, headers: { authorization } };
+  const headers = { authorization, "content-type": "application/json" };
+  return { method, headers, body: JSON.stringify(body) };
+}
+
+/** Undefined also where what was looked for stands in something that is not there. */
+function pickFrom<Value>(answered: Answer, pick: (answer: Answer) => Value): Value | undefined {
+  try {
+    return pick(answered);
+  } catch {
+    return undefined;
+  }
+}
+
+function unreachable(url: string): UnreachableError {
+  const mend = "start the service with sliproad start, or say where it is with --url.";
+  return new UnreachableError(`Nothing answers at ${url}`, "unreachable", mend);
+}
+
+function tooLate(url: string, answer_max_ms: number): UnreachableError {
+  const what = `${url} gave no whole answer within ${answer_max_ms / 1000} s`;
+  return new UnreachableError(what, "timed_out", "see the service's log, or try again.");
+}
+
+function unreadable(url: string, request: string): UnreachableError {
+  const what = `${request}: what ${url} answered cannot be read`;
+  const mend = "see whether Sliproad runs there, or say where it is with --url.";
+  return new UnreachableError(what, "unreadable_answer", mend);
+}
+
+function refusalOf(request: string, answer: Response, body: ErrorBody | null): ApiError {
+  const message = `${request}: ${whyRefused(answer.status, body)}`;
+  return new ApiError(message, body?.error_code ?? "refused", retryAfter(answer));
 }
 
 type ErrorBody = {
@@ -77,10 +136,15 @@ type ErrorBody = {
 };
 
 function retryAfter({ status, headers }: Response): number | null {
-  if (status !== 429 && status !== 503) return null;
-  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-  if (!(seconds >= 0)) return RETRY_AFTER_STANDARD_MS;
-  return Math.min(Math.max(seconds * 1_000, RETRY_AFTER_STANDARD_MS), RETRY_AFTER_MAX_MS);
+  if (!RETRY_STATUSES.includes(status)) return null;
+  const wanted_ms = readRetryAfter(headers.get("retry-after") ?? "");
+  return Math.min(Math.max(wanted_ms, RETRY_AFTER_STANDARD_MS), RETRY_AFTER_MAX_MS);
+}
+
+/** Seconds, or a date; 0 where it is neither. */
+function readRetryAfter(text: string): number {
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
+  return Number.isNaN(ms) ? 0 : ms;
 }
 
 function whyRefused(status: number, body: ErrorBody | null): string {
@@ -105,7 +169,7 @@ export async function findServiceUrl(options: ApiOptions): Promise<string> {
 export async function findApiKey(options: ApiOptions): Promise<string> {
   const config = readConfig(process.env);
   const given = options.key ?? config.api_key;
-  if (given !== undefined) return given;
+  if (given !== undefined) return checkKey(given);
   const file = join(config.data_dir, "sandbox-api-key");
   const text = await readFile(file, "utf8").catch(() => {
     throw new StartupError(
@@ -113,5 +177,13 @@ export async function findApiKey(options: ApiOptions): Promise<string> {
         "or give a key with --key or SLIPROAD_API_KEY.",
     );
   });
-  return text.trim();
+  return checkKey(text.trim());
+}
+
+function checkKey(key: string): string {
+  if (KEY.test(key)) return key;
+  throw new StartupError(
+    "The API key is empty or holds characters that no key has; give a whole one with --key or " +
+      "SLIPROAD_API_KEY.",
+  );
 }

@@ -1,8 +1,8 @@
-import type { Sliproad } from "../../sdk/src/index.ts";
-import { isDemoReceiver } from "./demo-receiver.ts";
+import type { App, Sliproad } from "../../sdk/src/index.ts";
+import { type DemoReceiver, isDemoReceiver } from "./demo-receiver.ts";
 
 /** What the demo's application is called, by which the next one finds it. */
-export const APP_NAME = "sliproad demo";
+const APP_NAME = "sliproad demo";
 /** Another address is not a demo's, whatever its application is called. */
 const RECEIVER_URL = /^http:\/\/127\.0\.0\.1:\d+\/hook$/;
 
@@ -10,7 +10,7 @@ const RECEIVER_URL = /^http:\/\/127\.0\.0\.1:\d+\/hook$/;
  * One that an earlier demo has left. One with an address belongs to a demo that runs now, or was
  * killed: of those one is used again and the others go.
  */
-export async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
+async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
   let idle: string | null = null;
   for await (const { id, name, webhook } of sliproad.apps.list()) {
     if (name !== APP_NAME) continue;
@@ -21,14 +21,21 @@ export async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
   return idle;
 }
 
-export async function reuseApp(
+/**
+ * The secret is known before the address is: what an interrupted demo has left to be sent comes as
+ * soon as there is one.
+ */
+export async function openApp(
   sliproad: Sliproad,
-  app_id: string,
-  settings: { webhook_url: string; events: string[] },
-) {
-  await sliproad.apps.update(app_id, settings);
-  await sliproad.apps.resume(app_id);
-  return sliproad.apps.rotateWebhookSecret(app_id, { grace_hours: 0 });
+  { url, expectSecret }: Pick<DemoReceiver, "url" | "expectSecret">,
+): Promise<App> {
+  const idle = await findIdleApp(sliproad);
+  const id = idle ?? (await sliproad.apps.create({ name: APP_NAME })).app.id;
+  const { webhook_secret } = await sliproad.apps.rotateWebhookSecret(id, { grace_hours: 0 });
+  expectSecret(webhook_secret!);
+  const settings = { webhook_url: url, events: ["offramp_update" as const] };
+  const { app } = await sliproad.apps.update(id, settings);
+  return idle === null ? app : sliproad.apps.resume(id);
 }
 
 /** The next demo uses it again; until then nothing is sent to an address that nobody answers. */

@@ -9,12 +9,15 @@ export type ReceivedEvent = {
   signature: string;
 };
 
+/** Of what it says of itself only the record is kept, to tell whom it concerns. */
+export type RefusedEvent = { offramp_id: string | null; why: string };
+
 /** A webhook receiver on loopback, written as a caller of the SDK would write it. */
 export type DemoReceiver = {
   url: string;
   received: readonly ReceivedEvent[];
-  /** Why a request was turned away; empty when every signature was right. */
-  refused: readonly string[];
+  /** What was not believed. Some of it may have been meant for a demo before this one. */
+  refused: readonly RefusedEvent[];
   expectSecret(secret: string): void;
   close(): Promise<void>;
 };
@@ -33,7 +36,7 @@ export async function isDemoReceiver(url: string): Promise<boolean> {
 
 export async function startDemoReceiver(): Promise<DemoReceiver> {
   const received: ReceivedEvent[] = [];
-  const refused: string[] = [];
+  const refused: RefusedEvent[] = [];
   let secret: string | null = null;
   const server = createServer((request, response) => {
     if (request.method === "GET") return response.end(SIGN);
@@ -45,14 +48,15 @@ export async function startDemoReceiver(): Promise<DemoReceiver> {
       else chunks.push(chunk);
     });
     request.on("end", async () => {
+      const body = Buffer.concat(chunks);
       try {
-        const event = await webhooks.verify(Buffer.concat(chunks), request.headers, secret ?? []);
+        const event = await webhooks.verify(body, request.headers, secret ?? []);
         received.push({ event, ...identityOf(request.headers) });
-        response.writeHead(204).end();
       } catch (error) {
-        refused.push((error as Error).message);
-        response.writeHead(400).end();
+        refused.push({ offramp_id: offrampIn(body), why: (error as Error).message });
       }
+      // Also to what is not believed: sent again it would be no better.
+      response.writeHead(204).end();
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -76,4 +80,12 @@ export async function startDemoReceiver(): Promise<DemoReceiver> {
 function identityOf(headers: IncomingHttpHeaders) {
   const webhook_id = String(headers["webhook-id"]);
   return { webhook_id, signature: String(headers["webhook-signature"]) };
+}
+
+function offrampIn(body: Buffer): string | null {
+  try {
+    return JSON.parse(body.toString()).payload.offramp.id;
+  } catch {
+    return null;
+  }
 }

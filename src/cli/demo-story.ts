@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isSliproadError, type Offramp, type Sliproad } from "../../sdk/src/index.ts";
 import { SAMPLE_PDF } from "../offramps/sample-document.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { APP_NAME, findIdleApp, quietApp, quietAppsAt, reuseApp } from "./demo-app.ts";
+import { openApp, quietApp, quietAppsAt } from "./demo-app.ts";
 import type { PostedEntry } from "./demo-ledger.ts";
 import type { DemoReceiver, ReceivedEvent } from "./demo-receiver.ts";
 import { onInterruption } from "./interruption.ts";
@@ -87,16 +87,11 @@ function meetService({ sliproad, tell }: StoryDeps): Promise<string> {
 
 function openWebhooks({ sliproad, receiver, tell }: StoryDeps): Promise<string> {
   return tell("A receiver of webhooks, here on loopback", async () => {
-    const settings = { webhook_url: receiver.url, events: ["offramp_update"] };
-    const known = await findIdleApp(sliproad);
-    const { app, webhook_secret } = known
-      ? await reuseApp(sliproad, known, settings)
-      : await sliproad.apps.create({ name: APP_NAME, ...settings });
-    if (!webhook_secret || app.webhook.state !== "active") {
+    const app = await openApp(sliproad, receiver);
+    if (app.webhook.state !== "active") {
       const why = app.webhook.reason ?? `its endpoint is ${app.webhook.state}`;
       throw new StartupError(`The demo's application is sent no webhooks: ${why}`);
     }
-    receiver.expectSecret(webhook_secret);
     const { url, state } = app.webhook;
     return { facts: { app: app.id, url, state }, result: app.id };
   });
@@ -251,9 +246,8 @@ function waitForWebhook({ receiver, tell }: StoryDeps, batch: Batch): Promise<Re
     event.payload.offramp.status === "fiat_sent";
   return tell("The webhook, its signature proved by the SDK", async () => {
     const found = await waitFor(async () => {
-      if (receiver.refused[0]) {
-        throw new StartupError(`A webhook's signature did not hold: ${receiver.refused[0]}`);
-      }
+      const refused = receiver.refused.find(({ offramp_id }) => ids.has(offramp_id ?? ""));
+      if (refused) throw new StartupError(`A webhook's signature did not hold: ${refused.why}`);
       return receiver.received.find(isOurs) ?? null;
     });
     if (!found) {

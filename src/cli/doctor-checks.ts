@@ -23,6 +23,8 @@ const WATCHERS = [
   ...[READ_BANK_TASK, READ_CREDITS_TASK, READ_IDENTITY_TASK],
   ...[REFRESH_RATES_TASK, WATCH_CHAINS_TASK],
 ];
+/** Beats come every 5 s. One that was killed lately leaves its last behind. */
+const BEAT_LATE_MS = 10_000;
 const WATCHER_LATE_MS = 60_000;
 /** A partner that is silent once or twice is nothing to be woken for. */
 const WATCHER_FAILURES_MAX = 3;
@@ -62,9 +64,10 @@ function checkClock({ clock }: Core): Finding {
 
 /** A stopped service has no worker, which is no fault; one that serves without a worker is. */
 async function checkWorker({ database, clock }: Core, is_service_up: boolean): Promise<Finding> {
-  const { beating, problems } = await workerHealth(database, timeOf(clock));
+  const { beating, silent_ms, problems } = await workerHealth(database, timeOf(clock));
   const check = "worker";
-  if (!beating) {
+  const is_left = !is_service_up && silent_ms > BEAT_LATE_MS;
+  if (!beating || is_left) {
     const finding = "none is running; sliproad start runs one, or sliproad worker beside an API";
     return { check, ok: !is_service_up, finding };
   }

@@ -131,7 +131,18 @@ async function checkDatabase(is_service_up: boolean): Promise<Finding[]> {
 /** Null where none runs here and none is said to run elsewhere. */
 async function findServiceUrl(config: Config): Promise<string | null> {
   const instance = await readInstance(config.data_dir).catch(() => null);
-  return instance?.public_url || config.public_url || null;
+  const told = instance?.public_url || config.public_url;
+  if (told) return told;
+  // The halves, api and worker, leave no mark in the data directory.
+  const url = ownAddress(config);
+  return config.database_url && (await answers(url)) ? url : null;
+}
+
+/** Where this machine reaches what listens as configured. */
+function ownAddress({ host, port }: Config): string {
+  if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
+  if (host === "::") return `http://[::1]:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** Asks the running service itself; a stopped one is not a fault of the installation. */

@@ -47,29 +47,38 @@ export function addEventCommands(program: Command): void {
 async function replayOne(event_id: string, options: RangeOptions): Promise<void> {
   const api = await openApiClient(options);
   const path = `/webhook_events/${encodeURIComponent(event_id)}/redeliver`;
-  const answer = await api.call("POST", path, options.app ? { app_id: options.app } : {});
-  const { deliveries } = answer as { deliveries: { app_id: string; status: string }[] };
-  const lines = deliveries.map(({ app_id, status }) => `${app_id}  ${status}`);
+  const { answer, lines } = await api.ask(readDeliveries, "POST", path, {
+    ...(options.app ? { app_id: options.app } : {}),
+  });
   print(options, answer, lines.length > 0 ? lines : ["No application is told of this event."]);
+}
+
+type Deliveries = { deliveries: { app_id: string; status: string }[] };
+
+function readDeliveries(answer: Deliveries) {
+  const lines = answer.deliveries.map(({ app_id, status }) => `${app_id}  ${status}`);
+  return { answer, lines };
 }
 
 async function replayRange(app_id: string, from: string, options: RangeOptions): Promise<void> {
   const api = await openApiClient(options);
-  const answer = await api.call("POST", `/apps/${encodeURIComponent(app_id)}/replay`, {
+  const path = `/apps/${encodeURIComponent(app_id)}/replay`;
+  const { answer, id, events } = await api.ask(readReplay, "POST", path, {
     from,
     ...(options.to ? { to: options.to } : {}),
     only_failed: options.onlyFailed ?? false,
   });
-  const { replay } = answer as { replay: { id: string; from: string; to: string } };
-  const events = `Events from ${replay.from} to ${replay.to}`;
-  const deliveries = await withProgress(options, (progress) =>
-    followReplay(api, replay.id, progress),
-  );
+  const deliveries = await withProgress(options, (progress) => followReplay(api, id, progress));
   print(options, answer, [
     deliveries === null
       ? `${events} are being sent again.`
       : `${events} are sent again: ${deliveries} deliveries.`,
   ]);
+}
+
+function readReplay(answer: { replay: { id: string; from: string; to: string } }) {
+  const { id, from, to } = answer.replay;
+  return { answer, id, events: `Events from ${from} to ${to}` };
 }
 
 /**
@@ -83,11 +92,11 @@ async function followReplay(
 ): Promise<number | null> {
   const url = progress.is_seen ? await findDatabaseOf(readConfig(process.env), api.url) : null;
   if (url === null) return null;
-  const { account } = await api.call("GET", "/me");
+  const account_id = await api.ask<string>(({ account }) => account.id, "GET", "/me");
   const database = openDatabase({ url, connections_max: 1 });
   try {
     for (let second = 0; second < FOLLOW_MAX_SECONDS; second += 1) {
-      const replay = await findReplay(database, account.id, id);
+      const replay = await findReplay(database, account_id, id);
       if (replay?.deliveries != null) return replay.deliveries;
       progress.show({ done: second, total: FOLLOW_MAX_SECONDS, unit: "seconds at most" });
       await sleep(1_000);

@@ -57,7 +57,8 @@ export function addListenCommand(program: Command): void {
       for (const signal of ["SIGINT", "SIGTERM"] as const) {
         process.once(signal, () => stop.abort());
       }
-      await listen(await openApiClient(options), options, stop.signal);
+      const { signal } = stop;
+      await listen(await openApiClient(options, { signal }), options, signal);
     });
 }
 
@@ -67,8 +68,8 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
     console.log(options.json ? JSON.stringify(document) : line);
   // The service's own time: in sandbox it may be far ahead of ours.
   const created_after = options.since ?? (await findNow(api, signal));
-  const path = pagePath(`created_after=${encodeURIComponent(created_after)}`);
-  const first = await askPatiently(api, path, signal).catch((error: Error) => {
+  const cursor = `created_after=${encodeURIComponent(created_after)}`;
+  const first = await askPage(api, cursor, signal).catch((error: Error) => {
     if (options.since === undefined || !error.message.includes("created_after: ")) throw error;
     throw new StartupError(error.message.replace(/^.*created_after: /, "--since: "));
   });
@@ -81,7 +82,7 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
       : `Events of ${api.url}; Ctrl-C ends`,
   );
   const paint = openColours(process.stdout, process.env);
-  for await (const event of follow(api, first.webhook_events, created_after, signal)) {
+  for await (const event of follow(api, first, cursor, signal)) {
     if (options.event && !options.event.includes(event.event)) continue;
     const forwarded = options.forwardTo
       ? await forward(options.forwardTo, secret, event, signal)
@@ -94,10 +95,10 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
 async function* follow(
   api: ApiClient,
   first_page: WebhookEvent[],
-  created_after: string,
+  first_cursor: string,
   signal: AbortSignal,
 ): AsyncGenerator<WebhookEvent> {
-  let cursor = `created_after=${encodeURIComponent(created_after)}`;
+  let cursor = first_cursor;
   let events = first_page;
   for (;;) {
     for (const event of events) {
@@ -106,37 +107,44 @@ async function* follow(
       yield event;
     }
     if (events.length === 0) await pause(ASK_MS, signal);
-    const answer = await askPatiently(api, pagePath(cursor), signal, { is_known: true });
-    if (!answer) return;
-    events = answer.webhook_events;
+    const page = await askPage(api, cursor, signal, { is_known: true });
+    if (!page) return;
+    events = page;
   }
 }
 
-function pagePath(cursor: string): string {
-  return `/webhook_events?limit=${PAGE_EVENTS}&${cursor}`;
+function askPage(
+  api: ApiClient,
+  cursor: string,
+  signal: AbortSignal,
+  { is_known } = { is_known: false },
+): Promise<WebhookEvent[] | null> {
+  const path = `/webhook_events?limit=${PAGE_EVENTS}&${cursor}`;
+  const ask = () =>
+    api.ask<WebhookEvent[]>(({ webhook_events }) => [...webhook_events], "GET", path);
+  return askPatiently(api.url, ask, signal, is_known);
 }
 
 /**
  * Waits while the service asks for patience, and once it is known to be there, also while nothing
  * answers; null when the listener is ended meanwhile. A refusal would come again: it is thrown.
  */
-async function askPatiently(
-  api: ApiClient,
-  path: string,
+async function askPatiently<Value>(
+  url: string,
+  ask: () => Promise<Value>,
   signal: AbortSignal,
-  { is_known } = { is_known: false },
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sent.
-): Promise<any> {
+  is_known: boolean,
+): Promise<Value | null> {
   for (let is_told = false; !signal.aborted; ) {
     try {
-      const answer = await api.call("GET", path);
-      if (is_told) console.error(`${api.url} answers again.`);
-      return answer;
+      const value = await ask();
+      if (is_told) console.error(`${url} answers again.`);
+      return value;
     } catch (error) {
+      if (signal.aborted) return null;
       const wait_ms = waitBefore(error, is_known);
       if (wait_ms === null) throw error;
-      const is_gone = error instanceof UnreachableError;
-      const why = is_gone ? `Nothing answers at ${api.url}` : (error as Error).message;
+      const why = error instanceof UnreachableError ? error.what : (error as Error).message;
       if (!is_told) console.error(`${why.replace(/\.$/, "")}; waiting for it.`);
       is_told = true;
       await pause(wait_ms, signal);
@@ -178,12 +186,13 @@ function statusIn(body: string | null): string | null {
 }
 
 async function findNow(api: ApiClient, signal: AbortSignal): Promise<string> {
-  const answer = await askPatiently(api, "/sandbox/clock", signal).catch((error: unknown) => {
+  const ask = () => api.ask<string>(({ clock }) => clock.now, "GET", "/sandbox/clock");
+  const now = await askPatiently(api.url, ask, signal, false).catch((error: unknown) => {
     // In live mode there is no such clock, and the service's time is ours.
     if (error instanceof ApiError && error.code === "route_not_found") return null;
     throw error;
   });
-  return answer?.clock?.now ?? new Date().toISOString();
+  return now ?? new Date().toISOString();
 }
 
 /** The status, or why there was none: a receiver under development is often down. */

@@ -4,19 +4,21 @@ import { StartupError } from "../platform/startup-error.ts";
 import { ApiError } from "./api-client.ts";
 import { interrupt } from "./interruption.ts";
 import { printDocument, printError } from "./output.ts";
-import { complaintOf, createProgram } from "./program.ts";
+import { checkHelpWords, complaintOf, createProgram } from "./program.ts";
 
 // Whoever reads only the beginning, as head does, needs no story of a broken pipe. Never 0: what
 // was not read may have said that something is wrong.
 process.stdout.on("error", () => interrupt(1));
 
 const wants_json = process.argv.includes("--json");
-// `help` takes words for commands, of which --json is none.
-const argv = process.argv.filter((word) => word !== "--json" || process.argv[2] !== "help");
+// `help`, also that of a group, takes words for commands, of which --json is none.
+const asks_help = process.argv.slice(2, 4).includes("help");
+const argv = process.argv.filter((word) => word !== "--json" || !asks_help);
 let help = "";
 const program = createProgram(wants_json ? (text) => (help += text) : undefined);
 
 try {
+  if (asks_help) checkHelpWords(program, argv.slice(2));
   await program.parseAsync(argv);
 } catch (error) {
   if (error instanceof CommanderError) endByCommander(error);

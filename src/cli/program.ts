@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { nearest } from "../platform/http/nearest.ts";
+import { StartupError } from "../platform/startup-error.ts";
 import { addAccountCommands } from "./accounts.ts";
 import { addAppCommands } from "./apps.ts";
 import { addCompletionCommand, listCommands } from "./completion.ts";
@@ -59,9 +60,36 @@ export function createProgram(tell?: (text: string) => void): Command {
     if (!command.options.some(({ long }) => long === "--json")) command.option(...JSON_OPTION);
   }
   program.hook("preAction", (_program, command) => {
+    refuseFlagsAsValues(command);
     if (command.optsWithGlobals().json) command.setOptionValue("json", true);
   });
   return program;
+}
+
+/** `--name --json` is a name that was forgotten. */
+function refuseFlagsAsValues(command: Command): void {
+  const flags = command.options.map(({ long }) => long);
+  for (const option of command.options) {
+    const value = command.getOptionValue(option.attributeName());
+    if (typeof value !== "string" || !flags.includes(value)) continue;
+    throw new StartupError(`${option.long} needs a value, and ${value} is an option.`);
+  }
+}
+
+/** `help nonsuch` would else print the help of everything, and not say why. */
+export function checkHelpWords(program: Command, words: readonly string[]): void {
+  let group = program;
+  for (const word of words) {
+    if (word === "help" || word.startsWith("-")) continue;
+    const found = group.commands.find((child) => child.name() === word);
+    if (!found) {
+      const names = group.commands.map((child) => child.name());
+      const meant = nearest(word, names);
+      const hint = meant ? `did you mean ${meant}?` : `there are ${names.join(", ")}.`;
+      throw new StartupError(`${group.name()} has no command ${word}; ${hint}`);
+    }
+    group = found;
+  }
 }
 
 /** Like every other complaint: one line, a whole sentence. */

@@ -44,7 +44,7 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
       const user_id = await makeApprovedUser(api);
       const id = await makePaymentDetail(api, user_id);
       const path = `/sandbox/users/${user_id}/payment_details/${id}`;
-      await api.call("PATCH", path, { payment_detail: { status } });
+      await api.send("PATCH", path, { payment_detail: { status } });
       return { record: "payment_detail", id };
     },
   },
@@ -57,8 +57,8 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
     },
     play: async (api, status) => {
       // With its document it would not stay in the checks.
-      const { id } = await makeOfframp(api, status === "ongoing_checks" ? {} : DOCUMENT);
-      await api.call("PATCH", `/sandbox/offramps/${id}`, { offramp: { status } });
+      const id = await makeOfframp(api, status === "ongoing_checks" ? {} : DOCUMENT);
+      await api.send("PATCH", `/sandbox/offramps/${id}`, { offramp: { status } });
       return { record: "offramp", id };
     },
   },
@@ -68,7 +68,7 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
     goes_on: { sending_fiat: "it goes on by itself" },
     play: async (api, status) => {
       const id = await makeOnramp(api);
-      await api.call("PATCH", `/sandbox/onramps/${id}`, { onramp: { status } });
+      await api.send("PATCH", `/sandbox/onramps/${id}`, { onramp: { status } });
       return { record: "onramp", id };
     },
   },
@@ -113,17 +113,17 @@ async function playPaidInvoice(
   event: EventName,
   payment_status: OfframpStatus,
 ): Promise<Triggered> {
-  const { clock } = await api.call("GET", "/sandbox/clock");
-  const { id } = await makeInvoice(api, {
+  const since = await api.ask<string>(({ clock }) => clock.now, "GET", "/sandbox/clock");
+  const id = await makeInvoice(api, {
     meta: { format: "svc_salary" },
     invoiceItems: [{ name: "Salary", currency: "EUR", quantity: 1, unitPrice: "100000" }],
     sellerInfo: { email: "maria@sample.example" },
   });
-  const offramp = await makeOfframp(api, { ...DOCUMENT, invoice_id: id });
+  const offramp_id = await makeOfframp(api, { ...DOCUMENT, invoice_id: id });
   const status = { offramp: { status: payment_status } };
-  await api.call("PATCH", `/sandbox/offramps/${offramp.id}`, status);
+  await api.send("PATCH", `/sandbox/offramps/${offramp_id}`, status);
   const end_ms = performance.now() + TOLD_MAX_MS;
-  while (!(await isTold(api, { event, id, since: clock.now }))) {
+  while (!(await isTold(api, { event, id, since }))) {
     if (performance.now() > end_ms) {
       throw new StartupError(`Invoice ${id} was not told of ${event}; see whether a worker runs.`);
     }
@@ -137,22 +137,27 @@ async function isTold(
   { event, id, since }: { event: EventName; id: string; since: string },
 ): Promise<boolean> {
   const query = `event=${event}&limit=100&created_after=${encodeURIComponent(since)}`;
-  const { webhook_events } = await api.call("GET", `/webhook_events?${query}`);
-  return webhook_events.some((told: { record_id: string }) => told.record_id === id);
+  const path = `/webhook_events?${query}`;
+  const told = await api.ask<{ record_id: string }[]>(
+    (answer) => [...answer.webhook_events],
+    "GET",
+    path,
+  );
+  return told.some(({ record_id }) => record_id === id);
 }
 
 async function playInvoice(api: ApiClient, status: string): Promise<Triggered> {
-  const { id } = await makeInvoice(api, {
+  const id = await makeInvoice(api, {
     invoiceItems: [{ name: "Consulting", currency: "USD", quantity: 2, unitPrice: "9999" }],
   });
   if (status !== "open") {
-    await api.call("PATCH", `/sandbox/invoices/${id}`, { invoice: { status } });
+    await api.send("PATCH", `/sandbox/invoices/${id}`, { invoice: { status } });
   }
   return { record: "invoice", id };
 }
 
-function makeInvoice(api: ApiClient, about: object): Promise<{ id: string }> {
-  return api.call("POST", "/invoices", {
+function makeInvoice(api: ApiClient, about: object): Promise<string> {
+  return api.ask<string>(({ id }) => id, "POST", "/invoices", {
     invoiceNumber: `trigger-${randomUUID().slice(0, 8)}`,
     convert: true,
     buyerInfo: { email: "accounts@buyer.example" },
@@ -169,8 +174,8 @@ function makeInvoice(api: ApiClient, about: object): Promise<{ id: string }> {
   });
 }
 
-function setKyc(api: ApiClient, user_id: string, status: string): Promise<unknown> {
-  return api.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } });
+function setKyc(api: ApiClient, user_id: string, status: string): Promise<void> {
+  return api.send("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } });
 }
 
 async function makeApprovedUser(api: ApiClient): Promise<string> {
@@ -179,13 +184,15 @@ async function makeApprovedUser(api: ApiClient): Promise<string> {
   return user_id;
 }
 
-async function makeOfframp(api: ApiClient, about: object): Promise<{ id: string }> {
+async function makeOfframp(api: ApiClient, about: object): Promise<string> {
   const user_id = await makeApprovedUser(api);
   const payment_detail_id = await makePaymentDetail(api, user_id);
-  const { quote } = await api.call("POST", `/users/${user_id}/quotes`, {
+  const quotes = `/users/${user_id}/quotes`;
+  const quote_id = await api.ask<string>(({ quote }) => quote.id, "POST", quotes, {
     quote: { deposit_token: "usdc", deposit_token_chain: "polygon" },
   });
-  const { offramps } = await api.call("POST", `/users/${user_id}/quotes/${quote.id}/offramps`, {
+  const path = `${quotes}/${quote_id}/offramps`;
+  return api.ask<string>(({ offramps }) => offramps[0].id, "POST", path, {
     offramps: [
       {
         payment_detail_id,
@@ -195,12 +202,12 @@ async function makeOfframp(api: ApiClient, about: object): Promise<{ id: string 
       },
     ],
   });
-  return offramps[0];
 }
 
 async function makeOnramp(api: ApiClient): Promise<string> {
   const user_id = await makeApprovedUser(api);
-  const { onramp } = await api.call("POST", `/users/${user_id}/onramps`, {
+  const path = `/users/${user_id}/onramps`;
+  return api.ask<string>(({ onramp }) => onramp.id, "POST", path, {
     onramp: {
       destination_amount: 1000,
       crypto_currency: "usdc",
@@ -210,11 +217,10 @@ async function makeOnramp(api: ApiClient): Promise<string> {
       fiat_rails: "wire",
     },
   });
-  return onramp.id;
 }
 
-async function makeUser(api: ApiClient): Promise<string> {
-  const { user } = await api.call("POST", "/users", {
+function makeUser(api: ApiClient): Promise<string> {
+  return api.ask<string>(({ user }) => user.id, "POST", "/users", {
     user: {
       beneficiary_type: "individual",
       email: `trigger-${randomUUID()}@example.com`,
@@ -222,11 +228,11 @@ async function makeUser(api: ApiClient): Promise<string> {
       last_name: "Sample",
     },
   });
-  return user.id;
 }
 
-async function makePaymentDetail(api: ApiClient, user_id: string): Promise<string> {
-  const { payment_detail } = await api.call("POST", `/users/${user_id}/payment_details`, {
+function makePaymentDetail(api: ApiClient, user_id: string): Promise<string> {
+  const path = `/users/${user_id}/payment_details`;
+  return api.ask<string>(({ payment_detail }) => payment_detail.id, "POST", path, {
     payment_detail: {
       account_name: "Maria Sample",
       currency: "eur",
@@ -240,5 +246,4 @@ async function makePaymentDetail(api: ApiClient, user_id: string): Promise<strin
       country: "PT",
     },
   });
-  return payment_detail.id;
 }

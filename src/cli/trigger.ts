@@ -43,8 +43,14 @@ function choiceLines(): string[] {
   ];
 }
 
+/** Without states where none may be named: the event itself says where its record ends. */
 function choices() {
-  return EVENT_NAMES.map((event) => ({ event, statuses: orderedStatuses(storyOf(event)) }));
+  return EVENT_NAMES.map((event) => {
+    const story = storyOf(event);
+    const { default_status } = story;
+    const statuses = story.statuses.length === 0 ? [] : orderedStatuses(story);
+    return { event, default_status, statuses };
+  });
 }
 
 function describeStory(story: Story): string {

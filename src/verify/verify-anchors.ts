@@ -1,8 +1,12 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { Session } from "../platform/db/database.ts";
+import { isId } from "../platform/ids.ts";
 
 /** The head of a chain as the sealer has logged it, outside the database. */
 type Anchor = { account_id: string; log: string; number: string; hash: string; signature: string };
+
+/** As many digits as a bigint takes in any case. */
+const BLOCK_NUMBER = /^\d{1,18}$/;
 
 /**
  * Whoever can write to the database can cut the end of a chain off, with the entries it lists, and
@@ -20,6 +24,9 @@ export async function verifyAnchors(
     if (!anchor) continue;
     is_any = true;
     const name = `${anchor.log} block ${anchor.number} of account ${anchor.account_id}`;
+    if (!isId(anchor.account_id) || !BLOCK_NUMBER.test(anchor.number)) {
+      return `${name}: no installation logs such an anchor`;
+    }
     const hash = Buffer.from(anchor.hash, "hex");
     if (!verify(null, hash, public_key, Buffer.from(anchor.signature, "base64"))) {
       return `${name}: the anchor was not signed by this installation`;
@@ -35,11 +42,11 @@ export async function verifyAnchors(
   return is_any ? null : "no sealed head found in this file";
 }
 
-/** Other lines of a log are passed over. */
+/** Other lines of a log are passed over, and so is what a collector has put before one. */
 function readAnchor(line: string): Anchor | null {
   if (!line.includes('"sealed"')) return null;
   try {
-    const read = JSON.parse(line) as Partial<Anchor> & { msg?: string };
+    const read = JSON.parse(line.slice(line.indexOf("{"))) as Partial<Anchor> & { msg?: string };
     const fields = [read.account_id, read.log, read.number, read.hash, read.signature];
     const is_anchor = read.msg === "sealed" && fields.every((field) => typeof field === "string");
     return is_anchor ? (read as Anchor) : null;

@@ -295,16 +295,30 @@ describe("with --json everything is one document on stdout", () => {
     expect(errorOf(gone).message).toContain("cannot be reached");
   });
 
+  it("help of what is no command, and an option where a value belongs, are refused", async () => {
+    const [nothing, mistyped, valueless] = await Promise.all([
+      run(["help", "nonsuch"]),
+      run(["apps", "help", "creat"]),
+      run(["apps", "create", "--name", "--json"]),
+    ]);
+    expect([nothing, mistyped, valueless].map(({ code }) => code)).toEqual([1, 1, 1]);
+    expect(nothing.stderr).toMatch(/^sliproad: sliproad has no command nonsuch; there are .*\.\n$/);
+    expect(mistyped.stderr).toBe("sliproad: apps has no command creat; did you mean create?\n");
+    expect(valueless.stderr).toBe("sliproad: --name needs a value, and --json is an option.\n");
+  });
+
   it("help, version, a script; and it may stand before the command", async () => {
-    const [version, help, of_keys, script, before] = await Promise.all([
+    const [version, help, of_group, of_keys, script, before] = await Promise.all([
       run(["--version", "--json"]),
       run(["help", "--json"]),
+      run(["apps", "help", "--json"]),
       run(["keys", "--help", "--json"]),
       run(["completion", "bash", "--json"]),
       run(["--json", "accounts", "list"]),
     ]);
     expect(documentOf(version)).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
     expect(documentOf(help).help).toMatch(/^Usage: sliproad /);
+    expect(documentOf(of_group).help).toMatch(/^Usage: sliproad apps /);
     expect(documentOf(of_keys).help).toMatch(/^Usage: sliproad keys /);
     expect(documentOf(script).completion).toMatchObject({ shell: "bash" });
     expect(documentOf(before).accounts.length).toBeGreaterThan(0);

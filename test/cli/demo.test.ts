@@ -2,9 +2,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startDemoReceiver } from "../../src/cli/demo-receiver.ts";
 import { type Ended, runCommand, startCommand } from "../harness/command-line.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
+import { good, openStory } from "../offramps/story.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -123,6 +125,33 @@ describe("a demo that is interrupted leaves no address that nobody answers", () 
     }
     expect((await run([])).code).toBe(0);
     expect(await addresses()).toEqual([own]);
+  });
+});
+
+describe("a demo after one that was interrupted", () => {
+  it("bears what that one has left to be sent, and proves its own", async () => {
+    const { apps } = (await server.call("GET", "/apps?limit=100")).body;
+    const left = apps.find((app: { webhook: { url: string | null } }) => app.webhook.url === null);
+    const webhook = { webhook_url: "http://127.0.0.1:1/hook", events: ["offramp_update"] };
+    good(await server.call("PATCH", `/apps/${left.id}`, { app: webhook }));
+    good(await server.call("POST", `/apps/${left.id}/pause`));
+    for (let story = 0; story < 3; story += 1) good(await (await openStory(server)).execute());
+    const { code, stderr } = await run([]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  it("the receiver takes what it does not believe, and keeps whom it concerns", async () => {
+    const receiver = await startDemoReceiver();
+    try {
+      const body = JSON.stringify({ event: "offramp_update", payload: { offramp: { id: "o1" } } });
+      for (const sent of [body, "no JSON"]) {
+        expect((await fetch(receiver.url, { method: "POST", body: sent })).status).toBe(204);
+      }
+      expect(receiver.refused.map(({ offramp_id }) => offramp_id)).toEqual(["o1", null]);
+      expect(receiver.received).toEqual([]);
+    } finally {
+      await receiver.close();
+    }
   });
 });
 

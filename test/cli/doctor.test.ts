@@ -15,12 +15,16 @@ afterAll(async () => {
   await server.close();
 });
 
+/** At which nothing answers. */
+const NO_PORT = "1";
+
 type Finding = { check: string; ok: boolean; look?: true; finding: string };
 
 const run = (environment: Record<string, string> = {}, ...args: string[]) =>
   runCommand(["doctor", ...args], {
     DATABASE_URL: server.db.url,
     SLIPROAD_DATA_DIR: server.data_dir,
+    PORT: NO_PORT,
     ...environment,
   });
 
@@ -72,6 +76,13 @@ it("a service that answers is asked, and one that should answer and does not is 
   expect(down.of("service")!.finding).toMatch(/does not answer .*; start it again$/);
 });
 
+it("an API that leaves no mark in the data directory is found at the address it is set to", async () => {
+  const { hostname, port } = new URL(server.url);
+  const { of } = await examine({ HOST: hostname, PORT: port });
+  expect(of("service")).toMatchObject({ ok: true, finding: `ready at http://${hostname}:${port}` });
+  expect(of("worker")).toMatchObject({ ok: true, finding: "at work, nothing overdue" });
+});
+
 it("work that keeps failing, a watcher that is behind and a silent worker are faults", async () => {
   const { database } = server.db;
   await server.app.worker.stop();
@@ -84,12 +95,20 @@ it("work that keeps failing, a watcher that is behind and a silent worker are fa
   expect(failing.of("watchers")!.finding).toMatch(/^behind: watch-chains \(failed 20 times/);
 
   await database.query("delete from worker_beats");
-  const [serving, stopped] = await Promise.all([
+  const [serving, half, stopped] = await Promise.all([
     examine({ SLIPROAD_PUBLIC_URL: server.url }),
+    examine({ PORT: new URL(server.url).port }),
     examine(),
   ]);
+  expect(half).toMatchObject({ code: 1, ok: false });
+  expect(half.of("worker")).toMatchObject({ ok: false });
   expect(serving.of("worker")).toMatchObject({ ok: false });
   expect(serving.of("service")!.finding).toContain("No worker is running.");
   expect(stopped.of("worker")).toMatchObject({ ok: true });
   expect(stopped.of("worker")!.finding).toMatch(/^none is running; sliproad start/);
+
+  // Of one that was killed before.
+  const beat_at = new Date(Date.now() - 15_000);
+  await database.query("insert into worker_beats values ($1, $2)", [server.account_id, beat_at]);
+  expect((await examine()).of("worker")!.finding).toMatch(/^none is running; sliproad start/);
 });

@@ -132,8 +132,9 @@ describe("listen and trigger", () => {
   });
 
   it("trigger teaches what is possible", async () => {
-    const [nothing, unknown, mistyped, needless] = await Promise.all([
+    const [nothing, listed, unknown, mistyped, needless] = await Promise.all([
       run("trigger", ...api()),
+      run("trigger", "--json", ...api()),
       run("trigger", "offramp", ...api()),
       run("trigger", "offramp_update", "--status", "bouncd", ...api()),
       run("trigger", "accept", "--status", "paid", ...api()),
@@ -141,6 +142,11 @@ describe("listen and trigger", () => {
     expect([nothing, unknown, mistyped, needless].map(({ code }) => code)).toEqual([0, 1, 1, 1]);
     expect(nothing.stdout).toMatch(/^Events, and the states /);
     expect(nothing.stdout).toMatch(/\n {2}offramp_update +fiat_sent, initiated, .*bounced/);
+    expect(documentOf(listed).events).toContainEqual({
+      event: "accept",
+      default_status: "accepted",
+      statuses: [],
+    });
     expect(unknown.stderr).toMatch(/^sliproad: .*offramp_update, .*; see --help\.\n$/);
     expect(mistyped.stderr).toMatch(/did you mean bounced\?\); choose one of initiated, .*\.\n$/);
     expect(needless.stderr).toBe(

@@ -40,7 +40,7 @@ async function install(): Promise<void> {
   const readme = await readFile(join(SDK, "README.md"), "utf8");
   const [how, ...others] = blocksOf(readme, "sh");
   expect(others).toEqual([]);
-  await writeFile(join(project, "package.json"), '{ "private": true, "type": "module" }');
+  await writeFile(join(project, "package.json"), '{ "private": true }');
   const npm = { npm_config_offline: "true", npm_config_audit: "false", npm_config_fund: "false" };
   await run("sh", ["-ec", how!], { cwd: project, env: { ...process.env, ...npm } });
   for (const [, name, code] of readme.matchAll(/`([\w.]+)`[^`]*\n\n```(?:js|ts)\n(.*?)^```$/gms)) {

@@ -52,6 +52,18 @@ function keysSeen(): unknown[] {
   return server.requests.map((request) => request.headers["idempotency-key"]);
 }
 
+it("a list of which the same page comes again ends with an error", async () => {
+  server.play(answer(200, { users: [USER], has_more: true }));
+  const seen: string[] = [];
+  const walk = async () => {
+    for await (const { id } of sliproad.users.list()) seen.push(id);
+  };
+  const failure = await failureOf(walk());
+  expect(failure.error_code).toBe("answer_unreadable");
+  expect(failure.message).toContain(`The page after ${USER.id} ends with`);
+  expect(seen.length).toBeLessThanOrEqual(2);
+});
+
 describe("what may pass is tried again, with the same key", () => {
   it.each([
     ["429", refusal("too_many_requests")],

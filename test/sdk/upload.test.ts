@@ -227,6 +227,22 @@ describe("the way back", () => {
     expect(new TextDecoder().decode(await file.bytes())).toBe("%PDF-1.7");
   });
 
+  it.each(readers)("a file that comes slowly, part by part, comes whole (%s)", async (how) => {
+    scripted.play((response) => {
+      response.writeHead(200, { "content-type": "application/pdf" });
+      let parts = 0;
+      const timer = setInterval(() => {
+        parts += 1;
+        if (parts <= 6) return response.write("part ");
+        clearInterval(timer);
+        response.end();
+      }, 150);
+    });
+    const file = await client.offramps.documents.download(offramp_id, { timeout_ms: 500 });
+    const content = await read(file, how);
+    expect(await new Response(content as string | Blob).text()).toBe("part ".repeat(6));
+  });
+
   it("a caller who gives up while reading gets their own reason", async () => {
     scripted.play(stall);
     const control = new AbortController();

@@ -289,6 +289,24 @@ describe("heads that were logged", () => {
     );
   });
 
+  it("are read behind what a collector of logs puts before them", async () => {
+    const prefix = "Nov 15 10:00:00 host sliproad[42]: ";
+    const lines = ours().map((head) => prefix + lineOf(head));
+    expect(await faultAfter(async () => {}, anchors(...lines))).toBeNull();
+    expect(await faultAfter(cut, anchors(...lines))).toContain("it was sealed and is gone");
+  });
+
+  it.each([
+    ["number", "abc"],
+    ["number", "9".repeat(30)],
+    ["account_id", "zzz"],
+  ])("are refused with a sentence where they name no block: %s %s", async (field, value) => {
+    const line = lineOf(ours()[1]!, { [field]: value });
+    expect(await faultAfter(async () => {}, anchors(line))).toMatch(
+      /^audit block \S+ of account \S+: no installation logs such an anchor$/,
+    );
+  });
+
   it("must have been signed by this installation, for the block they name", async () => {
     const head = ours()[1]!;
     const foreign = lineOf(head, { hash: "00".repeat(32) });

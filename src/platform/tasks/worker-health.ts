@@ -4,6 +4,8 @@ import { KINDS } from "./kinds.ts";
 export type WorkerHealth = {
   /** Some worker has given a sign of life lately. */
   beating: boolean;
+  /** Since the last sign of life of any worker. */
+  silent_ms: number;
   /** How long the oldest due task has been waiting or at work. */
   overdue_ms: number;
   oldest_due_at: Date | null;
@@ -38,7 +40,8 @@ export async function workerHealth(
     const subject = tasks === 1 ? "A task" : `${tasks} tasks`;
     problems.push(`${subject} "${kind}" failed up to ${attempts} times in a row.`);
   }
-  return { beating, overdue_ms, oldest_due_at: oldest?.due_at ?? null, failing, problems };
+  const oldest_due_at = oldest?.due_at ?? null;
+  return { beating, silent_ms, overdue_ms, oldest_due_at, failing, problems };
 }
 
 /** Recurring work of these kinds, each with how often it failed in a row. */
