@@ -279,6 +279,7 @@ test("health tells what waits too long and whether a worker lives", async () => 
   const idle = await health();
   expect(idle).toEqual({
     beating: false,
+    silent_ms: Number.POSITIVE_INFINITY,
     overdue_ms: 0,
     oldest_due_at: null,
     failing: [],
