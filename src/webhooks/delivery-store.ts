@@ -96,7 +96,8 @@ export type DueDelivery = Pick<
   | "attempts"
   | "attempts_before"
 > & {
-  due_at: Date;
+  /** As PostgreSQL writes it: it is only ever given back. */
+  due_at: string;
   /** Of a sample; sealed with the application's account's key. */
   sample: Buffer | null;
   body: Buffer | null;
@@ -109,7 +110,7 @@ export type DueQuery = {
   account_id: string;
   app_id: string;
   /** Where the page before ended. */
-  after: { due_at: Date; id: string } | null;
+  after: { due_at: string; id: string } | null;
 };
 
 // With ordered delivery, an event waits while an earlier one of its record is under way.
@@ -139,7 +140,9 @@ export function listDueDeliveries(
   limits: { well: number; failing: number },
 ): Promise<DueDelivery[]> {
   return session.query<DueDelivery>(
-    `select due.*, sample.body as sample, e.body, e.subject_id, ${CONSENT} as consent
+    `select due.account_id, due.id, due.app_id, due.event_account_id, due.event_id, due.sequence,
+       due.attempts, due.attempts_before, due.due_at::text as due_at, sample.body as sample, e.body,
+       e.subject_id, ${CONSENT} as consent
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
        as q (account_id, app_id, after_at, after_id)
      -- Of an endpoint that is left alone, nothing is read.
@@ -168,7 +171,7 @@ export function listDueDeliveries(
     [
       queries.map((query) => query.account_id),
       queries.map((query) => query.app_id),
-      queries.map((query) => query.after?.due_at ?? new Date(0)),
+      queries.map((query) => query.after?.due_at ?? "-infinity"),
       queries.map((query) => query.after?.id ?? FIRST_ID),
       now,
       limits.well,

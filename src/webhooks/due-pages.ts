@@ -2,7 +2,7 @@ import { openForApp, type SealedColumn } from "../access/app-model.ts";
 import { listEndpoints } from "../access/apps-store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
-import { DecryptionError, open } from "../platform/encryption/cipher.ts";
+import { DecryptionError, open as openSealed } from "../platform/encryption/cipher.ts";
 import type { AccountKeys, Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import type { Endpoint } from "./audience.ts";
 import { coalesce } from "./coalesce.ts";
@@ -12,7 +12,7 @@ import { bodyPlace } from "./record-events.ts";
 import { samplePlace } from "./send-sample.ts";
 
 /** A delivery whose body is opened when its turn comes: what waits is held once, not twice. */
-export type Sendable = { delivery: DueDelivery; open: () => OpenBody };
+export type Sendable = { delivery: DueDelivery; open: (delivery: DueDelivery) => OpenBody };
 
 /** The bytes to send, or the reason why there are none. */
 export type OpenBody = { body: Buffer; missing: null } | { body: null; missing: string };
@@ -65,16 +65,14 @@ export function createPageLoader(deps: {
         ),
       ),
     ]);
+    const open = (delivery: DueDelivery) => openBody(delivery, account_keys, subject_keys);
     const by_app = Map.groupBy(due, (delivery) => delivery.app_id);
     return queries.map(({ app_id }) => {
       const endpoint = endpoints.find((one) => one.id === app_id);
       const own = by_app.get(app_id) ?? [];
       return {
         endpoint: endpoint && openEndpoint(endpoint, account_keys.get(endpoint.account_id)!),
-        deliveries: own.map((delivery) => ({
-          delivery,
-          open: () => openBody(delivery, account_keys, subject_keys),
-        })),
+        deliveries: own.map((delivery) => ({ delivery, open })),
         is_last: own.length < (endpoint?.failures_in_a_row ? PAGE.failing : PAGE.well),
         erasures,
       };
@@ -106,7 +104,7 @@ function openBody(
   if (delivery.consent === "withdrawn") return missing("The account withdrew its consent.");
   if (delivery.sample) {
     const key = account_keys.get(delivery.account_id)!;
-    return { body: open(key, samplePlace(delivery), delivery.sample), missing: null };
+    return { body: openSealed(key, samplePlace(delivery), delivery.sample), missing: null };
   }
   if (!delivery.body) return missing("The event's body is no longer kept.");
   const key = subject_id
@@ -114,7 +112,7 @@ function openBody(
     : account_keys.get(event_account_id);
   if (!key) return missing("The person that the event speaks of was erased.");
   try {
-    const body = open(key, bodyPlace(event_account_id, event_id), delivery.body);
+    const body = openSealed(key, bodyPlace(event_account_id, event_id), delivery.body);
     return { body, missing: null };
   } catch (error) {
     // One altered row must not stop an endpoint's other deliveries.

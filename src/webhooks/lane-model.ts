@@ -23,6 +23,8 @@ export type DeliverDeps = {
 /** What is known of an endpoint during its turn. */
 export type LaneState = {
   task: Task;
+  /** What came of its deliveries and is not being written yet. */
+  outcomes: Outcome[];
   /** Undefined until it is loaded, and when the application is gone. */
   endpoint: OpenEndpoint | undefined;
   /** Set while it differs from what is stored. */
@@ -34,7 +36,8 @@ export type LaneState = {
 
 /** Writes what came of attempts, for all endpoints of a set of tasks together. */
 export type Recorder = {
-  write(state: LaneState, outcome: Outcome): Promise<void>;
+  /** Takes the outcomes from the state when their turn comes, and returns them once written. */
+  write(state: LaneState): Promise<readonly Outcome[]>;
   /** True when the task was given back; false when there is more to send now. */
   end(state: LaneState): Promise<boolean>;
   /** Another worker has the endpoint now: what we know of it no longer counts. */

@@ -1,14 +1,16 @@
+import type {
+  OutboundAnswer,
+  OutboundFailure,
+} from "../partners/outbound-http/outbound-request.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
 import { missingSetup } from "./audience.ts";
-import type { DueQuery } from "./delivery-store.ts";
+import type { DueDelivery, DueQuery } from "./delivery-store.ts";
 import type { LoadPage, OpenEndpoint, Page, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";
 import type { EndpointWatch, Seen, Watcher } from "./endpoint-watch.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
-import { nextAttemptAt } from "./model.ts";
-import type { Outcome } from "./outcome-store.ts";
-import { sealAnswer } from "./sealed-answer.ts";
-import { type SendResult, sendDelivery } from "./send-delivery.ts";
+import { outcomeOf, outcomeUnsent } from "./outcome.ts";
+import { readResult, requestOf, type SendResult } from "./send-delivery.ts";
 
 const UNDER_WAY_FIRST = 8;
 const UNDER_WAY_MAX = 64;
@@ -40,7 +42,7 @@ export class Lane {
   #is_loading = false;
   #under_way = 0;
   #under_way_max = UNDER_WAY_FIRST;
-  #unwritten = 0;
+  #is_writing = false;
   #seen_ms = 0;
   #failed: { error: unknown } | null = null;
   #settle: { resolve: () => void; reject: (error: unknown) => void } | null = null;
@@ -67,7 +69,14 @@ export class Lane {
       look: (seen, asked_ms) => this.#look(seen, asked_ms),
     };
     const endpoint = undefined;
-    this.#state = { task, endpoint, health: null, disable_reason: null, is_over: false };
+    this.#state = {
+      task,
+      outcomes: [],
+      endpoint,
+      health: null,
+      disable_reason: null,
+      is_over: false,
+    };
   }
 
   /** Sends until nothing that is due is left and all of it is written, or the turn is over. */
@@ -92,10 +101,11 @@ export class Lane {
     const is_late = performance.now() > this.#turn_ends_ms;
     // Another worker may have the endpoint by now, and be sending the same.
     if (is_late || this.#deps.isStopping() || !this.#isHeld()) this.#state.is_over = true;
-    while (this.#maySendMore()) void this.#guard(this.#send(this.#queue.shift()!));
+    while (this.#maySendMore()) this.#send(this.#queue.shift()!);
+    if (this.#state.outcomes.length > 0 && !this.#is_writing) void this.#guard(this.#write());
     const wants_more = !this.#is_last && this.#queue.length < QUEUE_MIN;
     if (wants_more && !this.#is_loading && !this.#isStopped()) void this.#guard(this.#load());
-    const is_idle = this.#under_way === 0 && this.#unwritten === 0 && !this.#is_loading;
+    const is_idle = this.#under_way === 0 && !this.#is_writing && !this.#is_loading;
     if (!is_idle || (this.#queue.length > 0 && !this.#isStopped())) return;
     const waiting = this.#settle;
     this.#settle = null;
@@ -107,7 +117,7 @@ export class Lane {
     return (
       this.#queue.length > 0 &&
       this.#under_way < this.#under_way_max &&
-      this.#unwritten < UNWRITTEN_MAX &&
+      this.#state.outcomes.length < UNWRITTEN_MAX &&
       performance.now() - this.#seen_ms <= SEEN_MAX_MS &&
       !this.#isStopped()
     );
@@ -121,11 +131,12 @@ export class Lane {
   }
 
   #guard(work: Promise<void>): Promise<void> {
-    const failed = (error: unknown) => {
-      this.#failed ??= { error };
-    };
-    return work.catch(failed).then(() => this.#proceed());
+    return work.catch(this.#fail).then(() => this.#proceed());
   }
+
+  readonly #fail = (error: unknown): void => {
+    this.#failed ??= { error };
+  };
 
   async #load(): Promise<void> {
     this.#is_loading = true;
@@ -198,55 +209,55 @@ export class Lane {
     this.#proceed();
   }
 
-  async #send(sendable: Sendable): Promise<void> {
-    this.#under_way += 1;
-    let outcome: Outcome;
+  #send({ delivery, open }: Sendable): void {
+    const { clock, sender } = this.#deps;
     try {
-      outcome = await this.#attempt(this.#state.endpoint!, sendable);
-    } finally {
-      this.#under_way -= 1;
-    }
-    this.#unwritten += 1;
-    // The next one starts before this one is written.
-    this.#proceed();
-    try {
-      await this.#recorder.write(this.#state, outcome);
-    } finally {
-      this.#unwritten -= 1;
-      this.#taken.delete(outcome.delivery_id);
+      const { body, missing } = open(delivery);
+      if (body === null) {
+        this.#state.outcomes.push(outcomeUnsent(delivery, missing, clock.now()));
+        return;
+      }
+      const begun_ms = performance.now();
+      const request = requestOf(clock, this.#state.endpoint!, delivery, body);
+      const answered = sender.send(request);
+      this.#under_way += 1;
+      answered.then(
+        (answer) => this.#end(() => this.#take(delivery, answer, begun_ms)),
+        (error) => this.#end(() => this.#fail(error)),
+      );
+    } catch (error) {
+      this.#fail(error);
     }
   }
 
-  async #attempt(endpoint: OpenEndpoint, sendable: Sendable): Promise<Outcome> {
-    const { delivery } = sendable;
-    const { body, missing } = sendable.open();
-    const { clock, random } = this.#deps;
-    const key = { account_id: delivery.account_id, delivery_id: delivery.id };
-    const about = { ...key, app_id: delivery.app_id, due_at: delivery.due_at };
-    if (body === null) {
-      const settled = { status: "skipped", reason: missing, at: clock.now() } as const;
-      return { ...about, ...settled, attempt: null, next_attempt_at: null };
+  #end(work: () => void): void {
+    this.#under_way -= 1;
+    try {
+      work();
+    } catch (error) {
+      this.#fail(error);
     }
-    const begun_ms = performance.now();
-    const result = await sendDelivery(this.#deps, endpoint, delivery, body);
+    this.#proceed();
+  }
+
+  #take(delivery: DueDelivery, answer: OutboundAnswer | OutboundFailure, begun_ms: number): void {
+    const { clock, random } = this.#deps;
     const latency_ms = Math.round(performance.now() - begun_ms);
+    const result = readResult(clock, answer);
     const at = clock.now();
     this.#note(result, at);
-    const number = delivery.attempts + 1;
-    const next_attempt_at =
-      result.is_success || result.is_gone
-        ? null
-        : nextAttemptAt(number - delivery.attempts_before, at, random(), result.retry_after_ms);
-    const { status, error } = result;
-    const answer = sealAnswer(endpoint, { ...key, number }, result.answer);
-    return {
-      ...about,
-      attempt: { number, at, status, error, latency_ms, answer },
-      status: result.is_success ? "delivered" : next_attempt_at ? "pending" : "failed",
-      reason: error,
-      next_attempt_at,
-      at,
-    };
+    const { account_key } = this.#state.endpoint!;
+    this.#state.outcomes.push(outcomeOf(delivery, result, { at, latency_ms, account_key, random }));
+  }
+
+  async #write(): Promise<void> {
+    this.#is_writing = true;
+    try {
+      const written = await this.#recorder.write(this.#state);
+      for (const { delivery_id } of written) this.#taken.delete(delivery_id);
+    } finally {
+      this.#is_writing = false;
+    }
   }
 
   #note(result: SendResult, now: Date): void {

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { plainArray } from "../platform/db/plain-array.ts";
+import { bytesArray, plainArray } from "../platform/db/plain-array.ts";
 import { QUEUE_COLUMNS, QUEUED } from "./delivery-store.ts";
 import type { DeliveryStatus } from "./model.ts";
 
@@ -9,7 +9,7 @@ export type Outcome = {
   app_id: string;
   delivery_id: string;
   /** The time for which it was sent: another one by now means that it was asked for again. */
-  due_at: Date;
+  due_at: string;
   /** Absent when nothing was sent, because there was nothing to send any more. */
   attempt: Attempt | null;
   status: DeliveryStatus;
@@ -20,7 +20,6 @@ export type Outcome = {
 
 type Attempt = {
   number: number;
-  at: Date;
   status: number | null;
   error: string | null;
   latency_ms: number;
@@ -38,17 +37,19 @@ export async function updatePlanner(tx: Session): Promise<void> {
   );
 }
 
-/** Writes a set of outcomes, a statement or two for each kind. */
+/** Writes a set of outcomes: one statement for what was delivered, several for the rest. */
 export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): void {
-  if (outcomes.length === 0) return;
   const { delivered = [], other = [] } = Object.groupBy(outcomes, ({ status }) =>
     status === "delivered" ? "delivered" : "other",
   );
-  updateDelivered(tx, delivered);
-  updateOther(tx, other);
-  deleteQueued(tx, outcomes);
-  insertQueued(tx, other);
+  if (delivered.length > 0) updateDelivered(tx, delivered);
+  if (other.length > 0) updateOther(tx, other);
 }
+
+// As they were due: what was asked for again meanwhile has another time, and stays.
+const UNQUEUE = `delete from webhook_queue w using t
+  where w.account_id = t.account_id and w.app_id = t.app_id and w.due_at = t.due_at
+    and w.delivery_id = t.id`;
 
 // Asked for again while the attempt was under way: the attempt is logged, the delivery still waits.
 const IS_ASKED = "(d.status = 'pending' and d.next_attempt_at <> t.due_at)";
@@ -65,13 +66,12 @@ const REQUEUE_ASKED = `update webhook_queue w
 
 /** The delivery itself holds the attempt that delivered it: most need no row of their own. */
 function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): void {
-  if (outcomes.length === 0) return;
   tx.write(
     `with t as (
-       select * from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[],
-         $5::timestamptz[], $6::int[], $7::int[], $8::bytea[])
-         as t (account_id, id, due_at, number, at, answered, latency_ms, answer)
-     ), written as (
+       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::int[],
+         $6::timestamptz[], $7::int[], $8::int[], $9::bytea[])
+         as t (account_id, app_id, id, due_at, number, at, answered, latency_ms, answer)
+     ), unqueued as (${UNQUEUE}), written as (
        update webhook_deliveries d set ${unlessAsked("status", "'delivered'")}, reason = null,
          ${unlessAsked("next_attempt_at", "null")}, delivered_at = t.at, updated_at = t.at,
          attempts = t.number, ${ATTEMPTS_BEFORE}, ${unlessAsked("answered", "t.answered")},
@@ -86,13 +86,14 @@ function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): void {
      on conflict do nothing`,
     [
       plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.app_id)),
       plainArray(outcomes.map((outcome) => outcome.delivery_id)),
-      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
+      plainArray(outcomes.map((outcome) => outcome.due_at)),
       plainArray(outcomes.map(({ attempt }) => attempt!.number)),
       plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
       plainArray(outcomes.map(({ attempt }) => attempt!.status)),
       plainArray(outcomes.map(({ attempt }) => attempt!.latency_ms)),
-      outcomes.map(({ attempt }) => attempt!.answer),
+      bytesArray(outcomes.map(({ attempt }) => attempt!.answer)),
     ],
   );
 }
@@ -101,7 +102,6 @@ export const ATTEMPT_COLUMNS =
   "account_id, delivery_id, number, at, status, error, latency_ms, answer";
 
 function updateOther(tx: Transaction, outcomes: readonly Outcome[]): void {
-  if (outcomes.length === 0) return;
   const attempts = outcomes.filter(({ attempt }) => attempt !== null);
   tx.write(
     `insert into webhook_attempts (${ATTEMPT_COLUMNS})
@@ -112,55 +112,37 @@ function updateOther(tx: Transaction, outcomes: readonly Outcome[]): void {
       plainArray(attempts.map((outcome) => outcome.account_id)),
       plainArray(attempts.map((outcome) => outcome.delivery_id)),
       plainArray(attempts.map(({ attempt }) => attempt!.number)),
-      plainArray(attempts.map(({ attempt }) => attempt!.at.toISOString())),
+      plainArray(attempts.map((outcome) => outcome.at.toISOString())),
       plainArray(attempts.map(({ attempt }) => attempt!.status)),
       attempts.map(({ attempt }) => attempt!.error),
       plainArray(attempts.map(({ attempt }) => attempt!.latency_ms)),
-      attempts.map(({ attempt }) => attempt!.answer),
+      bytesArray(attempts.map(({ attempt }) => attempt!.answer)),
     ],
   );
   tx.write(
-    `update webhook_deliveries d set ${unlessAsked("status", "t.status")},
+    `with t as (
+       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::text[],
+         $6::text[], $7::timestamptz[], $8::timestamptz[], $9::int[]) as t (account_id, app_id, id,
+         due_at, status, reason, next_attempt_at, at, number)
+     ), unqueued as (${UNQUEUE})
+     update webhook_deliveries d set ${unlessAsked("status", "t.status")},
        ${unlessAsked("reason", "t.reason")},
        ${unlessAsked("next_attempt_at", "t.next_attempt_at")}, updated_at = t.at,
        attempts = coalesce(t.number, d.attempts), ${ATTEMPTS_BEFORE}
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[],
-       $6::timestamptz[], $7::int[], $8::timestamptz[]) as t (account_id, id, status, reason,
-       next_attempt_at, at, number, due_at)
-     where d.account_id = t.account_id and d.id = t.id and d.status <> 'delivered'`,
+     from t where d.account_id = t.account_id and d.id = t.id and d.status <> 'delivered'`,
     [
       plainArray(outcomes.map((outcome) => outcome.account_id)),
+      plainArray(outcomes.map((outcome) => outcome.app_id)),
       plainArray(outcomes.map((outcome) => outcome.delivery_id)),
+      plainArray(outcomes.map((outcome) => outcome.due_at)),
       plainArray(outcomes.map((outcome) => outcome.status)),
       outcomes.map((outcome) => outcome.reason),
       plainArray(outcomes.map((outcome) => outcome.next_attempt_at?.toISOString() ?? null)),
       plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
       plainArray(outcomes.map((outcome) => outcome.attempt?.number ?? null)),
-      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
     ],
   );
-}
-
-/** As they were due: what was asked for again meanwhile has another time, and stays. */
-function deleteQueued(tx: Transaction, outcomes: readonly Outcome[]): void {
-  tx.write(
-    `delete from webhook_queue w
-     using unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
-       as t (account_id, app_id, due_at, id)
-     where w.account_id = t.account_id and w.app_id = t.app_id and w.due_at = t.due_at
-       and w.delivery_id = t.id`,
-    [
-      plainArray(outcomes.map((outcome) => outcome.account_id)),
-      plainArray(outcomes.map((outcome) => outcome.app_id)),
-      plainArray(outcomes.map((outcome) => outcome.due_at.toISOString())),
-      plainArray(outcomes.map((outcome) => outcome.delivery_id)),
-    ],
-  );
-}
-
-/** Those that wait for their next time, or were asked for again meanwhile. */
-function insertQueued(tx: Transaction, outcomes: readonly Outcome[]): void {
-  if (outcomes.length === 0) return;
+  // Those that wait for their next time, or were asked for again meanwhile.
   tx.write(
     `insert into webhook_queue (${QUEUE_COLUMNS})
      select ${QUEUED} from unnest($1::uuid[], $2::uuid[]) as t (account_id, id)

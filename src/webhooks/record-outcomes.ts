@@ -12,30 +12,24 @@ import { type Outcome, updateOutcomes, updatePlanner } from "./outcome-store.ts"
 /** Sending goes on meanwhile; what a crash in between would repeat are these few deliveries. */
 const WRITE_PACE_MS = 25;
 
-type Entry = { state: LaneState; outcome: Outcome };
-
 export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
   const lost = new Set<Task>();
-  const write = coalesce<Entry, void>(async (entries) => {
-    await recordOutcomes(deps, set, entries, lost);
-    return entries.map(() => undefined);
-  }, WRITE_PACE_MS);
-  const end = coalesce<LaneState, boolean>((states) => endTurns(deps, set, states));
   return {
-    write: (state, outcome) => write({ state, outcome }),
-    end,
+    write: coalesce((states) => recordOutcomes(deps, set, states, lost), WRITE_PACE_MS),
+    end: coalesce((states) => endTurns(deps, set, states)),
     isLost: (task) => lost.has(task),
   };
 }
 
-/** One transaction for the set, and only for endpoints that are still ours. */
-export async function recordOutcomes(
+/** One transaction for all, and only for endpoints that are still ours. */
+async function recordOutcomes(
   deps: DeliverDeps,
   set: TaskSet,
-  entries: readonly Entry[],
+  states: readonly LaneState[],
   lost: Set<Task>,
-): Promise<void> {
-  const states = [...new Set(entries.map((entry) => entry.state))];
+): Promise<Outcome[][]> {
+  const taken = new Map(states.map((state) => [state, state.outcomes]));
+  for (const state of states) state.outcomes = [];
   const changed = new Map(states.map((state) => [state, state.health]));
   await deps.database.transaction(async (tx) => {
     const [locked] = await Promise.all([
@@ -50,7 +44,7 @@ export async function recordOutcomes(
     const own = states.filter((state) => ours.has(state.task));
     updateOutcomes(
       tx,
-      entries.filter(({ state }) => ours.has(state.task)).map(({ outcome }) => outcome),
+      own.flatMap((state) => taken.get(state)!),
     );
     updateHealth(
       tx,
@@ -63,6 +57,7 @@ export async function recordOutcomes(
     state.endpoint = { ...state.endpoint, ...health };
     state.health = null;
   }
+  return [...taken.values()];
 }
 
 /** Once. What waits is kept as skipped; the owner reads why, in the audit log and in the app. */

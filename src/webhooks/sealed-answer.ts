@@ -5,7 +5,7 @@ export type AttemptKey = { account_id: string; delivery_id: string; number: numb
 
 /** The beginning of what an endpoint answered; it may repeat what it was sent. */
 export function sealAnswer(
-  { account_key }: { account_key: Buffer },
+  account_key: Buffer,
   attempt: AttemptKey,
   answer: Buffer | null,
 ): Buffer | null {

@@ -1,5 +1,9 @@
 import manifest from "../../package.json" with { type: "json" };
-import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
+import type {
+  OutboundAnswer,
+  OutboundFailure,
+  OutboundRequest,
+} from "../partners/outbound-http/outbound-request.ts";
 import type { Clock } from "../platform/clock.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import type { DueDelivery } from "./delivery-store.ts";
@@ -20,13 +24,13 @@ export type SendResult = {
 
 const USER_AGENT = `Sliproad-Webhooks/${manifest.version}`;
 
-/** One signed request. Each attempt is stamped and signed anew; the body's bytes never change. */
-export async function sendDelivery(
-  { clock, sender }: { clock: Clock; sender: Pick<GuardedSender, "send"> },
+/** A signed request. Each attempt is stamped and signed anew; the body's bytes never change. */
+export function requestOf(
+  clock: Clock,
   endpoint: OpenEndpoint,
   delivery: DueDelivery,
   body: Buffer,
-): Promise<SendResult> {
+): OutboundRequest {
   const secrets = secretsAt(
     {
       current: endpoint.secret!,
@@ -36,7 +40,7 @@ export async function sendDelivery(
     clock.now(),
   );
   const timestamp_s = Math.floor(realTime(clock).getTime() / 1000);
-  const result = await sender.send({
+  return {
     method: "POST",
     url: endpoint.webhook_url!,
     headers: {
@@ -48,7 +52,10 @@ export async function sendDelivery(
     },
     body,
     max_answer_bytes: ANSWER_BYTES_MAX,
-  });
+  };
+}
+
+export function readResult(clock: Clock, result: OutboundAnswer | OutboundFailure): SendResult {
   if ("failure" in result) {
     const { status, message, body: answer } = result;
     // It took the event; that the rest of its answer got lost changes nothing.

@@ -9,39 +9,52 @@ import type {
 import { AnswerBody, readExpandedStart, readWhole } from "./read-answer.ts";
 import { SendError, toSendError } from "./send-error.ts";
 
-export type ExchangeResult = OutboundAnswer | OutboundFailure | "connection_was_stale";
+type Result = OutboundAnswer | OutboundFailure;
 
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler["onResponseStart"]>>[2];
 
-/** One request on one connection. Ends exactly once, whatever the other side does. */
+/** One request and its answer, on a kept connection or, where that was stale, on a new one. */
 export function exchange(
   connections: Connections,
-  connection: Connection,
   target: Target,
   request: OutboundRequest,
   time_ms: number,
-): Promise<ExchangeResult> {
+): Promise<Result> {
+  const options = {
+    method: request.method as Dispatcher.HttpMethod,
+    path: target.path,
+    headers: { ...request.headers, "accept-encoding": "identity" },
+    body: request.body ?? null,
+  };
   return new Promise((resolve, reject) => {
-    const handler = new Exchange(connections, connection, request, time_ms, resolve, reject);
-    connection.client.dispatch(
-      {
-        method: request.method as Dispatcher.HttpMethod,
-        path: target.path,
-        headers: { ...request.headers, "accept-encoding": "identity" },
-        body: request.body ?? null,
-      },
-      handler,
-    );
+    const begin = (connection: Connection, left_ms: number): void => {
+      const end = { resolve, reject, stale };
+      const handler = new Exchange(connections, connection, request, left_ms, end);
+      connection.client.dispatch(options, handler);
+    };
+    const begun_ms = performance.now();
+    const stale = () => {
+      const left_ms = Math.max(1, Math.ceil(time_ms - (performance.now() - begun_ms)));
+      begin(connections.open(target), left_ms);
+    };
+    begin(connections.take(target), time_ms);
   });
 }
+
+/** How an exchange ends: exactly once, whatever the other side does. */
+type End = {
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+  /** The other side closed a kept connection just as it was used. */
+  stale: () => void;
+};
 
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #connections: Connections;
   readonly #connection: Connection;
   readonly #request: OutboundRequest;
-  readonly #resolve: (result: ExchangeResult) => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #ends: End;
   readonly #timer: NodeJS.Timeout;
   /** Before: what fails is the connection, not the exchange. */
   #is_sent = false;
@@ -65,14 +78,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     connection: Connection,
     request: OutboundRequest,
     time_ms: number,
-    resolve: (result: ExchangeResult) => void,
-    reject: (error: unknown) => void,
+    ends: End,
   ) {
     this.#connections = connections;
     this.#connection = connection;
     this.#request = request;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#ends = ends;
     this.#left = request.max_answer_bytes;
     this.#timer = setTimeout(giveUp, time_ms, this);
   }
@@ -142,7 +153,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     // request has to go out on a new one.
     const is_stale = this.#connection.is_used && !this.#is_answered && isReset(error);
     if (is_stale) {
-      this.#resolve("connection_was_stale");
+      this.#ends.stale();
       return;
     }
     this.#resolveFailed(this.#redirect ?? toSendError(error, this.#is_sent));
@@ -151,7 +162,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** With what came so far; what cannot be expanded is shown as it came. */
   #resolveFailed({ failure, message }: SendError): void {
     const body = this.#chunks.length > 0 ? Buffer.concat(this.#chunks) : this.#first_bytes;
-    this.#resolve({ failure, message, status: this.#head?.status ?? null, body });
+    this.#ends.resolve({ failure, message, status: this.#head?.status ?? null, body });
   }
 
   #finish(truncated: boolean): void {
@@ -160,7 +171,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { status, headers } = this.#head!;
     if (truncated) this.#endConnection();
     if (this.#redirect) this.#resolveFailed(this.#redirect);
-    else this.#resolve({ status, headers, body, truncated });
+    else this.#ends.resolve({ status, headers, body, truncated });
   }
 
   async #takeStream(head: AnswerHead, body: AnswerBody, is_wanted_whole: boolean): Promise<void> {
@@ -171,12 +182,12 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#endConnection();
       if (!this.#end()) return;
       if (this.#redirect) this.#resolveFailed(this.#redirect);
-      else this.#resolve(answer);
+      else this.#ends.resolve(answer);
     } catch (error) {
       body.destroy();
       if (error instanceof ConsumerError) {
         this.#endConnection();
-        if (this.#end()) this.#reject(error.cause);
+        if (this.#end()) this.#ends.reject(error.cause);
       } else this.fail(error);
     }
   }

@@ -6,7 +6,7 @@ import {
   createAddressPolicy,
   withoutDot,
 } from "./address-policy.ts";
-import { type Connection, Connections, type Target } from "./connections.ts";
+import { Connections, type Target } from "./connections.ts";
 import { exchange } from "./exchange.ts";
 import type { OutboundAnswer, OutboundFailure, OutboundRequest } from "./outbound-request.ts";
 import { createResolveHost, type ResolveHost } from "./resolve-host.ts";
@@ -83,29 +83,19 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
   };
 }
 
-async function send(
+function send(
   { targetOf, connections, whole_timeout_ms }: Sender,
   request: OutboundRequest,
 ): Promise<OutboundAnswer | OutboundFailure> {
-  const time_ms = request.whole_timeout_ms ?? whole_timeout_ms;
-  const begun_ms = performance.now();
   let target: Target;
   try {
     target = targetOf(request.url);
   } catch (error) {
-    if (error instanceof SendError) {
-      return { failure: error.failure, message: error.message, status: null, body: null };
-    }
-    throw error;
+    if (!(error instanceof SendError)) throw error;
+    const { failure, message } = error;
+    return Promise.resolve({ failure, message, status: null, body: null });
   }
-  const run = (connection: Connection, left_ms: number) =>
-    exchange(connections, connection, target, request, left_ms);
-  const result = await run(connections.take(target), time_ms);
-  if (result !== "connection_was_stale") return result;
-  const left_ms = Math.max(1, Math.ceil(time_ms - (performance.now() - begun_ms)));
-  const again = await run(connections.open(target), left_ms);
-  if (again === "connection_was_stale") throw new Error("a new connection cannot be stale");
-  return again;
+  return exchange(connections, target, request, request.whole_timeout_ms ?? whole_timeout_ms);
 }
 
 /** Reads the address; WHATWG's parser turns every spelling of an IP address into the usual one. */

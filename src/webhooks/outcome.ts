@@ -1,0 +1,40 @@
+import type { DueDelivery } from "./delivery-store.ts";
+import { nextAttemptAt } from "./model.ts";
+import type { Outcome } from "./outcome-store.ts";
+import { sealAnswer } from "./sealed-answer.ts";
+import type { SendResult } from "./send-delivery.ts";
+
+/** What an attempt means for its delivery: done, to be tried again, or given up. */
+export function outcomeOf(
+  delivery: DueDelivery,
+  result: SendResult,
+  attempt: { at: Date; latency_ms: number; account_key: Buffer; random: () => number },
+): Outcome {
+  const { account_id, app_id, id: delivery_id, due_at, attempts, attempts_before } = delivery;
+  const { at, latency_ms, account_key, random } = attempt;
+  const { status, error, is_success } = result;
+  const number = attempts + 1;
+  const next_attempt_at =
+    is_success || result.is_gone
+      ? null
+      : nextAttemptAt(number - attempts_before, at, random(), result.retry_after_ms);
+  const answer = sealAnswer(account_key, { account_id, delivery_id, number }, result.answer);
+  return {
+    account_id,
+    app_id,
+    delivery_id,
+    due_at,
+    attempt: { number, status, error, latency_ms, answer },
+    status: is_success ? "delivered" : next_attempt_at ? "pending" : "failed",
+    reason: error,
+    next_attempt_at,
+    at,
+  };
+}
+
+/** Of one that nothing was sent of, because there was nothing to send any more. */
+export function outcomeUnsent(delivery: DueDelivery, reason: string, at: Date): Outcome {
+  const { account_id, app_id, id: delivery_id, due_at } = delivery;
+  const settled = { attempt: null, status: "skipped", reason, next_attempt_at: null, at } as const;
+  return { account_id, app_id, delivery_id, due_at, ...settled };
+}
