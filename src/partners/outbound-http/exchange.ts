@@ -1,5 +1,5 @@
-import type { Dispatcher } from "undici";
-import type { Connection, Connections, Target } from "./connections.ts";
+import type { Connection, Listener, Message, Target } from "./connection.ts";
+import type { Connections } from "./connections.ts";
 import type {
   AnswerHead,
   OutboundAnswer,
@@ -11,50 +11,41 @@ import { SendError, toSendError } from "./send-error.ts";
 
 type Result = OutboundAnswer | OutboundFailure;
 
-type Controller = Dispatcher.DispatchController;
-type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler["onResponseStart"]>>[2];
-
 /** One request and its answer, on a kept connection or, where that was stale, on a new one. */
 export function exchange(
   connections: Connections,
   target: Target,
+  message: Message,
   request: OutboundRequest,
   time_ms: number,
 ): Promise<Result> {
-  const options = {
-    method: request.method as Dispatcher.HttpMethod,
-    path: target.path,
-    headers: { ...request.headers, "accept-encoding": "identity" },
-    body: request.body ?? null,
-  };
   return new Promise((resolve, reject) => {
-    const begin = (connection: Connection, left_ms: number): void => {
-      const end = { resolve, reject, stale };
-      const handler = new Exchange(connections, connection, request, left_ms, end);
-      connection.client.dispatch(options, handler);
-    };
     const begun_ms = performance.now();
-    const stale = () => {
+    const onStale = () => {
       const left_ms = Math.max(1, Math.ceil(time_ms - (performance.now() - begun_ms)));
       begin(connections.open(target), left_ms);
+    };
+    const ends = { resolve, reject, onStale };
+    const begin = (connection: Connection, left_ms: number) => {
+      connection.send(message, new Exchange(connections, connection, request, left_ms, ends));
     };
     begin(connections.take(target), time_ms);
   });
 }
 
 /** How an exchange ends: exactly once, whatever the other side does. */
-type End = {
+type Ends = {
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
   /** The other side closed a kept connection just as it was used. */
-  stale: () => void;
+  onStale: () => void;
 };
 
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Listener {
   readonly #connections: Connections;
   readonly #connection: Connection;
   readonly #request: OutboundRequest;
-  readonly #ends: End;
+  readonly #ends: Ends;
   readonly #timer: NodeJS.Timeout;
   /** Before: what fails is the connection, not the exchange. */
   #is_sent = false;
@@ -78,7 +69,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     connection: Connection,
     request: OutboundRequest,
     time_ms: number,
-    ends: End,
+    ends: Ends,
   ) {
     this.#connections = connections;
     this.#connection = connection;
@@ -88,19 +79,18 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(giveUp, time_ms, this);
   }
 
-  onRequestStart(): void {
+  onSent(): void {
     this.#is_sent = true;
-    this.#connection.awaits_answer = true;
   }
 
-  onResponseStarted(): void {
+  onFirstByte(): void {
     this.#is_answered = true;
   }
 
-  onResponseStart(controller: Controller, status: number, headers: Headers): void {
-    // What comes before the answer itself (such as 103) says nothing.
-    if (status < 200 || this.#is_over) return;
-    this.#head = { status, headers: plainHeaders(headers) };
+  onHead(head: AnswerHead): void {
+    if (this.#is_over) return;
+    this.#head = head;
+    const { status, headers } = head;
     if (status >= 300 && status <= 399) {
       const message = `The answer was ${status}; redirects are not followed.`;
       this.#redirect = new SendError("redirect", message);
@@ -110,15 +100,18 @@ class Exchange implements Dispatcher.DispatchHandler {
       }
     }
     const is_wanted_whole = this.#request.on_body !== undefined && status <= 299;
-    if (!is_wanted_whole && this.#head.headers["content-encoding"] === undefined) return;
-    this.#body = new AnswerBody(this.#head.headers, controller);
-    this.#takeStream(this.#head, this.#body, is_wanted_whole);
+    if (!is_wanted_whole && headers["content-encoding"] === undefined) return;
+    this.#body = new AnswerBody(headers, {
+      resume: () => this.#connection.resume(),
+      abort: () => this.#endConnection(),
+    });
+    this.#takeStream(head, this.#body, is_wanted_whole);
   }
 
-  onResponseData(controller: Controller, chunk: Buffer): void {
+  onData(chunk: Buffer): void {
     if (this.#body) {
       this.#first_bytes ??= chunk.subarray(0, this.#request.max_answer_bytes);
-      if (!this.#body.push(chunk)) controller.pause();
+      if (!this.#body.push(chunk)) this.#connection.pause();
       return;
     }
     if (this.#is_over) return;
@@ -128,7 +121,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#left < 0) this.#finish(true);
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     if (this.#body) {
       if (!this.#body.destroyed) this.#keepConnection();
       this.#body.complete = true;
@@ -139,8 +132,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseError(_controller: Controller, error: Error): void {
-    if (this.#body) this.#body.destroy(error);
+  onFailure(error: unknown): void {
+    if (this.#body) this.#body.destroy(error as Error);
     else this.fail(error);
   }
 
@@ -153,7 +146,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     // request has to go out on a new one.
     const is_stale = this.#connection.is_used && !this.#is_answered && isReset(error);
     if (is_stale) {
-      this.#ends.stale();
+      this.#ends.onStale();
       return;
     }
     this.#resolveFailed(this.#redirect ?? toSendError(error, this.#is_sent));
@@ -203,7 +196,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #keepConnection(): void {
     this.#is_given_back = true;
-    this.#connections.keep(this.#connection);
+    this.#connections.keep(this.#connection, this.#head?.headers["keep-alive"]);
   }
 
   /** Unless another request may be using it already. */
@@ -246,16 +239,7 @@ async function consume(
 /** A fault of the caller's own consumer, not of the other side. */
 class ConsumerError extends Error {}
 
-/** A header that comes more than once, as one. */
-function plainHeaders(headers: Headers): Record<string, string> {
-  for (const name in headers) {
-    const value = headers[name];
-    if (Array.isArray(value)) headers[name] = value.join(", ");
-  }
-  return headers as Record<string, string>;
-}
-
 function isReset(error: unknown): boolean {
   const { code = "" } = error as NodeJS.ErrnoException;
-  return code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
+  return code === "ECONNRESET" || code === "EPIPE";
 }

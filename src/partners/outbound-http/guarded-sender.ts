@@ -6,11 +6,13 @@ import {
   createAddressPolicy,
   withoutDot,
 } from "./address-policy.ts";
-import { Connections, type Target } from "./connections.ts";
+import type { Message, Target } from "./connection.ts";
+import { Connections } from "./connections.ts";
 import { exchange } from "./exchange.ts";
 import type { OutboundAnswer, OutboundFailure, OutboundRequest } from "./outbound-request.ts";
 import { createResolveHost, type ResolveHost } from "./resolve-host.ts";
 import { SendError } from "./send-error.ts";
+import { messageOf } from "./write-request.ts";
 
 export type GuardedSenderOptions = AddressRules & {
   /** Until a connection stands: name, TCP and TLS together. */
@@ -88,14 +90,17 @@ function send(
   request: OutboundRequest,
 ): Promise<OutboundAnswer | OutboundFailure> {
   let target: Target;
+  let message: Message;
   try {
     target = targetOf(request.url);
+    message = messageOf(target, request);
   } catch (error) {
     if (!(error instanceof SendError)) throw error;
-    const { failure, message } = error;
-    return Promise.resolve({ failure, message, status: null, body: null });
+    const { failure, message: text } = error;
+    return Promise.resolve({ failure, message: text, status: null, body: null });
   }
-  return exchange(connections, target, request, request.whole_timeout_ms ?? whole_timeout_ms);
+  const time_ms = request.whole_timeout_ms ?? whole_timeout_ms;
+  return exchange(connections, target, message, request, time_ms);
 }
 
 /** Reads the address; WHATWG's parser turns every spelling of an IP address into the usual one. */
@@ -113,7 +118,8 @@ function readTarget(policy: AddressPolicy, text: string): Target {
   if (isIP(hostname) !== 0) checkAddresses(policy, hostname, [hostname], port);
   const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
   const origin = `${url.protocol}//${host}:${port}`;
-  return { origin, is_secure, hostname, port, path: `${url.pathname}${url.search}` };
+  const path = `${url.pathname}${url.search}`;
+  return { origin, is_secure, hostname, port, host: url.host, path };
 }
 
 /**

@@ -5,7 +5,6 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
-import type { Dispatcher } from "undici";
 import { SendError } from "./send-error.ts";
 
 // We ask for no compression (it costs us work and opens the door to bombs), but some servers
@@ -20,28 +19,27 @@ const DECODERS: Record<string, () => NodeJS.ReadWriteStream> = {
 /** Compressed bytes may be a little more than what they expand to, never much more. */
 const COMPRESSED_EXTRA_BYTES = 64 * 1024;
 
+type Source = { resume(): void; abort(): void };
+
 /** The bytes of an answer as they come; whoever gives up reading ends the connection. */
 export class AnswerBody extends Readable {
   readonly headers: Readonly<Record<string, string>>;
-  readonly #controller: Dispatcher.DispatchController;
+  readonly #source: Source;
   /** All of it has come. */
   complete = false;
 
-  constructor(
-    headers: Readonly<Record<string, string>>,
-    controller: Dispatcher.DispatchController,
-  ) {
+  constructor(headers: Readonly<Record<string, string>>, source: Source) {
     super();
     this.headers = headers;
-    this.#controller = controller;
+    this.#source = source;
   }
 
   override _read(): void {
-    this.#controller.resume();
+    this.#source.resume();
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    if (!this.complete) this.#controller.abort(error ?? new Error("not read to its end"));
+    if (!this.complete) this.#source.abort();
     callback(error);
   }
 }

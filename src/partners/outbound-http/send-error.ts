@@ -23,9 +23,6 @@ export function toSendError(error: unknown, is_connected: boolean): SendError {
   if (error instanceof SendError) return error;
   const { code = "", message } = error as NodeJS.ErrnoException;
   if (TLS_CODE.test(code)) return new SendError("tls", `The TLS connection failed: ${message}`);
-  if (PROTOCOL_CODE.test(code)) {
-    return new SendError("protocol", `What was exchanged is not proper HTTP (${code}).`);
-  }
   if (/^(Z_|ERR_(_?BROTLI|_?ZSTD|_ERROR|PADDING|TRAILING)|ZSTD_)/.test(code)) {
     return new SendError("protocol", "The answer's compression is broken.");
   }
@@ -34,8 +31,6 @@ export function toSendError(error: unknown, is_connected: boolean): SendError {
     : new SendError("connect", `No connection could be made (${code || message}).`);
 }
 
-const PROTOCOL_CODE =
-  /^(HPE_|ERR_HTTP|ERR_INVALID|UND_ERR_(INVALID_ARG|NOT_SUPPORTED|HEADERS_OVERFLOW))/;
 const TLS_CODE = new RegExp(
   "^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERROR_IN_CERT|" +
     "HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE))",
