@@ -1,5 +1,5 @@
-import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import type { App } from "../access/app-model.ts";
+import { type HmacKey, hmacKey, hmacSha256 } from "../platform/encryption/hmac.ts";
 import { LruMap } from "../platform/lru-map.ts";
 
 const PREFIX = "whsec_";
@@ -10,7 +10,7 @@ const secrets = new LruMap<string, SigningSecret>(1_000);
 
 /** The secrets that sign now: the first alone in the interface's header, all in Standard's. */
 export type SigningSecrets = { current: SigningSecret; next: SigningSecret | null };
-export type SigningSecret = { own_key: KeyObject; standard_key: KeyObject };
+export type SigningSecret = { own_key: HmacKey; standard_key: HmacKey };
 
 /** The headers that prove where a request comes from; the body is signed as the bytes it is. */
 export function signatureHeaders(
@@ -19,12 +19,13 @@ export function signatureHeaders(
 ): Record<string, string> {
   const { id, timestamp_s, body } = message;
   const head = `${id}.${timestamp_s}.`;
-  const own = `v1,${hmac(current.standard_key, head, body, "base64")}`;
+  const standard = ({ standard_key }: SigningSecret) =>
+    `v1,${hmacSha256(standard_key, head, body, "base64")}`;
   return {
-    "x-webhook-signature": hmac(current.own_key, "", body, "hex"),
+    "x-webhook-signature": hmacSha256(current.own_key, "", body, "hex"),
     "webhook-id": id,
     "webhook-timestamp": String(timestamp_s),
-    "webhook-signature": next ? `${own} v1,${hmac(next.standard_key, head, body, "base64")}` : own,
+    "webhook-signature": next ? `${standard(current)} ${standard(next)}` : standard(current),
   };
 }
 
@@ -36,18 +37,23 @@ export function signatureHeaders(
 export function readSecret(text: string): SigningSecret {
   const known = secrets.get(text);
   if (known) return known;
-  const encoded = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : "";
-  const is_standard = encoded !== "" && BASE64.test(encoded);
-  const own_key = createSecretKey(text, "utf8");
-  const standard_key = is_standard ? createSecretKey(encoded, "base64") : own_key;
-  const secret = { own_key, standard_key };
+  const secret = {
+    own_key: hmacKey(Buffer.from(text)),
+    standard_key: hmacKey(standardBytes(text)),
+  };
   secrets.set(text, secret);
   return secret;
 }
 
 /** What to give to a Standard Webhooks library, whatever the form of the secret. */
 export function standardForm(text: string): string {
-  return `${PREFIX}${readSecret(text).standard_key.export().toString("base64")}`;
+  return `${PREFIX}${standardBytes(text).toString("base64")}`;
+}
+
+function standardBytes(text: string): Buffer {
+  const encoded = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : "";
+  const is_standard = encoded !== "" && BASE64.test(encoded);
+  return Buffer.from(is_standard ? encoded : text, is_standard ? "base64" : "utf8");
 }
 
 /**
@@ -62,10 +68,4 @@ export function secretsAt(
   if (next === null || switch_at === null) return { current: readSecret(current), next: null };
   if (switch_at <= now) return { current: readSecret(next), next: null };
   return { current: readSecret(current), next: readSecret(next) };
-}
-
-function hmac(key: KeyObject, head: string, body: Buffer, encoding: "hex" | "base64") {
-  const signing = createHmac("sha256", key);
-  if (head !== "") signing.update(head);
-  return signing.update(body).digest(encoding);
 }
