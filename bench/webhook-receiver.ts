@@ -5,11 +5,17 @@ import { createServer } from "node:http";
 export type Receipts = { count: number; delays_ms: number[] };
 
 let receipts: Receipts = { count: 0, delays_ms: [] };
+let onCount: { count: number; tell: () => void } | null = null;
 
 const server = createServer((request, response) => {
   if (request.method === "GET") {
     if (request.url === "/receipts") return void response.end(JSON.stringify(receipts));
     if (request.url === "/reset") receipts = { count: 0, delays_ms: [] };
+    if (request.url?.startsWith("/until/")) {
+      onCount = { count: Number(request.url.slice(7)), tell: () => void response.end() };
+      tellCount();
+      return;
+    }
     return void response.end(String(receipts.count));
   }
   const chunks: Buffer[] = [];
@@ -22,8 +28,17 @@ const server = createServer((request, response) => {
       receipts.delays_ms.push(Date.now() - timestamp);
     }
     response.writeHead(200).end();
+    tellCount();
   });
 });
+
+/** Told once, when it is reached: asking again and again would take time from what is measured. */
+function tellCount(): void {
+  if (!onCount || receipts.count < onCount.count) return;
+  onCount.tell();
+  onCount = null;
+}
+
 server.keepAliveTimeout = 60_000;
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();

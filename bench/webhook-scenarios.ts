@@ -196,9 +196,8 @@ async function untilWaiting({ stage }: Bench, account: Account, count: number): 
   }, 50);
 }
 
-/** Asked for rarely: asking takes time from what is measured, and from nothing it is compared with. */
-function untilCount(receiver: Receiver, count: number): Promise<void> {
-  return until(async () => Number(await receiver.get("/")) >= count, 40);
+async function untilCount({ url }: Receiver, count: number): Promise<void> {
+  await fetch(`${url}/until/${count}`, { signal: AbortSignal.timeout(READY_MAX_MS) });
 }
 
 async function until(isSo: () => Promise<boolean>, ask_ms: number): Promise<void> {

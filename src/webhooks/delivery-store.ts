@@ -1,4 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import { bytesArray, plainArray } from "../platform/db/plain-array.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 import type { DeliveryStatus } from "./model.ts";
 
@@ -68,17 +69,17 @@ export function insertDeliveries(
      insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from new as d
      where d.status = 'pending'`,
     [
-      deliveries.map((delivery) => delivery.account_id),
-      deliveries.map((delivery) => delivery.id),
-      deliveries.map((delivery) => delivery.app_id),
-      deliveries.map((delivery) => delivery.event_account_id),
-      deliveries.map((delivery) => delivery.event_id),
-      deliveries.map((delivery) => delivery.name),
-      deliveries.map((delivery) => delivery.record_id),
-      deliveries.map((delivery) => delivery.sequence),
-      deliveries.map((delivery) => delivery.status),
+      plainArray(deliveries.map((delivery) => delivery.account_id)),
+      plainArray(deliveries.map((delivery) => delivery.id)),
+      plainArray(deliveries.map((delivery) => delivery.app_id)),
+      plainArray(deliveries.map((delivery) => delivery.event_account_id)),
+      plainArray(deliveries.map((delivery) => delivery.event_id)),
+      plainArray(deliveries.map((delivery) => delivery.name)),
+      plainArray(deliveries.map((delivery) => delivery.record_id)),
+      plainArray(deliveries.map((delivery) => delivery.sequence)),
+      plainArray(deliveries.map((delivery) => delivery.status)),
       deliveries.map((delivery) => delivery.reason),
-      deliveries.map((delivery) => delivery.body),
+      bytesArray(deliveries.map((delivery) => delivery.body)),
       now,
     ],
   );

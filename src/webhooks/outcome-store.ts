@@ -68,16 +68,19 @@ const REQUEUE_ASKED = `update webhook_queue w
 function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): void {
   tx.write(
     `with t as (
-       select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::int[],
-         $6::timestamptz[], $7::int[], $8::int[], $9::bytea[])
-         as t (account_id, app_id, id, due_at, number, at, answered, latency_ms, answer)
+       select account_id, app_id, id, due_at, number, to_timestamp(at_ms / 1000) as at, answered,
+         latency_ms, answer
+       from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::int[], $6::float8[],
+         $7::int[], $8::int[], $9::bytea[])
+         as t (account_id, app_id, id, due_at, number, at_ms, answered, latency_ms, answer)
      ), unqueued as (${UNQUEUE}), written as (
        update webhook_deliveries d set ${unlessAsked("status", "'delivered'")}, reason = null,
          ${unlessAsked("next_attempt_at", "null")}, delivered_at = t.at, updated_at = t.at,
          attempts = t.number, ${ATTEMPTS_BEFORE}, ${unlessAsked("answered", "t.answered")},
          ${unlessAsked("latency_ms", "t.latency_ms")}, ${unlessAsked("answer", "t.answer")}
        from t where d.account_id = t.account_id and d.id = t.id
-       returning d.*
+       returning d.account_id, d.id, d.app_id, d.status, d.next_attempt_at, d.attempts,
+         d.attempts_before
      ), requeued as (${REQUEUE_ASKED})
      insert into webhook_attempts (${ATTEMPT_COLUMNS})
      select t.account_id, t.id, t.number, t.at, t.answered, null, t.latency_ms, t.answer
@@ -90,7 +93,7 @@ function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): void {
       plainArray(outcomes.map((outcome) => outcome.delivery_id)),
       plainArray(outcomes.map((outcome) => outcome.due_at)),
       plainArray(outcomes.map(({ attempt }) => attempt!.number)),
-      plainArray(outcomes.map((outcome) => outcome.at.toISOString())),
+      plainArray(outcomes.map((outcome) => outcome.at.getTime())),
       plainArray(outcomes.map(({ attempt }) => attempt!.status)),
       plainArray(outcomes.map(({ attempt }) => attempt!.latency_ms)),
       bytesArray(outcomes.map(({ attempt }) => attempt!.answer)),

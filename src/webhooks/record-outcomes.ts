@@ -10,7 +10,7 @@ import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
 import { type Outcome, updateOutcomes, updatePlanner } from "./outcome-store.ts";
 
 /** Sending goes on meanwhile; what a crash in between would repeat are these few deliveries. */
-const WRITE_PACE_MS = 25;
+const WRITE_PACE_MS = 50;
 
 export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
   const lost = new Set<Task>();

@@ -123,7 +123,7 @@ export class AnswerParser {
     const [, minor_version, status] = STATUS_LINE.exec(line) ?? [];
     if (!minor_version) throw wrong("it begins with no status");
     this.#minor_version = minor_version;
-    this.#head = { status: Number(status), headers: Object.create(null) };
+    this.#head = { status: Number(status), headers: {} };
     this.#part = "header";
   }
 
@@ -139,7 +139,7 @@ export class AnswerParser {
     if (NOT_IN_A_VALUE.test(value)) throw wrong(`the header ${name} holds control characters`);
     const { headers } = this.#head;
     const key = name.toLowerCase();
-    headers[key] = headers[key] === undefined ? value : `${headers[key]}, ${value}`;
+    headers[key] = Object.hasOwn(headers, key) ? `${headers[key]}, ${value}` : value;
   }
 
   #endHead(): void {
