@@ -228,7 +228,7 @@ create table events (
   constraint events_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
   constraint events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-CREATE UNIQUE INDEX events_sequence ON public.events USING btree (account_id, record_id, sequence);
+CREATE UNIQUE INDEX events_sequence ON public.events USING btree (record_id, account_id, sequence);
 
 create table fiat_deposits (
   account_id uuid not null,
@@ -350,7 +350,7 @@ create table invoice_views (
   constraint invoice_views_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
   constraint invoice_views_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-CREATE INDEX invoice_views_status ON public.invoice_views USING btree (account_id, status, id);
+CREATE INDEX invoice_views_status ON public.invoice_views USING btree (status, account_id, id);
 CREATE INDEX invoice_views_updated ON public.invoice_views USING btree (account_id, updated_at);
 
 create table invoice_words (
@@ -399,9 +399,9 @@ create table invoices (
   constraint invoices_account_id_template_id_fkey FOREIGN KEY (account_id, template_id) REFERENCES invoices(account_id, id),
   constraint invoices_shared_with_fkey FOREIGN KEY (shared_with) REFERENCES accounts(id)
 );
-CREATE UNIQUE INDEX invoices_number ON public.invoices USING btree (account_id, number_index);
-CREATE UNIQUE INDEX invoices_occurrence ON public.invoices USING btree (account_id, template_id, occurrence);
-CREATE INDEX invoices_party ON public.invoices USING btree (account_id, party_index, id);
+CREATE UNIQUE INDEX invoices_number ON public.invoices USING btree (number_index, account_id);
+CREATE UNIQUE INDEX invoices_occurrence ON public.invoices USING btree (template_id, account_id, occurrence);
+CREATE INDEX invoices_party ON public.invoices USING btree (party_index, account_id, id);
 
 create table kyc_applications (
   account_id uuid not null,
@@ -547,7 +547,7 @@ create table ledger_entries (
   constraint ledger_entries_pkey PRIMARY KEY (account_id, id),
   constraint ledger_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-CREATE UNIQUE INDEX ledger_entries_key ON public.ledger_entries USING btree (account_id, key);
+CREATE UNIQUE INDEX ledger_entries_key ON public.ledger_entries USING btree (key, account_id);
 
 create table ledger_lines (
   account_id uuid not null,
@@ -650,9 +650,9 @@ create table offramps (
   constraint offramps_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id),
   constraint offramps_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
-CREATE INDEX offramps_list ON public.offramps USING btree (account_id, user_id, id);
-CREATE INDEX offramps_list_by_status ON public.offramps USING btree (account_id, user_id, status, id);
-CREATE INDEX offramps_quote ON public.offramps USING btree (account_id, quote_id, id);
+CREATE INDEX offramps_list ON public.offramps USING btree (user_id, account_id, id);
+CREATE INDEX offramps_list_by_status ON public.offramps USING btree (user_id, account_id, status, id);
+CREATE INDEX offramps_quote ON public.offramps USING btree (quote_id, account_id, id);
 
 create table onramps (
   account_id uuid not null,
@@ -690,8 +690,8 @@ create table onramps (
   constraint onramps_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
   constraint onramps_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
 );
-CREATE INDEX onramps_list ON public.onramps USING btree (account_id, user_id, id);
-CREATE INDEX onramps_list_by_status ON public.onramps USING btree (account_id, user_id, status, id);
+CREATE INDEX onramps_list ON public.onramps USING btree (user_id, account_id, id);
+CREATE INDEX onramps_list_by_status ON public.onramps USING btree (user_id, account_id, status, id);
 
 create table partner_cursors (
   name text not null,
@@ -718,8 +718,8 @@ create table payment_details (
   constraint payment_details_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'failed'::text, 'deactivated'::text]))),
   constraint payment_details_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
-CREATE INDEX payment_details_list ON public.payment_details USING btree (account_id, user_id, id);
-CREATE INDEX payment_details_list_by_status ON public.payment_details USING btree (account_id, user_id, status, id);
+CREATE INDEX payment_details_list ON public.payment_details USING btree (user_id, account_id, id);
+CREATE INDEX payment_details_list_by_status ON public.payment_details USING btree (user_id, account_id, status, id);
 
 create table payouts (
   account_id uuid not null,
@@ -821,7 +821,7 @@ create table quotes (
   constraint quotes_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
   constraint quotes_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
 );
-CREATE INDEX quotes_list ON public.quotes USING btree (account_id, user_id, id);
+CREATE INDEX quotes_list ON public.quotes USING btree (user_id, account_id, id);
 CREATE UNIQUE INDEX quotes_tx ON public.quotes USING btree (account_id, deposit_token_chain, tx_id) WHERE (tx_id IS NOT NULL);
 
 create table rate_checks (
@@ -1012,7 +1012,7 @@ create table users (
   constraint users_check1 CHECK (((erased_at IS NULL) = (email_index IS NOT NULL))),
   constraint users_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-CREATE UNIQUE INDEX users_email ON public.users USING btree (account_id, email_index);
+CREATE UNIQUE INDEX users_email ON public.users USING btree (email_index, account_id);
 CREATE INDEX users_list ON public.users USING btree (account_id, id) WHERE (erased_at IS NULL);
 CREATE INDEX users_list_by_kyc ON public.users USING btree (account_id, kyc_status, id) WHERE (erased_at IS NULL);
 

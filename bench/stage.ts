@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,6 +29,8 @@ const BASELINE = fileURLToPath(import.meta.resolve("./baseline-server.ts"));
 /** `profile_dir` makes the service write a profile of its processor use there when it ends. */
 export async function openStage(profile_dir: string | null): Promise<Stage> {
   const data_dir = await mkdtemp(join(tmpdir(), "sliproad-bench-"));
+  // Under root PostgreSQL runs as another user, and would put its files where nobody clears up.
+  await chmod(data_dir, 0o755);
   const closing: (() => Promise<unknown>)[] = [() => rm(data_dir, { recursive: true })];
   const close = async () => {
     for (const end of closing.toReversed()) await end();

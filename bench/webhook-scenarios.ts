@@ -189,11 +189,11 @@ function bodyOf(id: string): string {
 async function untilWaiting({ stage }: Bench, account: Account, count: number): Promise<void> {
   await until(async () => {
     const [row] = await stage.core.database.query<{ count: bigint }>(
-      "select count(*) from webhook_deliveries where account_id = $1 and status = 'pending'",
+      "select count(*) from webhook_queue where account_id = $1",
       [account.account_id],
     );
     return Number(row!.count) >= count;
-  }, 50);
+  }, 250);
 }
 
 async function untilCount({ url }: Receiver, count: number): Promise<void> {

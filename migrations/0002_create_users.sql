@@ -24,7 +24,7 @@ create table users (
   check ((erased_at is null) = (identity is not null)),
   check ((erased_at is null) = (email_index is not null))
 );
-create unique index users_email on users (account_id, email_index);
+create unique index users_email on users (email_index, account_id);
 create index users_list on users (account_id, id) where erased_at is null;
 create index users_list_by_kyc on users (account_id, kyc_status, id) where erased_at is null;
 
@@ -45,5 +45,5 @@ create table payment_details (
   primary key (account_id, id),
   foreign key (account_id, user_id) references users
 );
-create index payment_details_list on payment_details (account_id, user_id, id);
-create index payment_details_list_by_status on payment_details (account_id, user_id, status, id);
+create index payment_details_list on payment_details (user_id, account_id, id);
+create index payment_details_list_by_status on payment_details (user_id, account_id, status, id);

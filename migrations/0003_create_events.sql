@@ -19,4 +19,4 @@ create table events (
   created_at timestamptz not null,
   primary key (account_id, id)
 );
-create unique index events_sequence on events (account_id, record_id, sequence);
+create unique index events_sequence on events (record_id, account_id, sequence);

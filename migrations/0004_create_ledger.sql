@@ -10,7 +10,7 @@ create table ledger_entries (
   created_at timestamptz not null,
   primary key (account_id, id)
 );
-create unique index ledger_entries_key on ledger_entries (account_id, key);
+create unique index ledger_entries_key on ledger_entries (key, account_id);
 
 -- Debits are positive, credits negative; the lines of an entry sum to zero per currency. Amounts
 -- are minor units (6 digits for tokens).

@@ -58,7 +58,7 @@ create table quotes (
   primary key (account_id, id),
   foreign key (account_id, user_id) references users
 );
-create index quotes_list on quotes (account_id, user_id, id);
+create index quotes_list on quotes (user_id, account_id, id);
 -- A transfer pays one quote of an account.
 create unique index quotes_tx on quotes (account_id, deposit_token_chain, tx_id)
   where tx_id is not null;

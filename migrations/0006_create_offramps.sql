@@ -43,9 +43,9 @@ create table offramps (
   foreign key (account_id, user_id) references users,
   foreign key (account_id, payment_detail_id) references payment_details
 );
-create index offramps_list on offramps (account_id, user_id, id);
-create index offramps_list_by_status on offramps (account_id, user_id, status, id);
-create index offramps_quote on offramps (account_id, quote_id, id);
+create index offramps_list on offramps (user_id, account_id, id);
+create index offramps_list_by_status on offramps (user_id, account_id, status, id);
+create index offramps_quote on offramps (quote_id, account_id, id);
 
 -- One row per attempt to pay an offramp out.
 create table payouts (

@@ -37,8 +37,8 @@ create table onramps (
   primary key (account_id, id),
   foreign key (account_id, user_id) references users
 );
-create index onramps_list on onramps (account_id, user_id, id);
-create index onramps_list_by_status on onramps (account_id, user_id, status, id);
+create index onramps_list on onramps (user_id, account_id, id);
+create index onramps_list_by_status on onramps (user_id, account_id, status, id);
 
 -- Global look-up: the code in a bank's text → the onramp it is for. Rows stay for ever, so that a
 -- code never means two things.

@@ -59,9 +59,9 @@ create table invoices (
   check ((shared_with is null) = (shared_from is null)),
   check ((template_id is null) = (occurrence is null))
 );
-create unique index invoices_number on invoices (account_id, number_index);
-create unique index invoices_occurrence on invoices (account_id, template_id, occurrence);
-create index invoices_party on invoices (account_id, party_index, id);
+create unique index invoices_number on invoices (number_index, account_id);
+create unique index invoices_occurrence on invoices (template_id, account_id, occurrence);
+create index invoices_party on invoices (party_index, account_id, id);
 
 -- Every change, in order. `events` of the owner's account holds the same under the same sequence,
 -- except changes that no webhook tells of.
@@ -125,7 +125,7 @@ create table invoice_views (
   updated_at timestamptz not null,
   primary key (account_id, id)
 );
-create index invoice_views_status on invoice_views (account_id, status, id);
+create index invoice_views_status on invoice_views (status, account_id, id);
 create index invoice_views_updated on invoice_views (account_id, updated_at);
 
 -- Words of an invoice as keyed hashes, each with the accounts that may find it by them.
