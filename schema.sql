@@ -416,7 +416,7 @@ create table kyc_applications (
   constraint kyc_applications_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
 CREATE INDEX kyc_applications_decided ON public.kyc_applications USING btree (account_id, decided_at) WHERE (deleted_at IS NULL);
-CREATE INDEX kyc_applications_user ON public.kyc_applications USING btree (account_id, user_id, id);
+CREATE INDEX kyc_applications_user ON public.kyc_applications USING btree (user_id, account_id, id);
 
 create table kyc_drafts (
   account_id uuid not null,
@@ -505,7 +505,7 @@ create table kyc_sessions (
   constraint kyc_sessions_end_reason_check CHECK ((end_reason = ANY (ARRAY['replaced'::text, 'expired'::text]))),
   constraint kyc_sessions_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
-CREATE INDEX kyc_sessions_user ON public.kyc_sessions USING btree (account_id, user_id, id);
+CREATE INDEX kyc_sessions_user ON public.kyc_sessions USING btree (user_id, account_id, id);
 
 create table kyc_tokens (
   token_hash bytea not null,
@@ -790,7 +790,7 @@ create table proposals (
   constraint proposals_pkey PRIMARY KEY (account_id, id),
   constraint proposals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'confirmed'::text, 'rejected'::text, 'done'::text, 'failed'::text])))
 );
-CREATE INDEX proposals_list_by_status ON public.proposals USING btree (account_id, status, id);
+CREATE INDEX proposals_list_by_status ON public.proposals USING btree (status, account_id, id);
 
 create table quotes (
   account_id uuid not null,

@@ -30,6 +30,8 @@ export type Judged = {
 
 export type Scenario = {
   name: string;
+  /** How many times more often than others it is measured: where one run is short, and differs. */
+  times?: number;
   contenders: Contender[];
   ratios: Ratio[];
 };
@@ -41,10 +43,11 @@ export type ScenarioResult = { name: string; measured: Measured[]; ratios: Judge
  * contender first runs once for nothing, until its code is compiled and its caches are full.
  */
 export async function measure(
-  { name, contenders, ratios }: Scenario,
-  samples: number,
+  { name, times = 1, contenders, ratios }: Scenario,
+  samples_each: number,
   onSample: (text: string) => void,
 ): Promise<ScenarioResult> {
+  const samples = samples_each * times;
   const values = new Map(contenders.map((contender) => [contender.name, [] as number[]]));
   const latencies = new Map<string, Latency[]>(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round <= samples; round += 1) {

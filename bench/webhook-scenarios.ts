@@ -47,6 +47,7 @@ export async function deliveries(bench: Bench): Promise<Scenario> {
   };
   return {
     name: "deliveries",
+    times: 3,
     contenders: [
       { name: "bare POST loop", unit: "per second", run: bare(postAll) },
       { name: "bare loop of undici", unit: "per second", run: bare(postAllByUndici) },

@@ -26,7 +26,7 @@ create table proposals (
   updated_at timestamptz not null,
   primary key (account_id, id)
 );
-create index proposals_list_by_status on proposals (account_id, status, id);
+create index proposals_list_by_status on proposals (status, account_id, id);
 
 -- The key makes sure that whoever agrees twice counts once.
 create table proposal_votes (

@@ -27,7 +27,7 @@ create table kyc_sessions (
   foreign key (account_id, user_id) references users,
   check ((ended_at is null) = (end_reason is null))
 );
-create index kyc_sessions_user on kyc_sessions (account_id, user_id, id);
+create index kyc_sessions_user on kyc_sessions (user_id, account_id, id);
 
 -- One browser that exchanged the link for a cookie. Who confirmed the birth date in one browser
 -- has not confirmed it in another that holds the same link.
@@ -77,7 +77,7 @@ create table kyc_applications (
   foreign key (account_id, user_id) references users,
   check ((deleted_at is null) = (content is not null))
 );
-create index kyc_applications_user on kyc_applications (account_id, user_id, id);
+create index kyc_applications_user on kyc_applications (user_id, account_id, id);
 create index kyc_applications_decided on kyc_applications (account_id, decided_at)
   where deleted_at is null;
 

@@ -4,13 +4,13 @@ import type {
 } from "../partners/outbound-http/outbound-request.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
 import { missingSetup } from "./audience.ts";
+import { readResult, requestOf, type SendResult } from "./delivery-request.ts";
 import type { DueDelivery, DueQuery } from "./delivery-store.ts";
 import type { LoadPage, OpenEndpoint, Page, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";
 import type { EndpointWatch, Seen, Watcher } from "./endpoint-watch.ts";
 import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
 import { outcomeOf, outcomeUnsent } from "./outcome.ts";
-import { readResult, requestOf, type SendResult } from "./send-delivery.ts";
 
 const UNDER_WAY_FIRST = 8;
 const UNDER_WAY_MAX = 64;

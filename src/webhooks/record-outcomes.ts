@@ -22,7 +22,7 @@ export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
 }
 
 /** One transaction for all, and only for endpoints that are still ours. */
-async function recordOutcomes(
+export async function recordOutcomes(
   deps: DeliverDeps,
   set: TaskSet,
   states: readonly LaneState[],

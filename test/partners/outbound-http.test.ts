@@ -4,7 +4,7 @@ import http from "node:http";
 import https from "node:https";
 import net, { type AddressInfo, type Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -383,6 +383,55 @@ describe("connections", () => {
     expect(await get(guarded, url)).toMatchObject({ status: 200 });
     expect(await get(guarded, url)).toMatchObject({ failure: "protocol" });
     expect(requests).toBe(2);
+  });
+
+  test.each([
+    ["the answer was its last", "connection: close\r\ncontent-length: 2\r\n\r\nok", ""],
+    [
+      "it will be closed within the second",
+      "keep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nok",
+      "",
+    ],
+    ["more came than was asked for", "content-length: 2\r\n\r\nok and more", ""],
+    ["something comes unasked", "content-length: 2\r\n\r\nok", "HTTP/1.1 200 OK\r\n"],
+  ])("a connection is not used again when %s", async (_name, rest, later) => {
+    let connections = 0;
+    const { url } = await listen((socket) => {
+      connections += 1;
+      socket.on("data", () => {
+        socket.write(`HTTP/1.1 200 OK\r\n${rest}`);
+        if (later !== "") setTimeout(() => socket.write(later), 20);
+      });
+    });
+    const guarded = sender({ allow_loopback: true });
+    for (let count = 0; count < 3; count += 1) {
+      expect(bodyOf(await get(guarded, url))).toMatch(/^ok/);
+      await sleep(60);
+    }
+    expect(connections).toBe(3);
+  });
+
+  test("a connection is used again though its answer was read slowly", async () => {
+    let connections = 0;
+    const { server, url } = await serve((_request, response) => {
+      response.end(Buffer.alloc(600_000, "a"));
+    });
+    server.on("connection", () => {
+      connections += 1;
+    });
+    const guarded = sender({ allow_loopback: true });
+    for (let count = 0; count < 3; count += 1) {
+      let taken = 0;
+      const on_body: OutboundRequest["on_body"] = async (body) => {
+        for await (const chunk of body) {
+          taken += chunk.length;
+          await sleep(1);
+        }
+      };
+      expect(await get(guarded, url, { on_body })).toMatchObject({ status: 200 });
+      expect(taken).toBe(600_000);
+    }
+    expect(connections).toBe(1);
   });
 
   test("tells a name that cannot be resolved from a port that nobody serves", async () => {

@@ -1,3 +1,4 @@
+import { HEADER_NAME, NOT_IN_A_VALUE } from "./header-syntax.ts";
 import type { AnswerHead } from "./outbound-request.ts";
 import { SendError } from "./send-error.ts";
 
@@ -25,8 +26,6 @@ type Part =
 const LINE_BYTES_MAX = 16 * 1024;
 const CHUNK_LINE_BYTES_MAX = 1024;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: .*)?$/;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const NOT_IN_A_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const LENGTH = /^\d{1,15}$/;
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[ \t]*(?:;.*)?$/;
 const LF = 10;

@@ -12,7 +12,7 @@ import { exchange } from "./exchange.ts";
 import type { OutboundAnswer, OutboundFailure, OutboundRequest } from "./outbound-request.ts";
 import { createResolveHost, type ResolveHost } from "./resolve-host.ts";
 import { SendError } from "./send-error.ts";
-import { messageOf } from "./write-request.ts";
+import { writeRequest } from "./write-request.ts";
 
 export type GuardedSenderOptions = AddressRules & {
   /** Until a connection stands: name, TCP and TLS together. */
@@ -93,7 +93,7 @@ function send(
   let message: Message;
   try {
     target = targetOf(request.url);
-    message = messageOf(target, request);
+    message = writeRequest(target, request);
   } catch (error) {
     if (!(error instanceof SendError)) throw error;
     const { failure, message: text } = error;

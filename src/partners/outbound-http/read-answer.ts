@@ -7,8 +7,8 @@ import {
 } from "node:zlib";
 import { SendError } from "./send-error.ts";
 
-// We ask for no compression (it costs us work and opens the door to bombs), but some servers
-// compress regardless: their answers are read all the same, within the same bounds.
+// We ask for no compression, but some servers compress regardless: their answers are read all the
+// same, within the same bounds.
 const DECODERS: Record<string, () => NodeJS.ReadWriteStream> = {
   gzip: createGunzip,
   "x-gzip": createGunzip,
