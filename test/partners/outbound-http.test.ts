@@ -411,6 +411,34 @@ describe("connections", () => {
     expect(connections).toBe(3);
   });
 
+  test("a connection is not used again while its request is still being written", async () => {
+    let connections = 0;
+    const { url } = await listen((socket) => {
+      connections += 1;
+      socket.once("data", () => {
+        socket.pause();
+        socket.write("HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno");
+      });
+    });
+    const guarded = sender({ allow_loopback: true });
+    const body = Buffer.alloc(20_000_000);
+    for (let count = 0; count < 2; count += 1) {
+      expect(await get(guarded, url, { method: "POST", body })).toMatchObject({ status: 413 });
+    }
+    expect(connections).toBe(2);
+  });
+
+  test("closing the sender ends what is under way, with an answer", async () => {
+    const silent = await listen(() => {});
+    const guarded = sender({ allow_loopback: true });
+    const answers = [silent.url, silent.url].map((url) => get(guarded, url));
+    await sleep(50);
+    guarded.close();
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatchObject({ failure: "connect", message: "The sender was closed." });
+    }
+  });
+
   test("a connection is used again though its answer was read slowly", async () => {
     let connections = 0;
     const { server, url } = await serve((_request, response) => {

@@ -56,7 +56,7 @@ export class Connection {
     this.#onIdleEnd = onIdleEnd;
     this.#socket = connectTo(target, rules);
     const timer = setTimeout(() => {
-      this.#fail(new SendError("timeout", "No connection was made in time."));
+      this.fail(new SendError("timeout", "No connection was made in time."));
     }, rules.connect_timeout_ms);
     this.#socket
       .once(target.is_secure ? "secureConnect" : "connect", () => {
@@ -66,7 +66,7 @@ export class Connection {
       })
       .on("data", (chunk: Buffer) => this.#read(chunk))
       .on("end", () => this.#end())
-      .on("error", (error) => this.#fail(error))
+      .on("error", (error) => this.fail(error))
       .once("close", () => {
         clearTimeout(timer);
         this.#end();
@@ -80,9 +80,10 @@ export class Connection {
     if (this.#is_connected) this.#write();
   }
 
-  /** The answer is complete, and nothing speaks against another request. */
+  /** The request is written and its answer complete; nothing speaks against another one. */
   get is_reusable(): boolean {
-    return this.#parser?.is_reusable === true && !this.#socket.destroyed;
+    const { destroyed, writableLength } = this.#socket;
+    return this.#parser?.is_reusable === true && !destroyed && writableLength === 0;
   }
 
   /** Whoever sent the last request hears nothing more of the connection. */
@@ -101,9 +102,18 @@ export class Connection {
     this.#socket.resume();
   }
 
+  /** Ends it; nobody is told. */
   destroy(): void {
     this.#listener = null;
     this.#socket.destroy();
+  }
+
+  /** Ends it, and tells whoever waits for an answer. */
+  fail(error: unknown): void {
+    const listener = this.#listener;
+    this.destroy();
+    if (listener) listener.onFailure(error);
+    else this.#onIdleEnd(this);
   }
 
   #write(): void {
@@ -121,7 +131,7 @@ export class Connection {
     const listener = this.#listener;
     if (!listener) {
       // Nobody asked: what comes now would be taken for the answer to the next request.
-      this.#fail(new SendError("protocol", "Something came that was not asked for."));
+      this.fail(new SendError("protocol", "Something came that was not asked for."));
       return;
     }
     try {
@@ -131,20 +141,13 @@ export class Connection {
       }
       this.#parser.feed(chunk);
     } catch (error) {
-      this.#fail(error);
+      this.fail(error);
     }
   }
 
   #end(): void {
     if (!this.#listener) this.#onIdleEnd(this);
-    else if (!this.#parser?.end()) this.#fail(new ClosedError());
-  }
-
-  #fail(error: unknown): void {
-    const listener = this.#listener;
-    this.destroy();
-    if (listener) listener.onFailure(error);
-    else this.#onIdleEnd(this);
+    else if (!this.#parser?.end()) this.fail(new ClosedError());
   }
 }
 

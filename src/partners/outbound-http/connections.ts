@@ -1,4 +1,5 @@
 import { Connection, type ConnectionRules, type Target } from "./connection.ts";
+import { SendError } from "./send-error.ts";
 
 const IDLE_MAX_MS = 10_000;
 /** Given up this long before the other side says that it will close it. */
@@ -21,7 +22,7 @@ export class Connections {
   take(target: Target): Connection {
     const idle = this.#idle.get(target.origin);
     for (let kept = idle?.pop(); kept; kept = idle?.pop()) {
-      if (performance.now() < kept.idle_until_ms) return kept;
+      if (performance.now() < kept.idle_until_ms && kept.is_reusable) return kept;
       this.end(kept);
     }
     return this.open(target);
@@ -56,7 +57,9 @@ export class Connections {
   }
 
   close(): void {
-    for (const connection of this.#all) this.end(connection);
+    const closed = new SendError("connect", "The sender was closed.");
+    for (const connection of this.#all) connection.fail(closed);
+    this.#all.clear();
     this.#idle.clear();
     this.#stopSweeping();
   }
