@@ -60,13 +60,13 @@ export function readResult(clock: Clock, result: OutboundAnswer | OutboundFailur
     const { status, message, body: answer } = result;
     // It took the event; that the rest of its answer got lost changes nothing.
     if (status !== null && isSuccess(status)) {
-      return { ...FAILED, is_success: true, status, error: null, answer };
+      return { ...PLAIN, is_success: true, status, error: null, answer };
     }
-    return { ...FAILED, is_gone: status === 410, status, error: message, answer };
+    return { ...PLAIN, is_gone: status === 410, status, error: message, answer };
   }
   const { status, headers } = result;
   if (isSuccess(status)) {
-    return { ...FAILED, is_success: true, status, error: null, answer: result.body };
+    return { ...PLAIN, is_success: true, status, error: null, answer: result.body };
   }
   return {
     is_success: false,
@@ -82,4 +82,4 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299;
 }
 
-const FAILED = { is_success: false, is_gone: false, retry_after_ms: 0 };
+const PLAIN = { is_success: false, is_gone: false, retry_after_ms: 0 };

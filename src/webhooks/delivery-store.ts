@@ -114,7 +114,7 @@ export type DueQuery = {
   after: { due_at: string; id: string } | null;
 };
 
-// With ordered delivery, an event waits while an earlier one of its record is under way.
+// With ordered delivery, an event waits while an earlier one of its record does.
 const ELIGIBLE = `(not a.is_ordered or not exists (
     select from webhook_queue p
     where p.account_id = w.account_id and p.app_id = w.app_id and p.record_id = w.record_id

@@ -102,18 +102,16 @@ function openBody(
   const { event_account_id, event_id, subject_id } = delivery;
   const missing = (reason: string) => ({ body: null, missing: reason });
   if (delivery.consent === "withdrawn") return missing("The account withdrew its consent.");
-  if (delivery.sample) {
-    const key = account_keys.get(delivery.account_id)!;
-    return { body: openSealed(key, samplePlace(delivery), delivery.sample), missing: null };
-  }
-  if (!delivery.body) return missing("The event's body is no longer kept.");
+  const sealed = delivery.sample ?? delivery.body;
+  if (!sealed) return missing("The event's body is no longer kept.");
+  const place = delivery.sample ? samplePlace(delivery) : bodyPlace(event_account_id, event_id);
+  // Of a sample the account is the event's.
   const key = subject_id
     ? subject_keys.get(event_account_id, subject_id)
     : account_keys.get(event_account_id);
   if (!key) return missing("The person that the event speaks of was erased.");
   try {
-    const body = openSealed(key, bodyPlace(event_account_id, event_id), delivery.body);
-    return { body, missing: null };
+    return { body: openSealed(key, place, sealed), missing: null };
   } catch (error) {
     // One altered row must not stop an endpoint's other deliveries.
     if (error instanceof DecryptionError) return missing("The event's body cannot be opened.");

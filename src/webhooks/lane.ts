@@ -68,11 +68,10 @@ export class Lane {
       accountIds: () => this.#consentingAccountIds(),
       look: (seen, asked_ms) => this.#look(seen, asked_ms),
     };
-    const endpoint = undefined;
     this.#state = {
       task,
       outcomes: [],
-      endpoint,
+      endpoint: undefined,
       health: null,
       disable_reason: null,
       is_over: false,
@@ -103,7 +102,7 @@ export class Lane {
     if (is_late || this.#deps.isStopping() || !this.#isHeld()) this.#state.is_over = true;
     while (this.#maySendMore()) this.#send(this.#queue.shift()!);
     if (this.#state.outcomes.length > 0 && !this.#is_writing) void this.#guard(this.#write());
-    const wants_more = !this.#is_last && this.#queue.length < QUEUE_MIN;
+    const wants_more = !this.#is_last && this.#queue.length < this.#queueMin();
     if (wants_more && !this.#is_loading && !this.#isStopped()) void this.#guard(this.#load());
     const is_idle = this.#under_way === 0 && !this.#is_writing && !this.#is_loading;
     if (!is_idle || (this.#queue.length > 0 && !this.#isStopped())) return;
@@ -121,6 +120,13 @@ export class Lane {
       performance.now() - this.#seen_ms <= SEEN_MAX_MS &&
       !this.#isStopped()
     );
+  }
+
+  /** One that fails is not read ahead for: it may take long until it is sent anything. */
+  #queueMin(): number {
+    const { health, endpoint } = this.#state;
+    const failures = (health ?? endpoint)?.failures_in_a_row ?? 0;
+    return failures > 0 ? 1 : QUEUE_MIN;
   }
 
   #isStopped(): boolean {
@@ -211,6 +217,8 @@ export class Lane {
 
   #send({ delivery, open }: Sendable): void {
     const { clock, sender } = this.#deps;
+    // It may be gone, or another one, when the answer comes.
+    const endpoint = this.#state.endpoint!;
     try {
       const { body, missing } = open(delivery);
       if (body === null) {
@@ -218,35 +226,38 @@ export class Lane {
         return;
       }
       const begun_ms = performance.now();
-      const request = requestOf(clock, this.#state.endpoint!, delivery, body);
-      const answered = sender.send(request);
+      const answered = sender.send(requestOf(clock, endpoint, delivery, body));
       this.#under_way += 1;
       answered.then(
-        (answer) => this.#end(() => this.#take(delivery, answer, begun_ms)),
-        (error) => this.#end(() => this.#fail(error)),
+        (answer) => this.#answered(() => this.#judge(endpoint, delivery, answer, begun_ms)),
+        (error) => this.#answered(() => this.#fail(error)),
       );
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  #end(work: () => void): void {
+  #answered(judge: () => void): void {
     this.#under_way -= 1;
     try {
-      work();
+      judge();
     } catch (error) {
       this.#fail(error);
     }
     this.#proceed();
   }
 
-  #take(delivery: DueDelivery, answer: OutboundAnswer | OutboundFailure, begun_ms: number): void {
+  #judge(
+    { account_key }: OpenEndpoint,
+    delivery: DueDelivery,
+    answer: OutboundAnswer | OutboundFailure,
+    begun_ms: number,
+  ): void {
     const { clock, random } = this.#deps;
     const latency_ms = Math.round(performance.now() - begun_ms);
     const result = readResult(clock, answer);
     const at = clock.now();
     this.#note(result, at);
-    const { account_key } = this.#state.endpoint!;
     this.#state.outcomes.push(outcomeOf(delivery, result, { at, latency_ms, account_key, random }));
   }
 

@@ -57,7 +57,7 @@ export async function recordOutcomes(
     state.endpoint = { ...state.endpoint, ...health };
     state.health = null;
   }
-  return [...taken.values()];
+  return states.map((state) => taken.get(state)!);
 }
 
 /** Once. What waits is kept as skipped; the owner reads why, in the audit log and in the app. */

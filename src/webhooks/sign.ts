@@ -6,7 +6,7 @@ const PREFIX = "whsec_";
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** A key is made once a secret, not once a delivery. */
-const secrets = new LruMap<string, SigningSecret>(1_000);
+const known_secrets = new LruMap<string, SigningSecret>(1_000);
 
 /** The secrets that sign now: the first alone in the interface's header, all in Standard's. */
 export type SigningSecrets = { current: SigningSecret; next: SigningSecret | null };
@@ -35,13 +35,13 @@ export function signatureHeaders(
  * its own bytes in both.
  */
 export function readSecret(text: string): SigningSecret {
-  const known = secrets.get(text);
+  const known = known_secrets.get(text);
   if (known) return known;
   const secret = {
     own_key: hmacKey(Buffer.from(text)),
     standard_key: hmacKey(standardBytes(text)),
   };
-  secrets.set(text, secret);
+  known_secrets.set(text, secret);
   return secret;
 }
 

@@ -310,7 +310,9 @@ describe("addresses", () => {
 describe("connections", () => {
   test("a name server that changes its answer gets the checked address or none", async () => {
     let victim_hits = 0;
-    const { port } = await serve((_request, response) => response.end("allowed"), "127.0.0.2");
+    const { port } = await serve((_request, response) => {
+      response.setHeader("connection", "close").end("allowed");
+    }, "127.0.0.2");
     await serve(
       (_request, response) => {
         victim_hits += 1;
@@ -323,8 +325,7 @@ describe("connections", () => {
     const resolve = async () => [asked++ === 0 ? "127.0.0.2" : "127.0.0.1"];
     const guarded = sender({ allow_list: ["127.0.0.2"], resolve });
     const url = `http://rebinding.example:${port}/`;
-    const headers = { connection: "close" };
-    expect(bodyOf(await get(guarded, url, { headers }))).toBe("allowed");
+    expect(bodyOf(await get(guarded, url))).toBe("allowed");
     expect(asked).toBe(1);
     expect(await get(guarded, url)).toMatchObject({ failure: "refused_address" });
     expect(victim_hits).toBe(0);
@@ -741,9 +742,15 @@ describe("answers", () => {
       const { url } = await listen((socket) => socket.end(text));
       expect(await get(here, url), text).toMatchObject({ failure: "protocol" });
     }
-    const headers = { "x-bad": "a\r\nb" };
     const { url } = await listen(() => {});
-    expect(await get(here, url, { headers })).toMatchObject({ failure: "protocol" });
+    for (const [name, value] of [
+      ["x-bad", "a\r\nb"],
+      ["x bad", "a"],
+      ["Content-Length", "1"],
+    ] as const) {
+      const answer = await get(here, url, { headers: { [name]: value } });
+      expect(answer, name).toMatchObject({ failure: "protocol" });
+    }
   });
 
   test("hands the body of a 2xx to a consumer, and throws what the consumer throws", async () => {
@@ -779,6 +786,16 @@ describe("answers", () => {
         "disk full",
       );
     }
+    // One that has not begun to read when the connection breaks hears of it when it does.
+    const broken = await listen((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf");
+      setTimeout(() => socket.resetAndDestroy(), 20);
+    });
+    const late: OutboundRequest["on_body"] = async (body) => {
+      await sleep(60);
+      for await (const _ of body);
+    };
+    expect(await get(here, broken.url, { on_body: late })).toMatchObject({ failure: "protocol" });
     // A consumer that has seen enough is fine, too.
     expect(await get(here, url, { on_body: async () => {} })).toMatchObject({ status: 200 });
   });

@@ -26,6 +26,8 @@ type Part =
 const LINE_BYTES_MAX = 16 * 1024;
 const CHUNK_LINE_BYTES_MAX = 1024;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: .*)?$/;
+const SPACE_AROUND = /^[ \t]+|[ \t]+$/g;
+const CHUNKED_AT_LAST = /(?:^|,)[ \t]*chunked$/i;
 const LENGTH = /^\d{1,15}$/;
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[ \t]*(?:;.*)?$/;
 const LF = 10;
@@ -133,7 +135,7 @@ export class AnswerParser {
     }
     const colon = line.indexOf(":");
     const name = line.slice(0, colon);
-    const value = line.slice(colon + 1).trim();
+    const value = line.slice(colon + 1).replace(SPACE_AROUND, "");
     if (colon < 0 || !HEADER_NAME.test(name)) throw wrong("a header has no proper name");
     if (NOT_IN_A_VALUE.test(value)) throw wrong(`the header ${name} holds control characters`);
     const { headers } = this.#head;
@@ -159,7 +161,7 @@ export class AnswerParser {
     if (coding !== undefined && length !== undefined) throw wrong("it has two lengths");
     if (length !== undefined && !LENGTH.test(length)) throw wrong("its length is no number");
     if (status === 204 || status === 304) return "nothing";
-    if (coding?.toLowerCase() === "chunked") return "chunk size";
+    if (coding !== undefined && CHUNKED_AT_LAST.test(coding)) return "chunk size";
     if (length === undefined) return "content until the end";
     this.#left = Number(length);
     return this.#left === 0 ? "nothing" : "content";

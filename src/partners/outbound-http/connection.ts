@@ -50,7 +50,7 @@ export class Connection {
   #listener: Listener | null = null;
   #parser: AnswerParser | null = null;
 
-  /** `onIdleEnd` is called when it ends while it carries nothing. */
+  /** `onIdleEnd` is called when it ends and nobody waits for an answer. */
   constructor(target: Target, rules: ConnectionRules, onIdleEnd: (connection: Connection) => void) {
     this.origin = target.origin;
     this.#onIdleEnd = onIdleEnd;

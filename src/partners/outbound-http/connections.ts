@@ -4,6 +4,7 @@ import { SendError } from "./send-error.ts";
 const IDLE_MAX_MS = 10_000;
 /** Given up this long before the other side says that it will close it. */
 const IDLE_MARGIN_MS = 1_000;
+const IDLE_PER_ORIGIN_MAX = 64;
 const SWEEP_MS = 2_000;
 const ANNOUNCED_SECONDS = /\btimeout=(\d{1,6})\b/i;
 
@@ -39,15 +40,15 @@ export class Connections {
     const [, seconds] = ANNOUNCED_SECONDS.exec(keep_alive) ?? [];
     const announced_ms = seconds ? Number(seconds) * 1000 - IDLE_MARGIN_MS : IDLE_MAX_MS;
     const idle_ms = Math.min(announced_ms, IDLE_MAX_MS);
-    if (!connection.is_reusable || idle_ms <= 0) {
+    const idle = this.#idle.get(connection.origin) ?? [];
+    if (!connection.is_reusable || idle_ms <= 0 || idle.length >= IDLE_PER_ORIGIN_MAX) {
       this.end(connection);
       return;
     }
     connection.release();
     connection.idle_until_ms = performance.now() + idle_ms;
-    const idle = this.#idle.get(connection.origin);
-    if (idle) idle.push(connection);
-    else this.#idle.set(connection.origin, [connection]);
+    idle.push(connection);
+    this.#idle.set(connection.origin, idle);
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 

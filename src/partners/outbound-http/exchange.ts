@@ -59,8 +59,9 @@ class Exchange implements Listener {
   #redirect: SendError | null = null;
   /** Of an answer that is read as a stream. */
   #body: AnswerBody | null = null;
+  /** Expanded, where they were compressed. */
   #chunks: Buffer[] = [];
-  /** Of such a stream, as they came. */
+  /** Of an answer that is read as a stream, as they came. */
   #first_bytes: Buffer | null = null;
   #left: number;
 
@@ -137,7 +138,6 @@ class Exchange implements Listener {
     else this.fail(error);
   }
 
-  /** First the answer, with the reason: a body without a length must not seem to end well. */
   fail(error: unknown): void {
     if (!this.#end()) return;
     this.#body?.destroy(error as Error);

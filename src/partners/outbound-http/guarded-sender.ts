@@ -26,7 +26,7 @@ export type GuardedSender = {
   send(request: OutboundRequest): Promise<OutboundAnswer | OutboundFailure>;
   /** Why an address could not be sent to, as far as its text tells; null when it could. */
   refuse(url: string): string | null;
-  /** Ends the connections that were kept for later requests. */
+  /** Ends all connections; what is under way fails. */
   close(): void;
 };
 
@@ -44,7 +44,7 @@ const TARGETS_CACHED_MAX = 1_000;
 /**
  * The one way out for requests to addresses that others typed in: webhook and document URLs.
  *
- * The check stands where the connection is made. A literal address is checked before each request;
+ * The check stands where the connection is made. A literal address is checked before its first request;
  * a name is resolved by our own lookup, which hands Node only addresses that passed, and Node
  * connects to those without asking again: a name server that changes its answer wins nothing. A
  * kept connection is found again by host and port only, so it leads to an address that was

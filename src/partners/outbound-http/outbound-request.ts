@@ -2,8 +2,9 @@ import type { Readable } from "node:stream";
 import type { FailureKind } from "./send-error.ts";
 
 export type OutboundRequest = {
-  method: string;
+  method: "GET" | "POST";
   url: string;
+  /** But for those that frame the message, which are the sender's own. */
   headers: Record<string, string>;
   body?: Buffer | string;
   /** After expansion. Without `on_body` the answer is cut there, with it a larger one fails. */

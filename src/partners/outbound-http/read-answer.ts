@@ -30,6 +30,8 @@ export class AnswerBody extends Readable {
 
   constructor(headers: Readonly<Record<string, string>>, source: Source) {
     super();
+    // Whoever reads it is told; nobody may have begun to when the connection breaks.
+    this.on("error", () => {});
     this.headers = headers;
     this.#source = source;
   }

@@ -6,6 +6,9 @@ import { SendError } from "./send-error.ts";
 /** We ask for no compression: it costs us work and opens the door to bombs. */
 const FIXED = "connection: keep-alive\r\naccept-encoding: identity\r\n";
 
+/** Which the writer sets itself: a second one would say where another message begins. */
+const FRAMING = /^(accept-encoding|connection|content-length|host|transfer-encoding)$/i;
+
 /** A request as it goes over the wire; throws where a header would break out of its line. */
 export function writeRequest(
   { host, path }: Target,
@@ -15,7 +18,7 @@ export function writeRequest(
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${FIXED}`;
   for (const name in headers) {
     const value = headers[name]!;
-    if (!HEADER_NAME.test(name) || NOT_IN_A_VALUE.test(value)) {
+    if (!HEADER_NAME.test(name) || FRAMING.test(name) || NOT_IN_A_VALUE.test(value)) {
       throw new SendError("protocol", `The header ${JSON.stringify(name)} cannot be sent.`);
     }
     head += `${name}: ${value}\r\n`;

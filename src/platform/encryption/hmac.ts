@@ -1,6 +1,9 @@
 import { hash } from "node:crypto";
 
-/** A key as HMAC needs it: the block that each of its two hashes begins with. */
+/**
+ * A key as HMAC needs it: the block that each of its two hashes begins with. The outer one has room
+ * for the digest of the inner, and is written to.
+ */
 export type HmacKey = { inner: Buffer; outer: Buffer };
 
 const BLOCK_BYTES = 64;

@@ -1,0 +1,116 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { expect, it } from "vitest";
+import { WELL } from "../../src/access/app-model.ts";
+import type { OutboundAnswer } from "../../src/partners/outbound-http/outbound-request.ts";
+import type { Task } from "../../src/platform/tasks/tasks.ts";
+import type { DueDelivery } from "../../src/webhooks/delivery-store.ts";
+import type { OpenEndpoint, Page } from "../../src/webhooks/due-pages.ts";
+import type { EndpointWatch } from "../../src/webhooks/endpoint-watch.ts";
+import { Lane } from "../../src/webhooks/lane.ts";
+import type { DeliverDeps, LaneState } from "../../src/webhooks/lane-model.ts";
+import type { Outcome } from "../../src/webhooks/outcome-store.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+/** A lane among parts that are told what to say: what depends on the moment can be tried. */
+const task = { account_id: randomUUID(), record_id: randomUUID() } as Task;
+
+const ENDPOINT = {
+  ...WELL,
+  account_id: task.account_id,
+  id: task.record_id,
+  webhook_url: "http://127.0.0.1/hook",
+  webhook_state: "active",
+  webhook_version: 1,
+  webhooks_enabled_at: new Date(),
+  webhook_secret: randomBytes(8),
+  secret: "whsec_bm90IGEgc2VjcmV0",
+  next_secret: null,
+  headers: {},
+  account_key: randomBytes(32),
+} as unknown as OpenEndpoint;
+
+const ANSWER: OutboundAnswer = {
+  status: 200,
+  headers: {},
+  body: Buffer.from("ok"),
+  truncated: false,
+};
+
+function openLane(loadPage: (calls: number) => Page) {
+  const answers: ((answer: OutboundAnswer) => void)[] = [];
+  const written: Outcome[] = [];
+  let calls = 0;
+  const deps = {
+    clock: { now: () => new Date(), difference_ms: () => 0 },
+    sender: { send: () => new Promise((resolve) => answers.push(resolve)) },
+    random: () => 0,
+    isStopping: () => false,
+  } as unknown as DeliverDeps;
+  const lane = new Lane(deps, task, {
+    loadPage: async () => {
+      calls += 1;
+      return loadPage(calls);
+    },
+    recorder: {
+      write: async (state: LaneState) => {
+        const outcomes = state.outcomes;
+        state.outcomes = [];
+        written.push(...outcomes);
+        return outcomes;
+      },
+      end: async () => true,
+      isLost: () => false,
+    },
+    watch: { add: () => {}, delete: () => {} } as unknown as EndpointWatch,
+    isHeld: () => true,
+  });
+  return { lane, answers, written, calls: () => calls };
+}
+
+function pageOf(endpoint: OpenEndpoint | undefined, count: number): Page {
+  const open = () => ({ body: Buffer.from("{}"), missing: null });
+  const deliveries = Array.from({ length: count }, () => ({
+    delivery: {
+      account_id: task.account_id,
+      app_id: task.record_id,
+      id: randomUUID(),
+      event_id: randomUUID(),
+      sequence: 1,
+      subject_id: null,
+      attempts: 0,
+      attempts_before: 0,
+      due_at: new Date().toISOString(),
+    } as DueDelivery,
+    open,
+  }));
+  return { endpoint, deliveries, is_last: false, erasures: 0n };
+}
+
+it("what was under way when the application was deleted is recorded", async () => {
+  const { lane, answers, written, calls } = openLane((call) =>
+    call === 1 ? pageOf(ENDPOINT, 3) : pageOf(undefined, 0),
+  );
+  const sent = lane.sendDue();
+  await waitFor(() => calls() === 2 && answers.length === 3);
+  for (const answer of answers) answer(ANSWER);
+  await sent;
+  expect(written.map((outcome) => outcome.status)).toEqual(["delivered", "delivered", "delivered"]);
+});
+
+it("reads ahead for an endpoint that is well, and not for one that fails", async () => {
+  const failing = { ...ENDPOINT, failures_in_a_row: 3, failing_since: new Date() };
+  for (const [endpoint, pages] of [
+    [ENDPOINT, 25],
+    [failing, 1],
+  ] as const) {
+    const { lane, answers, calls } = openLane((call) =>
+      call > 40 ? { ...pageOf(endpoint, 0), is_last: true } : pageOf(endpoint, 24),
+    );
+    void lane.sendDue();
+    await waitFor(() => answers.length > 0);
+    // Whoever reads ahead has done so by then: its pages come at once.
+    for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
+    expect(calls()).toBeGreaterThanOrEqual(pages === 1 ? 1 : 15);
+    expect(calls()).toBeLessThanOrEqual(pages);
+  }
+});
