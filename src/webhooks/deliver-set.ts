@@ -35,7 +35,7 @@ const PUT_OFF_MS = 2_000;
  */
 export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
   const erasures = new Erasures(deps);
-  const watch = new EndpointWatch(deps.database, erasures);
+  const watch = new EndpointWatch(deps, erasures);
   const shares = new AccountShares(limits.long_sets_per_account);
   let long_sets = 0;
   /** A set lasts as long as its slowest endpoint; those that hang must not use up all places. */

@@ -169,16 +169,36 @@ export function listDueDeliveries(
        where e.account_id = due.event_account_id and e.id = due.event_id limit 1
      ) as e on true
      order by due.due_at, due.id`,
-    [
-      queries.map((query) => query.account_id),
-      queries.map((query) => query.app_id),
-      queries.map((query) => query.after?.due_at ?? "-infinity"),
-      queries.map((query) => query.after?.id ?? FIRST_ID),
-      now,
-      limits.well,
-      limits.failing,
-    ],
+    [...positionsOf(queries), now, limits.well, limits.failing],
   );
+}
+
+function positionsOf(queries: readonly DueQuery[]): string[][] {
+  return [
+    queries.map((query) => query.account_id),
+    queries.map((query) => query.app_id),
+    queries.map((query) => query.after?.due_at ?? "-infinity"),
+    queries.map((query) => query.after?.id ?? FIRST_ID),
+  ];
+}
+
+/** The applications for which more became due since their last page was read. */
+export async function listMoreDue(
+  session: Session,
+  queries: readonly DueQuery[],
+  now: Date,
+): Promise<Set<string>> {
+  const rows = await session.query<{ app_id: string }>(
+    `select q.app_id
+     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
+       as q (account_id, app_id, after_at, after_id)
+     where exists (
+       select from webhook_queue w
+       where w.account_id = q.account_id and w.app_id = q.app_id and w.due_at <= $5
+         and (w.due_at, w.delivery_id) > (q.after_at, q.after_id))`,
+    [...positionsOf(queries), now],
+  );
+  return new Set(rows.map((row) => row.app_id));
 }
 
 /** When each application's next delivery is due; absent where nothing waits. */

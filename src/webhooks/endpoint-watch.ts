@@ -1,5 +1,7 @@
 import { listConsentsHeld, listEndpointVersions } from "../access/apps-store.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Session } from "../platform/db/database.ts";
+import { type DueQuery, listMoreDue } from "./delivery-store.ts";
 import type { Erasures } from "./erasures.ts";
 
 /** Who sends to an endpoint and has to know soon when its owner changed it. */
@@ -11,6 +13,10 @@ export type Watcher = {
   accountIds(): readonly string[];
   /** Null when it could not be asked for. */
   look(seen: Seen | null, asked_ms: number): void;
+  /** Set while it could send more, and knows of nothing that is due. */
+  idleAfter(): DueQuery | null;
+  /** More is due. */
+  wake(): void;
 };
 
 export type Seen = {
@@ -22,22 +28,26 @@ export type Seen = {
 type Found = { versions: Map<string, number>; erasures: bigint };
 
 const EVERY_MS = 100;
+const MORE_EVERY_MS = 500;
 /** What was seen so recently is not asked for again. */
 const FRESH_MS = EVERY_MS / 2;
 
 /**
  * A turn lasts long and loads ahead, so a pause, another address or secret, a consent taken back,
- * or a person erased, would come too late: small queries for all senders of the process tell them,
- * several times a second.
+ * or a person erased, would come too late; and what becomes due while one request hangs would wait
+ * for it: small queries for all senders of the process tell them, several times a second.
  */
 export class EndpointWatch {
   readonly #database: Session;
+  readonly #clock: Clock;
   readonly #erasures: Erasures;
   readonly #watchers = new Set<Watcher>();
   #timer: NodeJS.Timeout | null = null;
+  #more_asked_ms = 0;
 
-  constructor(database: Session, erasures: Erasures) {
-    this.#database = database;
+  constructor(deps: { database: Session; clock: Clock }, erasures: Erasures) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
     this.#erasures = erasures;
   }
 
@@ -61,8 +71,24 @@ export class EndpointWatch {
       const version = found?.versions.get(watcher.key.id);
       watcher.look(found && { version, erasures: found.erasures }, asked_ms);
     }
+    if (asked_ms - this.#more_asked_ms >= MORE_EVERY_MS) {
+      this.#more_asked_ms = asked_ms;
+      await this.#wakeIdle();
+    }
     const is_needed = this.#watchers.size > 0;
     this.#timer = is_needed ? setTimeout(() => void this.#ask(), EVERY_MS) : null;
+  }
+
+  async #wakeIdle(): Promise<void> {
+    const idle = [...this.#watchers].flatMap((watcher) => {
+      const query = watcher.idleAfter();
+      return query ? [{ watcher, query }] : [];
+    });
+    if (idle.length === 0) return;
+    const queries = idle.map(({ query }) => query);
+    // Should the database be away, they are asked about again.
+    const more = await listMoreDue(this.#database, queries, this.#clock.now()).catch(() => null);
+    for (const { watcher, query } of idle) if (more?.has(query.app_id)) watcher.wake();
   }
 
   /** Null when the database is away; senders then wait. */

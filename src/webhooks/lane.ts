@@ -67,6 +67,11 @@ export class Lane {
       seenMs: () => (this.#queue.length > 0 ? this.#seen_ms : null),
       accountIds: () => this.#consentingAccountIds(),
       look: (seen, asked_ms) => this.#look(seen, asked_ms),
+      idleAfter: () => this.#idleAfter(),
+      wake: () => {
+        this.#is_last = false;
+        this.#proceed();
+      },
     };
     this.#state = {
       task,
@@ -213,6 +218,14 @@ export class Lane {
       else this.#state.is_over = true;
     }
     this.#proceed();
+  }
+
+  /** What waits for an answer leaves places free, and more may have become due meanwhile. */
+  #idleAfter(): DueQuery | null {
+    const is_idle = this.#is_last && this.#queue.length === 0 && this.#under_way > 0;
+    if (!is_idle || this.#under_way >= this.#under_way_max || this.#isStopped()) return null;
+    const { account_id, record_id: app_id } = this.#state.task;
+    return { account_id, app_id, after: this.#after };
   }
 
   #send({ delivery, open }: Sendable): void {

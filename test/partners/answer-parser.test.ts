@@ -52,8 +52,8 @@ test("reads what any proper answer says, in whatever pieces it comes", () => {
     fc.property(answers, ({ interim, status, headers, body, framing, newline, cuts }) => {
       const has_body = status !== 204 && status !== 304;
       const lines = Object.entries(headers).map(([name, text]) => `${name}: ${text}`);
-      if (framing === "length") lines.push(`Content-Length: ${body.length}`);
-      if (framing === "chunked") lines.push("transfer-encoding: Chunked");
+      if (has_body && framing === "length") lines.push(`Content-Length: ${body.length}`);
+      if (has_body && framing === "chunked") lines.push("transfer-encoding: Chunked");
       const content = framing === "chunked" ? chunked(body, newline) : body;
       const before = interim.map(
         (code) => `HTTP/1.1 ${code} Wait${newline}x: y${newline}${newline}`,
@@ -87,6 +87,12 @@ test.each([
     true,
   ],
   ["more came than it says", `${OK}content-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n`, false],
+  ["it says both nothing and something", "HTTP/1.1 204 No\r\ncontent-length: 5\r\n\r\n", false],
+  [
+    "it says both nothing and chunks",
+    "HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n",
+    false,
+  ],
   ["it will be closed", `${OK}connection: x, Close\r\ncontent-length: 0\r\n\r\n`, false],
   ["it is of the old version", "HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n", false],
   ["only closing ends it", `${OK}\r\nok`, false],
@@ -146,6 +152,23 @@ test.each([
 ])("bears no endless %s", (_name, [first, more]) => {
   const pieces = [first!, ...Array.from({ length: 20_000 }, () => more!)];
   expect(() => read(pieces)).toThrow("too long");
+});
+
+test("reads small chunks together, and none that are mostly frames", () => {
+  const head = `${OK}transfer-encoding: chunked\r\n\r\n`;
+  let calls = 0;
+  const parser = new AnswerParser({
+    onHead: () => {},
+    onData: () => {
+      calls += 1;
+    },
+    onEnd: () => {},
+  });
+  parser.feed(Buffer.from(`${head}${"10\r\n0123456789abcdef\r\n".repeat(1_000)}`));
+  expect(calls).toBe(1);
+  expect(() => read([head, "1\r\nx\r\n".repeat(40_000)])).toThrow("too many chunks");
+  const padded = `${head}${"0".repeat(20)}2;${"x".repeat(2_000)}\r\nok\r\n0\r\n\r\n`;
+  expect(read([padded])).toMatchObject({ body: "ok", is_reusable: true });
 });
 
 test("a header with the name of an object's own changes nothing but the headers", () => {

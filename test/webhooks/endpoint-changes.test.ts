@@ -244,6 +244,28 @@ it("late answers neither disable nor judge an endpoint that its owner has resume
   ]);
 });
 
+it("what comes while one request hangs is sent on the places that are free", async () => {
+  const held: ServerResponse[] = [];
+  answer = (response, arrival) => {
+    if (arrived.indexOf(arrival) === 0) held.push(response);
+    else response.end();
+  };
+  const app = await addApp(server, { webhook_url: url });
+  await emit(server, {});
+  await waitFor(() => held.length === 1);
+  for (let count = 2; count <= 4; count += 1) {
+    const begun_ms = performance.now();
+    await emit(server, {});
+    await waitFor(() => arrived.length === count);
+    expect(performance.now() - begun_ms).toBeLessThan(3_000);
+  }
+  held[0]!.end();
+  await idle(server);
+  expect(await deliveriesTo(app.id)).toEqual(
+    many(4).map(() => ({ status: "delivered", attempts: 1 })),
+  );
+});
+
 it("what is asked for again while a request is under way is sent again", async () => {
   const held: ServerResponse[] = [];
   answer = (response) => void held.push(response);

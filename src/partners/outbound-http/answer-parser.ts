@@ -22,14 +22,17 @@ type Part =
   | "trailer"
   | "nothing";
 
+const CONTENT_PARTS: ReadonlySet<Part> = new Set(["content", "content until the end", "chunk"]);
+
 /** Of lines in one answer, together with all that came before it. */
 const LINE_BYTES_MAX = 16 * 1024;
-const CHUNK_LINE_BYTES_MAX = 1024;
+/** What chunks are framed with may be twice their content, and this: each frame costs us work. */
+const FRAMES_BYTES_FREE = 64 * 1024;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: .*)?$/;
 const SPACE_AROUND = /^[ \t]+|[ \t]+$/g;
 const CHUNKED_AT_LAST = /(?:^|,)[ \t]*chunked$/i;
 const LENGTH = /^\d{1,15}$/;
-const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[ \t]*(?:;.*)?$/;
+const CHUNK_SIZE = /^0*([0-9A-Fa-f]{1,12})[ \t]*(?:;.*)?$/;
 const LF = 10;
 
 /**
@@ -44,6 +47,10 @@ export class AnswerParser {
   #line = "";
   #line_bytes = 0;
   #left = 0;
+  #content_bytes = 0;
+  #frame_bytes = 0;
+  /** Of what is being fed: handed over together, since chunks may be small and many. */
+  #pieces: Buffer[] = [];
   #minor_version = "";
   #head: AnswerHead = { status: 0, headers: {} };
   #is_exact = true;
@@ -61,16 +68,24 @@ export class AnswerParser {
   /** Throws when it is no proper answer. */
   feed(chunk: Buffer): void {
     let at = 0;
-    while (at < chunk.length && this.#part !== "nothing") {
-      if (this.#part === "content" || this.#part === "chunk") at += this.#takeContent(chunk, at);
-      else if (this.#part === "content until the end") {
-        this.#listener.onData(at === 0 ? chunk : chunk.subarray(at));
-        at = chunk.length;
-      } else at += this.#takeLine(chunk, at);
+    try {
+      while (at < chunk.length && this.#part !== "nothing") {
+        const is_line = !CONTENT_PARTS.has(this.#part);
+        at += is_line ? this.#takeLine(chunk, at) : this.#takeContent(chunk, at);
+      }
+    } finally {
+      this.#handOver();
     }
     if (this.#part !== "nothing") return;
     if (at < chunk.length) this.#is_exact = false;
     this.#listener.onEnd();
+  }
+
+  #handOver(): void {
+    const pieces = this.#pieces;
+    if (pieces.length === 0) return;
+    this.#pieces = [];
+    this.#listener.onData(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
   }
 
   /** The connection was closed; false when something was still to come. */
@@ -82,11 +97,12 @@ export class AnswerParser {
   }
 
   #takeContent(chunk: Buffer, at: number): number {
-    const length = Math.min(this.#left, chunk.length - at);
-    const is_all = length === chunk.length;
+    const rest = chunk.length - at;
+    const length = this.#part === "content until the end" ? rest : Math.min(this.#left, rest);
     this.#left -= length;
+    this.#content_bytes += length;
     if (this.#left === 0) this.#part = this.#part === "chunk" ? "chunk end" : "nothing";
-    this.#listener.onData(is_all ? chunk : chunk.subarray(at, at + length));
+    this.#pieces.push(length === chunk.length ? chunk : chunk.subarray(at, at + length));
     return length;
   }
 
@@ -94,8 +110,7 @@ export class AnswerParser {
     const found = chunk.indexOf(LF, at);
     const end = found < 0 ? chunk.length : found;
     this.#line_bytes += end - at + 1;
-    const max = this.#part === "chunk size" ? CHUNK_LINE_BYTES_MAX : LINE_BYTES_MAX;
-    if (this.#line_bytes > max) throw wrong("its headers are too long");
+    if (this.#line_bytes > LINE_BYTES_MAX) throw wrong("its headers are too long");
     const text = chunk.toString("latin1", at, end);
     if (found < 0) {
       this.#line += text;
@@ -152,7 +167,6 @@ export class AnswerParser {
     }
     this.#line_bytes = 0;
     this.#part = this.#partAfterHead(status, headers);
-    this.#is_exact = this.#part !== "content until the end";
     this.#listener.onHead(this.#head);
   }
 
@@ -160,9 +174,17 @@ export class AnswerParser {
     const { "transfer-encoding": coding, "content-length": length } = headers;
     if (coding !== undefined && length !== undefined) throw wrong("it has two lengths");
     if (length !== undefined && !LENGTH.test(length)) throw wrong("its length is no number");
-    if (status === 204 || status === 304) return "nothing";
+    if (status === 204 || status === 304) {
+      // Whether what it announces follows, nobody can tell.
+      this.#is_exact = coding === undefined && Number(length ?? 0) === 0;
+      return "nothing";
+    }
     if (coding !== undefined && CHUNKED_AT_LAST.test(coding)) return "chunk size";
-    if (length === undefined) return "content until the end";
+    if (length === undefined) {
+      this.#is_exact = false;
+      this.#left = Number.POSITIVE_INFINITY;
+      return "content until the end";
+    }
     this.#left = Number(length);
     return this.#left === 0 ? "nothing" : "content";
   }
@@ -172,8 +194,12 @@ export class AnswerParser {
     if (!size) throw wrong("a chunk has no size");
     this.#left = Number.parseInt(size, 16);
     this.#part = this.#left === 0 ? "trailer" : "chunk";
-    // Trailers may be as long as headers, the lines between chunks are counted one by one.
+    // Trailers may be as long as headers; the lines between chunks are judged by their content.
+    this.#frame_bytes += this.#line_bytes;
     this.#line_bytes = 0;
+    if (this.#frame_bytes > 2 * this.#content_bytes + FRAMES_BYTES_FREE) {
+      throw wrong("it is cut into too many chunks");
+    }
   }
 }
 

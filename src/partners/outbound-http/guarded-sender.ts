@@ -44,10 +44,10 @@ const TARGETS_CACHED_MAX = 1_000;
 /**
  * The one way out for requests to addresses that others typed in: webhook and document URLs.
  *
- * The check stands where the connection is made. A literal address is checked before its first request;
- * a name is resolved by our own lookup, which hands Node only addresses that passed, and Node
- * connects to those without asking again: a name server that changes its answer wins nothing. A
- * kept connection is found again by host and port only, so it leads to an address that was
+ * The check stands where the connection is made. A literal address is checked before its first
+ * request; a name is resolved by our own lookup, which hands Node only addresses that passed, and
+ * Node connects to those without asking again: a name server that changes its answer wins nothing.
+ * A kept connection is found again by host and port only, so it leads to an address that was
  * checked for that host. Connections of our own ignore proxy variables.
  */
 export function createGuardedSender(options: GuardedSenderOptions): GuardedSender {

@@ -22,7 +22,11 @@ export class SendError extends Error {
 export function toSendError(error: unknown, is_connected: boolean): SendError {
   if (error instanceof SendError) return error;
   const { code = "", message } = error as NodeJS.ErrnoException;
-  if (TLS_CODE.test(code)) return new SendError("tls", `The TLS connection failed: ${message}`);
+  if (TLS_CODE.test(code)) {
+    // OpenSSL's own words; the rest are places in its source, and advice for whoever runs Node.
+    const { reason = message.split(";")[0] } = error as { reason?: string };
+    return new SendError("tls", `The TLS connection failed: ${reason}.`);
+  }
   if (/^(Z_|ERR_(_?BROTLI|_?ZSTD|_ERROR|PADDING|TRAILING)|ZSTD_)/.test(code)) {
     return new SendError("protocol", "The answer's compression is broken.");
   }
