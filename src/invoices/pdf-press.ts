@@ -98,6 +98,15 @@ export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
   };
 }
 
+function tooMany(): Refusal {
+  const message = "Too many invoices are being printed; wait a moment, then try again.";
+  return new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
+}
+
+function stopping(): Refusal {
+  return new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
+}
+
 function hungUp(): Refusal {
   return new Refusal("unavailable", "Nobody waits for this invoice any more.");
 }
@@ -160,14 +169,11 @@ function openThread(limits: PressLimits, onIdle: () => void): PdfThread {
 
   return {
     print: (printed, account_id) => {
-      if (is_closed) throw new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
+      if (is_closed) throw stopping();
       const { promise: bytes, resolve, reject } = Promise.withResolvers<Buffer>();
       last_id += 1;
       const job: Job = { id: last_id, account_id, printed, resolve, reject };
-      if (!queue.add(job)) {
-        const message = "Too many invoices are being printed; wait a moment, then try again.";
-        throw new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
-      }
+      if (!queue.add(job)) throw tooMany();
       next();
       const drop = () => {
         const was_waiting = queue.remove(job);
@@ -180,9 +186,7 @@ function openThread(limits: PressLimits, onIdle: () => void): PdfThread {
       is_closed = true;
       const refused = [...(current ? [current] : []), ...queue.takeAll()];
       current = null;
-      for (const job of refused) {
-        job.reject(new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS));
-      }
+      for (const job of refused) job.reject(stopping());
       await stop();
     },
   };
