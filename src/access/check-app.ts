@@ -109,6 +109,10 @@ export function isWebhookSecret(text: string): boolean {
 }
 
 function refuseWebhookUrl(text: string, { allow_http, refuseUrl }: AppRules): string | null {
+  // Parsing would take both away without a word: what is kept would not be what is called.
+  if (/\s/.test(text)) return "Send the address without blanks, also around it.";
+  if (text.includes("#"))
+    return "Send the address without a # and what follows: no server sees it.";
   const url = URL.parse(text);
   const is_allowed = url?.protocol === "https:" || (allow_http && url?.protocol === "http:");
   if (!is_allowed || text.length > URL_MAX) {

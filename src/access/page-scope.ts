@@ -5,6 +5,7 @@ import type { Clock } from "../platform/clock.ts";
 import { type Database, DatabaseUnavailableError } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { Html } from "../platform/http/html.ts";
+import { logFailure } from "../platform/http/log-failure.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { readCookie } from "./cookies.ts";
 import { localPath } from "./local-path.ts";
@@ -125,7 +126,7 @@ function sendErrorPage(
   const is_program = request.headers.authorization !== undefined;
   if (is_program || !/text\/html/i.test(request.headers.accept ?? "")) throw error;
   const status = statusOf(error);
-  if (status >= 500) request.log.error({ err: error, request_id: request.id }, "failed");
+  if (status >= 500) logFailure(request, error, "failed");
   const retry_after_seconds =
     error instanceof Refusal ? error.retry_after_seconds : status === 503 && RETRY_AFTER_SECONDS;
   if (retry_after_seconds) reply.header("Retry-After", retry_after_seconds);

@@ -38,7 +38,11 @@ function faultOf(uri: string, type: "web" | "native", allow_http: boolean): stri
   if (uri.includes("\\")) return "Send it without a \\.";
   if (uri.includes("*")) return "Send each address in full; * does not stand for others.";
   const url = URL.parse(uri);
-  if (!url) return "Send an absolute address, e.g. https://shop.example/callback.";
+  // Browsers mend a missing //, the OAuth library compares by character: they would not agree.
+  const lacks_slashes = /^https?:(?!\/\/)/i.test(uri);
+  if (!url || lacks_slashes) {
+    return "Send an absolute address such as https://example.com/callback.";
+  }
   if (uri.includes("#")) return "Send it without a #.";
   if (url.username || url.password) return "Send it without a user name and password.";
   const is_loopback = LOOPBACK.test(url.hostname);

@@ -88,7 +88,7 @@ function addChanges(members: Command): void {
       .option("--reason <reason>", "why, for the audit log", "on the command line")
       .option("--json", "print one JSON document");
 
-  change("set-role", "change what a member may do, at once")
+  change("set-role", "change what a member may do, within a second")
     .addOption(roleOption())
     .action(async (options: ChangeOptions & { role: Role }) => {
       const { role, email } = options;

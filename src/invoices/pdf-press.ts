@@ -2,11 +2,15 @@ import { createHash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { Refusal } from "../platform/errors.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
+import { createPdfQueue } from "./pdf-queue.ts";
 
 /** Prints invoices away from the thread that answers requests. */
 export type PdfPress = {
-  /** `account_id` is whose share of the queue it takes. */
-  print(printed: PrintedInvoice, account_id: string): Promise<Buffer>;
+  /**
+   * `account_id` is whose share of the queue it takes; `gone` fires when the caller has hung up:
+   * what nobody waits for any more is not printed.
+   */
+  print(printed: PrintedInvoice, account_id: string, gone?: AbortSignal): Promise<Buffer>;
   /** Gives up at once what waits and what is being printed. */
   close(): Promise<void>;
 };
@@ -14,8 +18,6 @@ export type PdfPress = {
 export type PressLimits = {
   /** Jobs that wait while one is printed; what comes then is told to come again. */
   waiting_max: number;
-  /** Of these, the jobs of one account: others are to find room. */
-  waiting_by_account_max: number;
   /** Of all files that are kept for whoever asks again. */
   kept_bytes_max: number;
   /** After so long without a job, thread and files are given back. */
@@ -25,8 +27,7 @@ export type PressLimits = {
 };
 
 const LIMITS: PressLimits = {
-  waiting_max: 16,
-  waiting_by_account_max: 4,
+  waiting_max: 64,
   kept_bytes_max: 8 * 1024 * 1024,
   idle_ms: 60_000,
   job_ms_max: 30_000,
@@ -42,37 +43,77 @@ type Job = {
   reject: (error: unknown) => void;
 };
 
+type PrintJob = {
+  bytes: Promise<Buffer>;
+  /** Takes it out of the queue; false when it is being printed, or done. */
+  drop: () => boolean;
+};
+type SharedJob = PrintJob & { callers: number };
+type PdfThread = {
+  print(printed: PrintedInvoice, account_id: string): PrintJob;
+  close(): Promise<void>;
+};
+
 /** What the thread is sent, and what it answers. */
 export type PrintOrder = { job_id: number; printed: PrintedInvoice };
 export type PrintResult = { job_id: number; bytes: Uint8Array };
 
 export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
   const kept = keepFiles(limits.kept_bytes_max);
-  const under_way = new Map<string, Promise<Buffer>>();
+  const under_way = new Map<string, SharedJob>();
   const thread = openThread(limits, kept.clear);
+
+  const begin = (name: string, version: string, printed: PrintedInvoice, account_id: string) => {
+    const job = { ...thread.print(printed, account_id), callers: 0 };
+    under_way.set(name, job);
+    const end = () => {
+      if (under_way.get(name) === job) under_way.delete(name);
+    };
+    job.bytes.then((bytes) => kept.keep(version, bytes)).then(end, end);
+    return job;
+  };
   return {
-    print: async (printed, account_id) => {
-      const key = versionOf(printed);
-      const found = kept.find(key);
+    print: async (printed, account_id, gone) => {
+      const version = versionOf(printed);
+      const found = kept.find(version);
       if (found) return found;
-      // Whoever asks for the same waits for the same.
-      const job = under_way.get(key) ?? thread.print(printed, account_id);
-      under_way.set(key, job);
+      if (gone?.aborted) throw hungUp();
+      // Whoever asks for the same waits for the same, but not in another account's queue.
+      const name = `${account_id} ${version}`;
+      const job = under_way.get(name) ?? begin(name, version, printed, account_id);
+      job.callers += 1;
+      const leave = () => {
+        job.callers -= 1;
+        // Who asks for it from now on must not join a job that was dropped.
+        if (job.callers === 0 && job.drop()) under_way.delete(name);
+      };
+      gone?.addEventListener("abort", leave, { once: true });
       try {
-        const bytes = await job;
-        kept.keep(key, bytes);
-        return bytes;
+        return await job.bytes;
       } finally {
-        under_way.delete(key);
+        gone?.removeEventListener("abort", leave);
       }
     },
     close: thread.close,
   };
 }
 
+function tooMany(): Refusal {
+  const message = "Too many invoices are being printed; wait a moment, then try again.";
+  return new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
+}
+
+function stopping(): Refusal {
+  return new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
+}
+
+function hungUp(): Refusal {
+  return new Refusal("unavailable", "Nobody waits for this invoice any more.");
+}
+
 /** One job at a time, in a thread that is started when there is one. */
-function openThread(limits: PressLimits, onIdle: () => void): PdfPress {
-  const waiting: Job[] = [];
+function openThread(limits: PressLimits, onIdle: () => void): PdfThread {
+  const queue = createPdfQueue<Job>(limits.waiting_max);
   let worker: Worker | null = null;
   let current: Job | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -113,7 +154,7 @@ function openThread(limits: PressLimits, onIdle: () => void): PdfPress {
   const next = () => {
     if (current) return;
     clearTimeout(timer);
-    current = waiting.shift() ?? null;
+    current = queue.take() ?? null;
     if (!current) {
       timer = setTimeout(stop, limits.idle_ms).unref();
       return;
@@ -127,26 +168,25 @@ function openThread(limits: PressLimits, onIdle: () => void): PdfPress {
   };
 
   return {
-    print: async (printed, account_id) => {
-      if (is_closed) throw new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
-      const own = waiting.filter((job) => job.account_id === account_id);
-      if (waiting.length >= limits.waiting_max || own.length >= limits.waiting_by_account_max) {
-        const message = "Too many invoices are being printed; wait a moment, then try again.";
-        throw new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
-      }
-      const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    print: (printed, account_id) => {
+      if (is_closed) throw stopping();
+      const { promise: bytes, resolve, reject } = Promise.withResolvers<Buffer>();
       last_id += 1;
-      waiting.push({ id: last_id, account_id, printed, resolve, reject });
+      const job: Job = { id: last_id, account_id, printed, resolve, reject };
+      if (!queue.add(job)) throw tooMany();
       next();
-      return promise;
+      const drop = () => {
+        const was_waiting = queue.remove(job);
+        if (was_waiting) reject(hungUp());
+        return was_waiting;
+      };
+      return { bytes, drop };
     },
     close: async () => {
       is_closed = true;
-      const refused = [...(current ? [current] : []), ...waiting.splice(0)];
+      const refused = [...(current ? [current] : []), ...queue.takeAll()];
       current = null;
-      for (const job of refused) {
-        job.reject(new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS));
-      }
+      for (const job of refused) job.reject(stopping());
       await stop();
     },
   };

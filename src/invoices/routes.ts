@@ -154,12 +154,13 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
     errors: ["unavailable"],
     scope: "invoices:read",
     id_form: REQUEST_ID,
-    handle: async ({ caller, params, problems }) => {
+    handle: async ({ caller, params, problems, watchCaller }) => {
       const found = await findVisible(deps, caller.account_id, params.invoice_id!);
       if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       const { invoice } = found.entry;
-      const bytes = await deps.press.print(await loadPdf(deps, invoice), caller.account_id);
+      const printed = await loadPdf(deps, invoice);
+      const bytes = await deps.press.print(printed, caller.account_id, watchCaller());
       const file = Readable.from([bytes]);
       return { file, media_type: "application/pdf", file_name: `invoice-${invoice.id}.pdf` };
     },

@@ -112,6 +112,29 @@ describe("applications of the account", () => {
   });
 
   test.each([
+    ...["http:a.example", "https:/a.example", "https:a.example/x", "HTTP:localhost/x"],
+    ...["https:?x", "http:/localhost:3000/callback"],
+  ])("%s, which browsers would mend, is no redirect address", (uri) => {
+    const rules = { allow_http: true, refuseUrl: () => null };
+    expect(checkApp({ redirect_uris: [uri] }, rules, "").problems).toMatchObject([
+      { message: "Send an absolute address such as https://example.com/callback." },
+    ]);
+  });
+
+  test.each([
+    [" https://hooks.example.test/in", "without blanks"],
+    ["https://hooks.example.test/in\n", "without blanks"],
+    ["https://hooks.example.test/a b", "without blanks"],
+    ["https://hooks.example.test/in#part", "without a #"],
+    ["https://hooks.example.test/in#", "without a #"],
+  ])("a webhook's address %j is refused with what to send", (webhook_url, words) => {
+    const rules = { allow_http: true, refuseUrl: () => null };
+    const { problems } = checkApp({ webhook_url }, rules, "app.");
+    expect(problems).toMatchObject([{ field: "app.webhook_url", code: "record_invalid" }]);
+    expect(problems[0]!.message).toContain(words);
+  });
+
+  test.each([
     ...["about", "blob", "data", "file", "filesystem", "intent", "jar", "javascript"],
     ...["mailto", "tel", "MailTo"],
   ])("the scheme %s is no program's own", (scheme) => {

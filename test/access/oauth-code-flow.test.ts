@@ -349,6 +349,23 @@ describe("requests that are refused", () => {
     expect(me.status).toBe(401);
   });
 
+  test("a code used twice ends the whole consent, earlier sign-ins included", async () => {
+    const person = await signedIn();
+    const app = await addApp(server, server.account_id);
+    const earlier = askFor(app, "user:read offline_access");
+    const bought = comeBack(await allow(person, earlier.url));
+    const { body } = await exchangeCode(server, app, bought.code!, earlier.verifier);
+    const later = askFor(app, "user:read offline_access");
+    const { code } = comeBack(await person.visit(later.url));
+    const exchange = () => exchangeCode(server, app, code!, later.verifier);
+    expect([(await exchange()).status, (await exchange()).status]).toEqual([200, 400]);
+    const fields = { grant_type: "refresh_token", refresh_token: body.refresh_token };
+    expect((await post(server, "/oauth/token", app, fields)).body.error).toBe("invalid_grant");
+    // The person is asked again.
+    const again = await person.visit(askFor(app, "user:read").url);
+    expect(again.url).toMatch(/^\/consent\//);
+  });
+
   test("of two that use a code at the same time, at most one gets tokens", async () => {
     const person = await signedIn();
     const app = await addApp(server, server.account_id);

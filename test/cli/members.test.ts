@@ -95,3 +95,8 @@ it("roles change and memberships end by command, but an account keeps an admin",
     { action: "member.remove", reason: "left" },
   ]);
 });
+
+it("the help says when a new role is seen: tokens are looked up once a second", async () => {
+  const { stdout } = await runCommand(["members", "--help"], {});
+  expect(stdout).toMatch(/set-role .*within a second/);
+});

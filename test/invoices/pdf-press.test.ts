@@ -9,7 +9,6 @@ const open = (limits: Partial<PressLimits> = {}) => {
   press = createPdfPress({
     ...{
       waiting_max: 2,
-      waiting_by_account_max: 2,
       kept_bytes_max: 1_000_000,
       idle_ms: 60_000,
       job_ms_max: 60_000,
@@ -18,7 +17,10 @@ const open = (limits: Partial<PressLimits> = {}) => {
   });
 };
 
-const print = (invoice: PrintedInvoice, account_id = "one") => press.print(invoice, account_id);
+const print = (invoice: PrintedInvoice, account_id = "one", gone?: AbortSignal) =>
+  press.print(invoice, account_id, gone);
+
+const idsOf = (count: number) => Array.from({ length: count }, (_, at) => `invoice ${at}`);
 
 const MANY_WAYS: PrintedInvoice["ways_to_pay"] = Array.from({ length: 50 }, () => ({
   title: "Bank",
@@ -88,13 +90,72 @@ describe("the PDF press", () => {
   });
 
   it("keeps room for other accounts when one asks for many", async () => {
-    open({ waiting_max: 8, waiting_by_account_max: 2 });
-    const greedy = ["a", "b", "c", "d", "e"].map((id) => print(printed(id)));
-    const other = print(printed("f"), "two");
-    const all = await Promise.allSettled([...greedy, other]);
-    expect(all.map(({ status }) => status)).toEqual([
-      ...["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected", "fulfilled"],
+    open({ waiting_max: 12 });
+    const greedy = idsOf(9).map((id) => print(printed(id)));
+    const others = idsOf(4).map((id) => print(printed(`other ${id}`), "two"));
+    const statuses = (await Promise.allSettled([...greedy, ...others])).map((end) => end.status);
+    // One is being printed at once; of the 12 places it may take half.
+    expect(statuses.slice(0, 9)).toEqual([
+      ...Array(7).fill("fulfilled"),
+      ...["rejected", "rejected"],
     ]);
+    expect(statuses.slice(9)).toEqual(Array(4).fill("fulfilled"));
+  });
+
+  it("prints ten of one account when nobody else prints", async () => {
+    press = createPdfPress();
+    const files = await Promise.all(idsOf(10).map((id) => print(printed(id))));
+    expect(files).toHaveLength(10);
+  });
+
+  it("serves accounts in turn: who asks for one waits for the job that is printed only", async () => {
+    press = createPdfPress();
+    const done: string[] = [];
+    const note = (id: string, account_id: string) =>
+      print(printed(id), account_id).then(() => done.push(id));
+    const many = idsOf(5).map((id) => note(id, "one"));
+    const shared = note("invoice 4", "two");
+    const single = note("single", "three");
+    await Promise.all([...many, shared, single]);
+    expect(done.slice(0, 3)).toEqual(["invoice 0", "invoice 4", "single"]);
+    // Also when it had its turn just before the other began.
+    const first = note("again 1", "three");
+    const more = idsOf(5).map((id) => note(`more ${id}`, "one"));
+    await first;
+    await Promise.all([...more, note("again 2", "three")]);
+    expect(done.slice(7, 10)).toEqual(["again 1", "more invoice 0", "again 2"]);
+  });
+
+  it("drops what waits for callers who have all hung up, and has room again", async () => {
+    open();
+    const [one, two] = [new AbortController(), new AbortController()];
+    const first = print(printed("a"));
+    const left = [print(printed("b"), "one", one.signal), print(printed("c"), "one", one.signal)];
+    const shared = print(printed("c"), "one", two.signal);
+    const ends = Promise.allSettled(left);
+    await expect(print(printed("d"))).rejects.toMatchObject({ code: "unavailable" });
+    one.abort();
+    const files = await Promise.all([first, shared, print(printed("d"))]);
+    expect(files.every(({ length }) => length > 1000)).toBe(true);
+    expect(await ends).toMatchObject([
+      { status: "rejected", reason: { code: "unavailable" } },
+      { status: "fulfilled" },
+    ]);
+    await expect(print(printed("e"), "one", one.signal)).rejects.toThrow("Nobody waits");
+    two.abort();
+    expect((await print(printed("b"))).length).toBeGreaterThan(1000);
+  });
+
+  it("prints what is asked for again after it was dropped", async () => {
+    open();
+    const hang_up = new AbortController();
+    const first = print(printed("a"));
+    const dropped = expect(print(printed("b"), "one", hang_up.signal)).rejects.toThrow("Nobody");
+    hang_up.abort();
+    const again = print(printed("b"));
+    await dropped;
+    expect((await again).length).toBeGreaterThan(1000);
+    await first;
   });
 
   it("hands nobody what a thread prints that was given up", async () => {

@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { addApprovedUser, addPaymentDetail } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { good } from "../offramps/story.ts";
@@ -12,9 +13,25 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function fetchPdf(id: string, accept = "*/*", from = server): Promise<Response> {
+const WARN = 40;
+
+function fetchPdf(
+  id: string,
+  accept = "*/*",
+  from = server,
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   const headers = { authorization: `Bearer ${from.key}`, accept };
-  return fetch(`${from.url}/invoices/${id}/pdf`, { headers });
+  return fetch(`${from.url}/invoices/${id}/pdf`, { headers, signal });
+}
+
+async function createMany(at: TestServer, count: number, invoiceItems: unknown[]) {
+  const ids: string[] = [];
+  for (let made = 0; made < count; made += 1) {
+    const invoiceNumber = `${made} with ${invoiceItems.length} at once`;
+    ids.push(good(await create(at, { ...FULL, invoiceNumber, invoiceItems })).id);
+  }
+  return ids;
 }
 
 async function download(id: string): Promise<{ answer: Response; pages: Run[][] }> {
@@ -184,17 +201,47 @@ describe("the PDF of an invoice", () => {
     expect(runs).toContain("999,999,999.999002 USDC-arbitrum-one");
   });
 
-  it("holds up no stop: who waits is told to come again", async () => {
-    const stopping = await startTestServer();
-    const invoiceItems = Array.from({ length: 500 }, () => FULL.invoiceItems[0]);
-    const ids: string[] = [];
-    for (const invoiceNumber of ["1", "2", "3", "4", "5"]) {
-      ids.push(good(await create(stopping, { ...FULL, invoiceNumber, invoiceItems })).id);
+  it("is printed for all ten who ask at once, when nobody else prints", async () => {
+    const ids = await createMany(server, 10, FULL.invoiceItems);
+    const answers = await Promise.all(ids.map((id) => fetchPdf(id)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  });
+
+  it("is not printed for who hung up while waiting", async () => {
+    const lines: string[] = [];
+    const log_destination = { write: (line: string) => void lines.push(line) };
+    const logged = await startTestServer({ log_destination });
+    try {
+      const [large] = await createMany(logged, 1, Array(500).fill(FULL.invoiceItems[0]));
+      const [small] = await createMany(logged, 1, FULL.invoiceItems);
+      const { server: http } = logged.app.server;
+      const hang_up = new AbortController();
+      const printed = fetchPdf(large!, "*/*", logged);
+      await once(http, "request");
+      const left = fetchPdf(small!, "*/*", logged, hang_up.signal);
+      await once(http, "request");
+      hang_up.abort();
+      await expect(left).rejects.toThrow("aborted");
+      expect((await printed).status).toBe(200);
+      await vi.waitFor(() => expect(lines.join("")).toContain("Nobody waits"));
+    } finally {
+      await logged.close();
     }
+  });
+
+  it("holds up no stop: who waits is told to come again, which is no error of ours", async () => {
+    const lines: string[] = [];
+    const log_destination = { write: (line: string) => void lines.push(line) };
+    const stopping = await startTestServer({ log_destination });
+    const ids = await createMany(stopping, 5, Array(500).fill(FULL.invoiceItems[0]));
     const answers = ids.map((id) => fetchPdf(id, "*/*", stopping));
     await new Promise((resolve) => setTimeout(resolve, 100));
     await stopping.close();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(2);
+    const refused = lines.filter((line) => line.includes('"error_code":"unavailable"'));
+    expect(refused.length).toBeGreaterThan(2);
+    for (const line of refused) expect(JSON.parse(line)).toMatchObject({ level: WARN });
+    expect(lines.filter((line) => line.includes('"stack"'))).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import type { Provider } from "oidc-provider";
 import { DatabaseUnavailableError } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
+import { logFailure } from "../../platform/http/log-failure.ts";
 import { createRateLimiter, type RateLimit } from "../../platform/http/rate-limit.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { createAttemptLimiter } from "../attempt-limiter.ts";
@@ -153,7 +154,7 @@ function sendOauthError(
   reply: FastifyReply,
 ): FastifyReply {
   const { status, description, retry_after_seconds } = describe(error);
-  if (status >= 500) request.log.error({ err: error }, "oauth failed");
+  if (status >= 500) logFailure(request, error, "oauth failed");
   if (retry_after_seconds !== undefined) reply.header("Retry-After", retry_after_seconds);
   const code = error instanceof OauthError ? error.error : codeOf(status);
   return reply

@@ -56,4 +56,6 @@ export type ApiRequest<Query, Body> = {
   problems: Problem[];
   /** Wraps an input as the command of this request, with its Idempotency-Key. */
   command: <Input>(input: Input) => CommandRequest<Input>;
+  /** A signal that fires when the caller's connection closes: for work that can be spared then. */
+  watchCaller: () => AbortSignal;
 };

@@ -68,6 +68,7 @@ export function addRoute<Query extends TObject, Body extends TObject>(
           body: body?.value as Static<Body>,
           problems,
           command,
+          watchCaller: () => watchCaller(reply),
         });
       const answer =
         spec.stores_nothing && keepAnswer
@@ -120,6 +121,15 @@ function readIdempotency(
     index: keyedHash(index_key, "idempotency key", key),
     request_hash: keyedHash(index_key, "request", request.method, path, content),
   };
+}
+
+/** Made only where it is asked for: few routes have work that outlasts their caller. */
+function watchCaller({ raw }: FastifyReply): AbortSignal {
+  // Who has hung up already is not told of again.
+  if (raw.closed) return AbortSignal.abort();
+  const hang_up = new AbortController();
+  raw.once("close", () => hang_up.abort());
+  return hang_up.signal;
 }
 
 function send(reply: FastifyReply, answer: RouteAnswer): FastifyReply {

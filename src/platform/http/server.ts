@@ -11,6 +11,7 @@ import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { parseJsonBody } from "./json-body.ts";
+import { logFailure } from "./log-failure.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
 
@@ -230,7 +231,7 @@ function sendError(
   reply: FastifyReply,
 ): FastifyReply {
   const refusal = toRefusal(error);
-  if (refusal.status >= 500) request.log.error({ err: error }, "failed");
+  if (refusal.status >= 500) logFailure(request, error, "failed");
   const seconds = refusal.retry_after_seconds;
   if (seconds !== undefined) reply.header("Retry-After", seconds);
   if (refusal.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
