@@ -69,6 +69,8 @@ export class Lane {
       look: (seen, asked_ms) => this.#look(seen, asked_ms),
       idleAfter: () => this.#idleAfter(),
       wake: () => {
+        // The turn may have ended while it was asked: the endpoint may be another's by now.
+        if (!this.#settle) return;
         this.#is_last = false;
         this.#proceed();
       },

@@ -5,7 +5,7 @@ import type { OutboundAnswer } from "../../src/partners/outbound-http/outbound-r
 import type { Task } from "../../src/platform/tasks/tasks.ts";
 import type { DueDelivery } from "../../src/webhooks/delivery-store.ts";
 import type { OpenEndpoint, Page } from "../../src/webhooks/due-pages.ts";
-import type { EndpointWatch } from "../../src/webhooks/endpoint-watch.ts";
+import type { EndpointWatch, Watcher } from "../../src/webhooks/endpoint-watch.ts";
 import { Lane } from "../../src/webhooks/lane.ts";
 import type { DeliverDeps, LaneState } from "../../src/webhooks/lane-model.ts";
 import type { Outcome } from "../../src/webhooks/outcome-store.ts";
@@ -40,6 +40,7 @@ function openLane(loadPage: (calls: number) => Page) {
   const answers: ((answer: OutboundAnswer) => void)[] = [];
   const written: Outcome[] = [];
   let calls = 0;
+  let watcher: Watcher | undefined;
   const deps = {
     clock: { now: () => new Date(), difference_ms: () => 0 },
     sender: { send: () => new Promise((resolve) => answers.push(resolve)) },
@@ -61,10 +62,15 @@ function openLane(loadPage: (calls: number) => Page) {
       end: async () => true,
       isLost: () => false,
     },
-    watch: { add: () => {}, delete: () => {} } as unknown as EndpointWatch,
+    watch: {
+      add: (added: Watcher) => {
+        watcher = added;
+      },
+      delete: () => {},
+    } as unknown as EndpointWatch,
     isHeld: () => true,
   });
-  return { lane, answers, written, calls: () => calls };
+  return { lane, answers, written, calls: () => calls, watcher: () => watcher! };
 }
 
 function pageOf(endpoint: OpenEndpoint | undefined, count: number): Page {
@@ -95,6 +101,29 @@ it("what was under way when the application was deleted is recorded", async () =
   for (const answer of answers) answer(ANSWER);
   await sent;
   expect(written.map((outcome) => outcome.status)).toEqual(["delivered", "delivered", "delivered"]);
+});
+
+it("more that is due is read while one request hangs, and not once the turn is over", async () => {
+  const { lane, answers, written, calls, watcher } = openLane((call) => ({
+    ...pageOf(ENDPOINT, call <= 2 ? 1 : 5),
+    is_last: true,
+  }));
+  const sent = lane.sendDue();
+  await waitFor(() => answers.length === 1);
+  expect(watcher().idleAfter()).not.toBeNull();
+  watcher().wake();
+  await waitFor(() => answers.length === 2);
+  for (const answer of answers) answer(ANSWER);
+  await sent;
+  expect(watcher().idleAfter()).toBeNull();
+  // Asked while the turn lasted, told when it was over: another worker may be sending by now.
+  watcher().wake();
+  for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+  expect({ calls: calls(), sent: answers.length, written: written.length }).toEqual({
+    calls: 2,
+    sent: 2,
+    written: 2,
+  });
 });
 
 it("reads ahead for an endpoint that is well, and not for one that fails", async () => {
