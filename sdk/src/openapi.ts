@@ -8264,7 +8264,7 @@ export interface operations {
                  * @example {
                  *       "quote": {
                  *         "crypto_transfer": {
-                 *           "tx_id": "0x5ca1ab1e",
+                 *           "tx_id": "0x2f1c5a3be0d94c6f8f7be9a1d0c3b2a495867f6e5d4c3b2a1908f7e6d5c4b3a2",
                  *           "blockchain": "polygon",
                  *           "network": "amoy"
                  *         }
@@ -8274,7 +8274,7 @@ export interface operations {
                 "application/json": {
                     quote: {
                         crypto_transfer: {
-                            /** @description Hash of the transaction that pays. */
+                            /** @description Hash of the transaction that pays: 64 hexadecimal digits, 0x optional; on solana its signature in base58. */
                             tx_id: string;
                             /** @description The chain of the quote. */
                             blockchain: string;

@@ -35,6 +35,7 @@ export type QuoteDeps = {
 };
 
 const TAG = "Quotes";
+const SAMPLE_TX_ID = "0x2f1c5a3be0d94c6f8f7be9a1d0c3b2a495867f6e5d4c3b2a1908f7e6d5c4b3a2";
 
 export function addQuoteRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
   addCreateRoute(addRoute, deps);
@@ -156,7 +157,7 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     tag: TAG,
     body: ExecuteQuoteBody,
     body_example: {
-      quote: { crypto_transfer: { tx_id: "0x5ca1ab1e", blockchain: "polygon", network: "amoy" } },
+      quote: { crypto_transfer: { tx_id: SAMPLE_TX_ID, blockchain: "polygon", network: "amoy" } },
     },
     answer: QuoteAnswer,
     errors: [

@@ -116,7 +116,11 @@ export const ExecuteQuoteBody = Type.Object(
       {
         crypto_transfer: Type.Object(
           {
-            tx_id: Type.String({ description: "Hash of the transaction that pays." }),
+            tx_id: Type.String({
+              description:
+                "Hash of the transaction that pays: 64 hexadecimal digits, 0x optional; on " +
+                "solana its signature in base58.",
+            }),
             blockchain: Type.String({ description: "The chain of the quote." }),
             network: Type.String({ description: "E.g. mainnet, sepolia." }),
           },

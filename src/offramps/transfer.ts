@@ -1,4 +1,6 @@
+import { isChain } from "../catalogue/chains.ts";
 import { isBlank, lowerAscii } from "../catalogue/text.ts";
+import { checkTxId } from "../partners/chain/tx-id.ts";
 import type { Problem } from "../platform/errors.ts";
 
 export type CheckedTransfer = {
@@ -8,16 +10,7 @@ export type CheckedTransfer = {
   problems: Problem[];
 };
 
-// No colon: it parts the keys of the ledger.
-const TX_ID = /^[0-9A-Za-z_.+/=-]{1,200}$/;
 const OBJECT = "quote.crypto_transfer";
-
-export const TX_ID_MESSAGE =
-  "Send the hash of the transaction: at most 200 letters and digits, without spaces.";
-
-export function isTxId(text: string): boolean {
-  return TX_ID.test(text);
-}
 
 /** Reads the transfer that a caller names, with its id in the form that its chain writes. */
 export function checkTransfer(input: unknown, already: readonly Problem[]): CheckedTransfer {
@@ -38,13 +31,11 @@ export function checkTransfer(input: unknown, already: readonly Problem[]): Chec
   const blockchain = lowerAscii(read("blockchain"));
   const network = read("network").slice(0, 100);
   const text = read("tx_id");
-  if (text !== "" && !isTxId(text)) {
-    problems.push({ field: `${OBJECT}.tx_id`, code: "record_invalid", message: TX_ID_MESSAGE });
-  }
-  return { tx_id: normaliseTxId(blockchain, text), blockchain, network, problems };
-}
-
-/** Hex hashes are the same in any case; solana's signatures are not. */
-export function normaliseTxId(blockchain: string, tx_id: string): string {
-  return blockchain === "solana" ? tx_id : lowerAscii(tx_id);
+  // A blockchain that is no chain is refused as not the quote's; its ids have no form to check.
+  if (text === "" || !isChain(blockchain)) return { tx_id: "", blockchain, network, problems };
+  const checked = checkTxId(blockchain, text);
+  if ("tx_id" in checked) return { ...checked, blockchain, network, problems };
+  const field = `${OBJECT}.tx_id`;
+  problems.push({ field, code: "record_invalid", message: checked.reason });
+  return { tx_id: "", blockchain, network, problems };
 }

@@ -3,8 +3,8 @@ import { lowerAscii, textOf } from "../catalogue/text.ts";
 import { OFFRAMP_STATUSES } from "../offramps/model.ts";
 import { recordDeposits } from "../offramps/record-deposits.ts";
 import { OfframpAnswer } from "../offramps/schemas.ts";
-import { isTxId, normaliseTxId, TX_ID_MESSAGE } from "../offramps/transfer.ts";
 import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
+import { checkTxId, sandboxTxId } from "../partners/chain/tx-id.ts";
 import { PAYMENT_DETAIL_MOVES, PAYMENT_DETAIL_STATUSES } from "../payment-details/model.ts";
 import { moveDetail, recordDetailChanges } from "../payment-details/record-detail-changes.ts";
 import { renderPaymentDetail } from "../payment-details/render.ts";
@@ -205,11 +205,13 @@ function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
       if (!quote && isId(quote_id)) report("quote_id", "record_not_found", notFound("").message);
       const token = lowerAscii(textOf(input?.token ?? quote?.deposit_token ?? "usdc"));
       if (!isToken(token)) report("token", "record_invalid", "Send usdc or usdt.");
-      const tx_text = input?.tx_id?.trim() || `0x${newId(now)}`;
-      if (!isTxId(tx_text)) report("tx_id", "record_invalid", TX_ID_MESSAGE);
-      if (found.length > 0 || !quote || !("minor" in parsed)) throw Refusal.of(found);
+      const named = textOf(input?.tx_id);
+      const checked = quote && checkTxId(quote.deposit_token_chain, named);
+      if (named && checked && "reason" in checked)
+        report("tx_id", "record_invalid", checked.reason);
+      if (found.length > 0 || !quote || !checked || !("minor" in parsed)) throw Refusal.of(found);
       const blockchain = quote.deposit_token_chain;
-      const tx_id = normaliseTxId(blockchain, tx_text);
+      const tx_id = "tx_id" in checked ? checked.tx_id : sandboxTxId(blockchain, newId(now));
       const address = quote.deposit_address;
       const transfer = { chain: blockchain, tx_id, address, token, amount: parsed.minor, mined_at };
       await insertSandboxTransfer(database, transfer);

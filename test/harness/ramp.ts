@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Answer, TestServer } from "./server.ts";
 
 /** A user who has passed KYC and may use every rail. */
@@ -80,11 +81,16 @@ export async function addQuote(server: TestServer, user_id: string): Promise<str
   return made.body.quote.id;
 }
 
+/** The hash of an invented transaction, the same for the same name. */
+export function txId(name: string): string {
+  return `0x${createHash("sha256").update(name).digest("hex")}`;
+}
+
 export function execute(
   server: TestServer,
   user_id: string,
   quote_id: string,
-  tx_id = `0x${crypto.randomUUID().replaceAll("-", "")}`,
+  tx_id = txId(crypto.randomUUID()),
 ): Promise<Answer> {
   return server.call("POST", `/users/${user_id}/quotes/${quote_id}/execute`, {
     quote: { crypto_transfer: { tx_id, blockchain: "polygon", network: "amoy" } },

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { txId } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import {
   advance,
@@ -44,11 +45,11 @@ describe("a deposit that pays", () => {
   it("under a mistyped tx_id pays all the same: the address decides", async () => {
     const story = await openStory(server);
     const amount = await story.total();
-    await deposit(server, { quote_id: story.quote_id, amount, tx_id: "0xrea1" });
-    good(await story.execute("0xmistyped"));
+    await deposit(server, { quote_id: story.quote_id, amount, tx_id: txId("real") });
+    good(await story.execute(txId("mistyped")));
     await story.waitForStatus("fiat_sent");
     expect(await story.owed()).toBe(0);
-    expectRefusal(await story.execute("0xrea1"), "quote_already_executed");
+    expectRefusal(await story.execute(txId("real")), "quote_already_executed");
   });
 
   it("a little short, within the tolerance, is let pass and the rest is ours to bear", async () => {
@@ -232,17 +233,23 @@ describe("one transfer and two quotes", () => {
     const story = await openStory(server);
     const other = await story.addQuote();
     good(await story.add(other, [{ amount: 50 }]));
-    await deposit(server, { quote_id: story.quote_id, amount: 5, tx_id: "0x0ne" });
-    expectRefusal(await story.execute("0x0ne", other), "record_not_unique");
-    good(await story.execute("0x0ne"));
-    expectRefusal(await story.execute("0x0NE", other), "record_not_unique");
+    const tx_id = txId("one");
+    const bare = tx_id.slice(2);
+    await deposit(server, { quote_id: story.quote_id, amount: 5, tx_id: bare.toUpperCase() });
+    for (const spelling of [tx_id, bare, `0X${bare.toUpperCase()}`]) {
+      expectRefusal(await story.execute(spelling, other), "record_not_unique");
+    }
+    expect(good(await story.execute(bare)).crypto_transfer.tx_id).toBe(tx_id);
+    for (const spelling of [tx_id, bare, bare.toUpperCase()]) {
+      expectRefusal(await story.execute(spelling, other), "record_not_unique");
+    }
   });
 
   it("one transaction that pays both: one is executed, the other funded from the balance", async () => {
     const story = await openStory(server);
     const other = await story.addQuote();
     const made = good(await story.add(other, [{ amount: 50 }]));
-    const tx_id = "0xb07h";
+    const tx_id = txId("both");
     const second = await story.total(other);
     await deposit(server, { quote_id: story.quote_id, amount: await story.total(), tx_id });
     await deposit(server, { quote_id: other, amount: second, tx_id });
@@ -260,11 +267,15 @@ describe("naming a transfer", () => {
   it("again with the same id gives the same answer; another one is refused until the first was not found for ten minutes", async () => {
     const story = await openStory(server);
     await deposit(server, { quote_id: story.quote_id, amount: 1, token: "usdt" });
-    const first = good(await story.execute("0xF1RST"));
-    expect(good(await story.execute("0xf1rst")).crypto_transfer).toEqual(first.crypto_transfer);
-    expectRefusal(await story.execute("0x5ec0nd"), "quote_already_executed");
+    const tx_id = txId("first");
+    const second = txId("second");
+    const first = good(await story.execute(tx_id));
+    for (const spelling of [tx_id, tx_id.slice(2), tx_id.slice(2).toUpperCase()]) {
+      expect(good(await story.execute(spelling)).crypto_transfer).toEqual(first.crypto_transfer);
+    }
+    expectRefusal(await story.execute(second), "quote_already_executed");
     await advance(server, 10 * MINUTE_MS);
-    expect(good(await story.execute("0x5ec0nd")).crypto_transfer.tx_id).toBe("0x5ec0nd");
+    expect(good(await story.execute(second)).crypto_transfer.tx_id).toBe(second);
     expectRefusal(await story.add(story.quote_id, [{ amount: 10 }]), "quote_already_executed");
   });
 
@@ -275,9 +286,19 @@ describe("naming a transfer", () => {
       server.call("POST", path, {
         quote: { crypto_transfer: { tx_id, blockchain, network: "amoy" } },
       });
-    expectRefusal(await name("0xaa", "base"), "record_invalid");
-    expectRefusal(await name("0x:aa", "polygon"), "record_invalid");
+    const onBase = await name(txId("other chain"), "base");
+    expect(onBase.body.errors).toMatchObject([{ field: "quote.crypto_transfer.blockchain" }]);
+    for (const none of ["hello", "0xaa", `${txId("x")}0`, `0x:${txId("x").slice(3)}`]) {
+      const refused = await name(none, "polygon");
+      expectRefusal(refused, "record_invalid");
+      expect(refused.body.errors).toMatchObject([{ field: "quote.crypto_transfer.tx_id" }]);
+    }
     expectRefusal(await name(" ", "polygon"), "parameter_missing");
+    const deposits = "/sandbox/crypto_deposits";
+    const crypto_deposit = { quote_id: story.quote_id, amount: 1, tx_id: "hello" };
+    expect((await server.call("POST", deposits, { crypto_deposit })).body.errors).toMatchObject([
+      { field: "crypto_deposit.tx_id", code: "record_invalid" },
+    ]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { txId } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { type DocumentRoom, openDocumentRoom, PDF, PNG, sha256 } from "./document-room.ts";
 
@@ -176,10 +177,10 @@ describe("a review", () => {
     const { always: room } = rooms;
     const { server } = room;
     const offramp = await room.addOfframp({ account: "usd" });
-    const crypto_deposit = { quote_id: offramp.quote_id, amount: 500, tx_id: "0x51407" };
+    const crypto_deposit = { quote_id: offramp.quote_id, amount: 500, tx_id: txId("short") };
     await server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit });
     await room.upload(offramp, PDF);
-    const transfer = { tx_id: "0x51407", blockchain: "polygon", network: "amoy" };
+    const transfer = { tx_id: txId("short"), blockchain: "polygon", network: "amoy" };
     const path = `/users/${offramp.user_id}/quotes/${offramp.quote_id}/execute`;
     await server.call("POST", path, { quote: { crypto_transfer: transfer } });
     const short = await room.waitForStatus(offramp, "ongoing_checks");

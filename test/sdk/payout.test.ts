@@ -53,7 +53,7 @@ async function addPayer() {
 }
 
 function execute(user_id: string, quote_id: string) {
-  const tx_id = `0x${randomBytes(16).toString("hex")}`;
+  const tx_id = `0x${randomBytes(32).toString("hex")}`;
   const transfer = { tx_id, blockchain: "polygon", network: "amoy" };
   return sliproad.quotes.execute(user_id, quote_id, transfer);
 }

@@ -1,4 +1,4 @@
-import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
+import { addApprovedUser, addPaymentDetail, addQuote, execute, txId } from "../harness/ramp.ts";
 import type { Answer, TestServer } from "../harness/server.ts";
 import { createDepositors } from "./depositors.ts";
 import type { RandomBank } from "./partners.ts";
@@ -82,7 +82,7 @@ export function createClients(server: TestServer, bank: RandomBank, random: Rand
     return call("PATCH", path, { payment_detail });
   };
   const executeOne = async ({ id, user }: Quote) => {
-    await execute(server, user.id, id, random.chance(0.1) ? "0xaaaa" : `0x${id}`);
+    await execute(server, user.id, id, txId(random.chance(0.1) ? "shared" : id));
   };
   /** As it should be: pay, then name the transfer, or the other way round. */
   const pay = async () => {

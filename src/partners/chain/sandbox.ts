@@ -9,6 +9,7 @@ import {
   insertSandboxTransfer,
   listSandboxTransfers,
 } from "./sandbox-store.ts";
+import { sandboxTxId } from "./tx-id.ts";
 
 /**
  * A chain that we play ourselves. An announced transfer arrives at once and exactly, unless
@@ -31,8 +32,8 @@ export function createSandboxChain(session: Session): ChainPort {
     findStatus: async (chain, tx_id) =>
       (await findSandboxTransfer(session, chain, { tx_id })) ? "final" : "unknown",
     findSend: (_chain, key) => findSandboxSend(session, key),
-    send: async ({ key }) => {
-      const tx_id = `0x${sha256("sandbox send", key).toString("hex")}`;
+    send: async ({ chain, key }) => {
+      const tx_id = sandboxTxId(chain, key);
       await insertSandboxSend(session, key, tx_id);
       return { tx_id };
     },
