@@ -62,3 +62,32 @@ it("refuses what only begins like a picture", async () => {
     "malformed",
   );
 });
+
+/** The least of three measurements, since other work on the machine only ever adds to one. */
+async function processorMs(type: FileType, bytes: Buffer): Promise<number> {
+  const times: number[] = [];
+  for (let run = 0; run < 3; run += 1) {
+    const before = process.cpuUsage();
+    await inspect(type, bytes, 64 * 1024);
+    const { user, system } = process.cpuUsage(before);
+    times.push((user + system) / 1000);
+  }
+  return Math.min(...times);
+}
+
+const MB = 1024 * 1024;
+const fill = (head: Buffer, with_bytes: string | number, size: number) =>
+  Buffer.concat([head, Buffer.alloc(size, with_bytes)]);
+
+it.each<[string, FileType, (size: number) => Buffer]>([
+  ["JPG of FF", "jpg", (size) => fill(Buffer.from([0xff, 0xd8]), 0xff, size)],
+  ["JPG without an end", "jpg", (size) => fill(jpeg().subarray(0, -2), 0xff, size)],
+  ["PNG of empty chunks", "png", (size) => fill(png().subarray(0, 33), 0, size)],
+  ["PDF of digits", "pdf", (size) => fill(Buffer.from("%PDF-1.7"), "1 1 ", size)],
+  ["PDF of spaces", "pdf", (size) => fill(Buffer.from("%PDF-1.7 /Encrypt 1 1"), " ", size)],
+])("reads a %s in time that grows with its size and no faster", async (_name, type, make) => {
+  const half_ms = await processorMs(type, make(8 * MB));
+  const whole_ms = await processorMs(type, make(16 * MB));
+  expect(whole_ms).toBeLessThan(1_000);
+  expect(whole_ms).toBeLessThan(3 * half_ms + 50);
+});

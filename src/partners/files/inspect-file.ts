@@ -41,6 +41,8 @@ type Reader = {
   /** Exactly this many bytes; throws when there are fewer. */
   take(bytes: number): Promise<Buffer>;
   skip(bytes: number, look?: (part: Buffer) => void | Promise<void>): Promise<void>;
+  /** Skips as many of this byte as come next, and returns how many those were. */
+  skipRun(byte: number): Promise<number>;
   /** How many bytes stand before these in what is left; null when they do not stand there. */
   find(bytes: Buffer): Promise<number | null>;
   /** All that is left, in parts that overlap by so many bytes. */
@@ -53,11 +55,10 @@ async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
   const seen = new Set<string>();
   let data_min = 0;
   for (let segments = 0; segments < SEGMENTS_MAX; segments += 1) {
-    const [mark] = await reader.take(1);
-    let [kind] = await reader.take(1);
-    // Any number of FF may stand before a marker.
-    while (kind === 0xff) [kind] = await reader.take(1);
-    if (mark !== 0xff || kind === undefined || kind === 0xd9) return "malformed";
+    // Any number of FF, at least one, stands before the kind of a segment.
+    if ((await reader.skipRun(0xff)) === 0) return "malformed";
+    const [kind] = await reader.take(1);
+    if (kind === undefined || kind === 0xd9) return "malformed";
     const length = (await reader.take(2)).readUInt16BE();
     if (length < 2) return "malformed";
     if (kind === 0xda) {
@@ -215,6 +216,17 @@ function createReader(content: AsyncIterable<Buffer>): Reader {
       }
       await look?.(held.subarray(0, left));
       held = held.subarray(left);
+    },
+    skipRun: async (byte) => {
+      let length = 0;
+      for (;;) {
+        let at = 0;
+        while (at < held.length && held[at] === byte) at += 1;
+        length += at;
+        held = held.subarray(at);
+        if (held.length > 0) return length;
+        held = await pull();
+      }
     },
     find: async (bytes) => {
       let before = 0;
