@@ -7,6 +7,8 @@ import {
   type RequirementRow,
 } from "../src/catalogue/catalogue.ts";
 import { describePostings } from "../src/ledger/posting-table.ts";
+import { secretFileName } from "../src/platform/config/secret-file-settings.ts";
+import type { Setting } from "../src/platform/config/setting-kinds.ts";
 import { SETTINGS } from "../src/platform/config/settings.ts";
 import { describeSchema } from "../src/platform/db/describe-schema.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
@@ -51,11 +53,15 @@ function errorsPage(): string {
 }
 
 function settingsPage(): string {
-  const rows = Object.values(SETTINGS).map(({ name, default_text, meaning }) => {
-    return [`\`${name}\``, default_text ? `\`${default_text}\`` : "", meaning];
+  const settings: Setting<unknown>[] = Object.values(SETTINGS);
+  const rows = settings.map(({ name, default_text, meaning, is_secret }) => {
+    const names = is_secret ? `\`${name}\` or \`${secretFileName(name)}\`` : `\`${name}\``;
+    return [names, default_text ? `\`${default_text}\`` : "", meaning];
   });
   return page("Settings", [
-    "Read once from the environment when a command starts; a wrong one stops it with a sentence.",
+    "Read once from the environment when a command starts; a wrong one stops it with a sentence. " +
+      "A secret can also be read from a file: the variable that ends in `_FILE` names it, and the " +
+      "newline at its end is dropped. Set one of the two variables, not both.",
     table(["setting", "default", "meaning"], rows),
   ]);
 }

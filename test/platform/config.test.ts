@@ -1,8 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readConfig } from "../../src/platform/config/config.ts";
 import { SETTINGS } from "../../src/platform/config/settings.ts";
+import { unknownSettings } from "../../src/platform/config/unknown-settings.ts";
 import { StartupError } from "../../src/platform/startup-error.ts";
 
 const key = () => randomBytes(32).toString("base64");
@@ -109,6 +112,70 @@ describe("the settings", () => {
   it("want the present encryption key beside the previous one", () => {
     const sentence = refusal({ SLIPROAD_ENCRYPTION_KEY_PREVIOUS: key() });
     expect(sentence).toMatch(/^SLIPROAD_ENCRYPTION_KEY_PREVIOUS needs SLIPROAD_ENCRYPTION_KEY/);
+  });
+});
+
+describe("secrets from files", () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "sliproad-config-"));
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  const put = async (text: string): Promise<string> => {
+    const file = join(directory, randomBytes(6).toString("hex"));
+    await writeFile(file, text);
+    return file;
+  };
+  const master = key();
+
+  it.each<[string, string, keyof ReturnType<typeof readConfig>, unknown]>([
+    ["DATABASE_URL", "postgres://a:b@db:5432/c", "database_url", "postgres://a:b@db:5432/c"],
+    ["SLIPROAD_API_KEY", "k".repeat(20), "api_key", "k".repeat(20)],
+    ["SLIPROAD_ADMIN_PASSWORD", "a long password", "admin_password", "a long password"],
+    ["SLIPROAD_ENCRYPTION_KEY", master, "encryption_key", Buffer.from(master, "base64")],
+    ["SLIPROAD_SIGNING_KEY", master, "signing_key", Buffer.from(master, "base64")],
+    ["SLIPROAD_METRICS_TOKEN", "a-token", "metrics_token", "a-token"],
+  ])("%s_FILE gives what %s would, without the newline at its end", async (...row) => {
+    const [name, text, field, value] = row;
+    for (const end of ["", "\n", "\r\n"]) {
+      const config = readConfig({ [`${name}_FILE`]: await put(`${text}${end}`) });
+      expect(config[field]).toEqual(value);
+    }
+  });
+
+  it("drop one newline and keep every other space, which may belong to a password", async () => {
+    const file = await put(" spaces around it \n\n");
+    const config = readConfig({ SLIPROAD_ADMIN_PASSWORD_FILE: file });
+    expect(config.admin_password).toBe(" spaces around it \n");
+  });
+
+  it("are refused with a sentence when the variable is set beside its file", async () => {
+    const file = await put("a-token");
+    const both = { SLIPROAD_METRICS_TOKEN: "a-token", SLIPROAD_METRICS_TOKEN_FILE: file };
+    expect(refusal(both)).toBe(
+      "SLIPROAD_METRICS_TOKEN and SLIPROAD_METRICS_TOKEN_FILE are both set; set only one of them.",
+    );
+    expect(readConfig({ ...both, SLIPROAD_METRICS_TOKEN: "" }).metrics_token).toBe("a-token");
+  });
+
+  it("are refused with a sentence when the file cannot be used, never with its content", async () => {
+    const ask = (file: string) => refusal({ SLIPROAD_ENCRYPTION_KEY_FILE: file });
+    const missing = join(directory, "missing");
+    expect(ask(missing)).toBe(
+      `SLIPROAD_ENCRYPTION_KEY_FILE names ${missing}, which cannot be read (ENOENT).`,
+    );
+    expect(ask(directory)).toContain("cannot be read (EISDIR)");
+    expect(ask(await put("\n"))).toMatch(/which is empty\.$/);
+    expect(ask(await put("x".repeat(65_537)))).toMatch(/which is larger than 65536 bytes\.$/);
+    expect(ask(await put("hush"))).toBe("SLIPROAD_ENCRYPTION_KEY_FILE must be 32 bytes in base64.");
+  });
+
+  it("exist for secrets only", async () => {
+    const file = await put("5000");
+    expect(readConfig({ PORT_FILE: file, SLIPROAD_RATE_LIMIT_FILE: file })).toEqual(readConfig({}));
+    expect(unknownSettings({ SLIPROAD_RATE_LIMIT_FILE: file })).toHaveLength(1);
+    expect(unknownSettings({ SLIPROAD_SIGNING_KEY_FILE: file })).toEqual([]);
   });
 });
 

@@ -1,6 +1,8 @@
 import { resolve } from "node:path";
 import { StartupError } from "../startup-error.ts";
-import { SETTINGS, type Setting } from "./settings.ts";
+import { readSecretFile, secretFileName } from "./secret-file-settings.ts";
+import type { Setting } from "./setting-kinds.ts";
+import { SETTINGS } from "./settings.ts";
 
 type Values = {
   [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends Setting<infer Value>
@@ -17,12 +19,11 @@ const FOUR_EYES_USD_LIVE = 1_000_000n;
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const values: Record<string, unknown> = {};
   for (const [field, setting] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
-    const given = environment[setting.name];
-    const text = given === undefined || given === "" ? setting.default_text : given;
+    const { name, text } = textOf(setting, environment);
     try {
       values[field] = text === null ? undefined : setting.read(text);
     } catch (error) {
-      throw new StartupError(`${setting.name} ${(error as Error).message}.`);
+      throw new StartupError(`${name} ${(error as Error).message}.`);
     }
   }
   const config = values as Config;
@@ -32,6 +33,21 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     config.four_eyes_usd ?? (config.mode === "live" ? FOUR_EYES_USD_LIVE : undefined);
   const data_dir = resolve(config.data_dir);
   return Object.freeze({ ...config, public_url, four_eyes_usd, data_dir });
+}
+
+/** The text of a setting, and the variable that an error in it is reported under. */
+function textOf(
+  { name, default_text, is_secret }: Setting<unknown>,
+  environment: Record<string, string | undefined>,
+): { name: string; text: string | null } {
+  const given = environment[name] || null;
+  const file_name = secretFileName(name);
+  const file = is_secret ? environment[file_name] || null : null;
+  if (file === null) return { name, text: given ?? default_text };
+  if (given !== null) {
+    throw new StartupError(`${name} and ${file_name} are both set; set only one of them.`);
+  }
+  return { name: file_name, text: readSecretFile(file_name, file) };
 }
 
 function checkTogether(config: Config): void {

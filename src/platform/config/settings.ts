@@ -1,18 +1,16 @@
-import { isIP } from "node:net";
-import { parseDecimal, powerOfTen } from "../money.ts";
+import {
+  choice,
+  fail,
+  integer,
+  key,
+  networks,
+  optional,
+  parseMinor,
+  secret,
+  text,
+} from "./setting-kinds.ts";
 
-/**
- * Every setting of the program, in one table: name, default, meaning, and how its text is read.
- * docs/reference/settings.md is generated from it.
- */
-export type Setting<Value> = {
-  name: string;
-  default_text: string | null;
-  meaning: string;
-  /** Returns the value, or throws with the end of a sentence that begins with the name. */
-  read: (text: string) => Value;
-};
-
+/** Every setting of the program, in one table. docs/reference/settings.md is generated from it. */
 export const SETTINGS = {
   mode: choice(
     "SLIPROAD_MODE",
@@ -22,6 +20,14 @@ export const SETTINGS = {
   ),
   host: text("HOST", "127.0.0.1", "Address to listen on."),
   port: integer("PORT", 0, 65_535, 4000, "Port to listen on; 0 picks a free one."),
+  worker_port: integer(
+    "SLIPROAD_WORKER_PORT",
+    0,
+    65_535,
+    4001,
+    "Port on which `sliproad worker` serves `/healthz`, `/readyz` and `/metrics`; 0 picks a free " +
+      "one. Other commands do not use it.",
+  ),
   public_url: optional(
     text("SLIPROAD_PUBLIC_URL", null, ""),
     "Address under which people and programs reach this server; every absolute address in " +
@@ -32,7 +38,7 @@ export const SETTINGS = {
     ".sliproad",
     "Directory for the embedded database, the sandbox's keys and uploaded files.",
   ),
-  database_url: optional(
+  database_url: secret(
     {
       name: "DATABASE_URL",
       default_text: null,
@@ -76,7 +82,7 @@ export const SETTINGS = {
     20,
     "Requests a second per address and process for API calls without a valid key; 0 = off.",
   ),
-  api_key: optional(
+  api_key: secret(
     {
       name: "SLIPROAD_API_KEY",
       default_text: null,
@@ -100,7 +106,7 @@ export const SETTINGS = {
     },
     "E-mail address of the first person who may sign in. Default: `admin@sliproad.test`.",
   ),
-  admin_password: optional(
+  admin_password: secret(
     {
       name: "SLIPROAD_ADMIN_PASSWORD",
       default_text: null,
@@ -110,17 +116,17 @@ export const SETTINGS = {
     },
     "Password of that person, taken on the first start. Made up and printed when absent.",
   ),
-  encryption_key: optional(
+  encryption_key: secret(
     key("SLIPROAD_ENCRYPTION_KEY"),
     "Master key for personal data: 32 bytes, base64. Sandbox makes one in the data directory; " +
       "live mode refuses to start without it.",
   ),
-  encryption_key_previous: optional(
+  encryption_key_previous: secret(
     key("SLIPROAD_ENCRYPTION_KEY_PREVIOUS"),
     "The master key before the present one; needed until `sliproad keys rotate-encryption` is " +
       "done.",
   ),
-  signing_key: optional(
+  signing_key: secret(
     key("SLIPROAD_SIGNING_KEY"),
     "Key that signs the heads of the sealed logs: 32 bytes, base64. Sandbox makes one in the " +
       "data directory; live mode refuses to start without it.",
@@ -236,9 +242,10 @@ export const SETTINGS = {
     "After so many days deliveries of webhooks are deleted with their attempts; 0 = never. " +
       "At least 7 are kept.",
   ),
-  metrics_token: optional(
+  metrics_token: secret(
     text("SLIPROAD_METRICS_TOKEN", null, ""),
-    "Bearer token that opens `/metrics` to callers that are not on loopback.",
+    "Bearer token for `/metrics`. Without it only direct requests from this machine are " +
+      "answered, and in live mode none.",
   ),
   log_level: choice(
     "SLIPROAD_LOG_LEVEL",
@@ -247,93 +254,3 @@ export const SETTINGS = {
     "What is logged to standard output, one JSON line each.",
   ),
 } as const;
-
-function fail(reason: string): never {
-  throw new Error(reason);
-}
-
-/** Of a text that is known to be a decimal with at most so many digits after the point. */
-function parseMinor(value: string, digits: number): bigint {
-  const { units, scale } = parseDecimal(value)!;
-  return units * powerOfTen(digits - scale);
-}
-
-function text<Default extends string | null>(
-  name: string,
-  default_text: Default,
-  meaning: string,
-): Setting<string> {
-  return { name, default_text, meaning, read: (value) => value };
-}
-
-function optional<Value>(setting: Setting<Value>, meaning: string): Setting<Value | undefined> {
-  return { ...setting, meaning };
-}
-
-function integer(
-  name: string,
-  min: number,
-  max: number,
-  default_value: number,
-  meaning: string,
-): Setting<number> {
-  return {
-    name,
-    default_text: String(default_value),
-    meaning,
-    read: (value) => {
-      const number = Number(value);
-      const fits = /^\d+$/.test(value) && number >= min && number <= max;
-      return fits ? number : fail(`must be a whole number from ${min} to ${max}`);
-    },
-  };
-}
-
-function choice<Value extends string>(
-  name: string,
-  values: readonly Value[],
-  default_text: Value,
-  meaning: string,
-): Setting<Value> {
-  return {
-    name,
-    default_text,
-    meaning,
-    read: (value) =>
-      values.find((known) => known === value) ?? fail(`must be one of ${values.join(", ")}`),
-  };
-}
-
-function networks(name: string, meaning: string): Setting<readonly string[]> {
-  const read = (value: string) => {
-    const parts = value
-      .split(",")
-      .map((part) => part.trim())
-      .filter(Boolean);
-    const wrong = parts.find((part) => !isNetwork(part));
-    if (wrong) fail(`must list addresses or networks such as 10.0.0.0/8, and ${wrong} is neither`);
-    return parts;
-  };
-  return { name, default_text: "", meaning, read };
-}
-
-function isNetwork(text: string): boolean {
-  const [address = "", prefix, ...rest] = text.split("/");
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  const bits_max = version === 4 ? 32 : 128;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits_max);
-}
-
-function key(name: string): Setting<Buffer> {
-  return {
-    name,
-    default_text: null,
-    meaning: "",
-    read: (value) => {
-      // Node skips over what is no base64: a key with a typing error would be another key.
-      const is_key = /^[A-Za-z0-9+/]{43}=$/.test(value);
-      return is_key ? Buffer.from(value, "base64") : fail("must be 32 bytes in base64");
-    },
-  };
-}

@@ -1,4 +1,6 @@
 import { nearest } from "../http/nearest.ts";
+import { secretFileName } from "./secret-file-settings.ts";
+import type { Setting } from "./setting-kinds.ts";
 import { SETTINGS } from "./settings.ts";
 
 /** Not ours to read, but known: where programs that use the SDK find the service. */
@@ -6,7 +8,10 @@ const OTHERS = ["SLIPROAD_URL"];
 
 /** A sentence without its end for each variable that looks like a setting and is none. */
 export function unknownSettings(environment: Record<string, string | undefined>): string[] {
-  const known = Object.values(SETTINGS).map(({ name }) => name as string);
+  const settings: Setting<unknown>[] = Object.values(SETTINGS);
+  const known = settings.flatMap(({ name, is_secret }) =>
+    is_secret ? [name, secretFileName(name)] : [name],
+  );
   return Object.keys(environment)
     .filter((name) => name.startsWith("SLIPROAD_") && ![...known, ...OTHERS].includes(name))
     .map((name) => {
