@@ -577,6 +577,7 @@ CREATE INDEX members_person ON public.members USING btree (person_id);
 create table migrations (
   name text not null,
   applied_at timestamp with time zone not null,
+  checksum text not null,
   constraint migrations_pkey PRIMARY KEY (name)
 );
 

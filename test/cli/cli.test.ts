@@ -185,7 +185,7 @@ describe("migrate", () => {
   });
 
   it("of a database that a newer version has migrated is refused with a sentence", async () => {
-    await empty.database.query("insert into migrations values ('9999_from_tomorrow.sql', $1)", [
+    await empty.database.query("insert into migrations values ('9999_from_tomorrow.sql', $1, '')", [
       new Date(),
     ]);
     const ended = await run(["migrate"], { DATABASE_URL: empty.url, SLIPROAD_DATA_DIR: empty_dir });

@@ -750,7 +750,7 @@ describe("health", () => {
       await beat(new Date());
       expect((await idle.call("GET", "/readyz")).status).toBe(200);
 
-      await database.query("insert into migrations values ('9999_from_tomorrow.sql', $1)", [
+      await database.query("insert into migrations values ('9999_from_tomorrow.sql', $1, '')", [
         new Date(),
       ]);
       expect((await idle.call("GET", "/readyz")).body.problems).toEqual([

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StartupError } from "../startup-error.ts";
@@ -18,32 +19,65 @@ export async function migrate(
   database: Database,
   now: () => Date,
   onProgress?: OnMigration,
+  directory: string = MIGRATIONS_DIR,
 ): Promise<string[]> {
-  const files = (await readdir(MIGRATIONS_DIR)).filter((name) => name.endsWith(".sql")).sort();
+  const files = await readMigrationFiles(directory);
   return database.connection(async (session) => {
     await session.query("select pg_advisory_lock($1)", [ADVISORY_LOCK]);
     const applied = await listApplied(session);
-    const unknown = applied.find((name) => !files.includes(name));
-    if (unknown) {
-      throw new StartupError(
-        `The database was migrated by a newer version of Sliproad (${unknown}); ` +
-          "start that version.",
-      );
+    assertUnchanged(files, applied);
+    const names = new Set(applied.map(({ name }) => name));
+    const missing = files.filter(({ name }) => !names.has(name));
+    for (const [done, file] of missing.entries()) {
+      onProgress?.({ done, total: missing.length, name: file.name });
+      await apply(session, file, now());
     }
-    const missing = files.filter((name) => !applied.includes(name));
-    for (const [done, name] of missing.entries()) {
-      onProgress?.({ done, total: missing.length, name });
-      await apply(session, name, now());
-    }
-    return missing;
+    return missing.map(({ name }) => name);
   });
 }
 
 /** True when the database has exactly the migrations of this program. */
 export async function isMigrated(session: Session): Promise<boolean> {
-  const files = (await readdir(MIGRATIONS_DIR)).filter((name) => name.endsWith(".sql"));
-  const rows = await session.query<{ name: string }>("select name from migrations");
-  return files.length === rows.length && rows.every((row) => files.includes(row.name));
+  const files = await readMigrationFiles(MIGRATIONS_DIR);
+  const applied = await listChecksums(session);
+  const checksums = new Map(applied.map(({ name, checksum }) => [name, checksum]));
+  return (
+    files.length === applied.length &&
+    files.every(({ name, checksum }) => checksums.get(name) === checksum)
+  );
+}
+
+type MigrationFile = { name: string; text: string; checksum: string };
+type Applied = { name: string; checksum: string };
+
+async function readMigrationFiles(directory: string): Promise<MigrationFile[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(directory, name), "utf8");
+      // A checkout on Windows may end lines otherwise; PostgreSQL sees no difference.
+      const lines = text.replaceAll("\r\n", "\n");
+      return { name, text, checksum: createHash("sha256").update(lines).digest("hex") };
+    }),
+  );
+}
+
+function assertUnchanged(files: readonly MigrationFile[], applied: readonly Applied[]): void {
+  const by_name = new Map(files.map((file) => [file.name, file]));
+  for (const { name, checksum } of applied) {
+    const file = by_name.get(name);
+    if (!file) {
+      throw new StartupError(
+        `The database was migrated by a newer version of Sliproad (${name}); start that version.`,
+      );
+    }
+    if (file.checksum !== checksum) {
+      throw new StartupError(
+        `The migration ${name} was changed after this database had applied it; restore that ` +
+          "file and put the change into a new migration.",
+      );
+    }
+  }
 }
 
 export type Migration = { name: string; applied_at: Date };
@@ -53,25 +87,35 @@ export function listMigrations(session: Session): Promise<Migration[]> {
   return session.query<Migration>("select name, applied_at from migrations order by name");
 }
 
-async function listApplied(session: Session): Promise<string[]> {
+async function listApplied(session: Session): Promise<Applied[]> {
   await session.query(
     `create table if not exists migrations (
        name text primary key,
-       applied_at timestamptz not null
+       applied_at timestamptz not null,
+       checksum text not null
      )`,
   );
-  return (await listMigrations(session)).map((migration) => migration.name);
+  return listChecksums(session);
 }
 
-async function apply(session: Session, name: string, now: Date): Promise<void> {
-  const text = await readFile(join(MIGRATIONS_DIR, name), "utf8");
+function listChecksums(session: Session): Promise<Applied[]> {
+  return session.query<Applied>("select name, checksum from migrations order by name");
+}
+
+async function apply(session: Session, file: MigrationFile, now: Date): Promise<void> {
   await session.query("begin");
   try {
-    await session.query(text);
-    await session.query("insert into migrations (name, applied_at) values ($1, $2)", [name, now]);
+    await session.query(file.text);
+    await session.query("insert into migrations (name, applied_at, checksum) values ($1, $2, $3)", [
+      file.name,
+      now,
+      file.checksum,
+    ]);
     await session.query("commit");
   } catch (error) {
     await session.query("rollback");
-    throw new Error(`migration ${name} failed: ${(error as Error).message}`, { cause: error });
+    throw new Error(`migration ${file.name} failed: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
