@@ -16,8 +16,9 @@ import {
 import { dirname, join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { buildPages, PagesError } from "./build-pages.mjs";
-import { buildSdk, SdkError } from "./build-sdk.mjs";
+import { buildPages } from "./build-pages.mjs";
+import { buildSdk } from "./build-sdk.mjs";
+import { BuildError } from "./stale-build.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const stampFile = join(root, "node_modules", ".bootstrap-stamp");
@@ -34,7 +35,7 @@ try {
   if (!isInstalled()) await bootstrap();
   await Promise.all([buildPages(), tryToBuildSdk()]);
 } catch (error) {
-  if (!(error instanceof BootstrapError || error instanceof PagesError)) throw error;
+  if (!(error instanceof BootstrapError || error instanceof BuildError)) throw error;
   console.error(`sliproad: ${error.message}`);
   process.exitCode = 1;
 }
@@ -44,7 +45,7 @@ async function tryToBuildSdk() {
   try {
     await buildSdk();
   } catch (error) {
-    if (!(error instanceof SdkError)) throw error;
+    if (!(error instanceof BuildError)) throw error;
     console.error(`sliproad: going on without the SDK: ${error.message}`);
   }
 }

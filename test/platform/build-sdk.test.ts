@@ -16,11 +16,13 @@ beforeAll(async () => {
   builder = join(root, "scripts/build-sdk.mjs");
   await mkdir(join(root, "scripts"));
   await mkdir(join(root, "node_modules/@sliproad"), { recursive: true });
-  await cp(join(ROOT, "scripts/build-sdk.mjs"), builder);
+  for (const name of ["build-sdk.mjs", "stale-build.mjs"]) {
+    await cp(join(ROOT, "scripts", name), join(root, "scripts", name));
+  }
   for (const name of ["package.json", "tsconfig.build.json", "src"]) {
     await cp(join(ROOT, "sdk", name), join(root, "sdk", name), { recursive: true });
   }
-  for (const name of ["typescript", "@typescript"]) {
+  for (const name of ["typescript", "@typescript", "esbuild", "@esbuild"]) {
     await symlink(join(ROOT, "node_modules", name), join(root, "node_modules", name));
   }
   await symlink(join(root, "sdk"), join(root, "node_modules/@sliproad/sdk"));
@@ -40,7 +42,7 @@ describe("building the SDK", () => {
     const { API_VERSION } = await import("@sliproad/sdk");
     expect(run("-e", PROGRAM)).toEqual({ status: 0, printed: `${API_VERSION}\n` });
     expect((await readdir(join(root, "node_modules"))).sort()).toEqual([
-      ...["@sliproad", "@typescript", "typescript"],
+      ...["@esbuild", "@sliproad", "@typescript", "esbuild", "typescript"],
     ]);
   });
 
@@ -59,8 +61,8 @@ describe("building the SDK", () => {
     await writeFile(join(root, "sdk/src/version.ts"), "export const API_VERSION: number = '';\n");
     const { status, printed } = run(builder);
     expect(status).toBe(1);
-    expect(printed).toMatch(/^sliproad: building the SDK failed:\n.*version\.ts/s);
-    const built = await readFile(join(root, "sdk/dist/version.js"), "utf8");
+    expect(printed).toMatch(/^sliproad: cannot build the SDK:\n.*version\.ts/s);
+    const built = await readFile(join(root, "sdk/dist/index.js"), "utf8");
     expect(built).toContain("2031-01-01");
   });
 });

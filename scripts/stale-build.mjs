@@ -1,0 +1,138 @@
+// What the builds of pages and SDK share: a build runs only when its sources have changed, and its
+// files are swapped in one by one, so that whoever reads the output never finds half a build.
+// Plain JavaScript for Node >= 20 without packages: it is read before anything is installed.
+import { createHash } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** A build that failed for a reason the reader can repair: one sentence, no stack. */
+export class BuildError extends Error {}
+
+/**
+ * `name` for messages, `inputs` (paths whose content decides whether to build again), `variant` (a
+ * word that also decides), `output` (a directory), `entry` (the file that names the others: it is
+ * swapped in last), `build(scratch)`.
+ */
+export async function buildWhenStale({ name, inputs, variant = "", output, entry, build }) {
+  const stamp = hashOf(inputs, variant);
+  const stampFile = `${output}.stamp`;
+  if (existsSync(join(output, entry)) && readText(stampFile) === stamp) return;
+  const scratch = `${output}.${process.pid}-${Date.now().toString(36)}`;
+  try {
+    mkdirSync(scratch, { recursive: true });
+    await build(scratch);
+    putInPlace(scratch, output, entry);
+    writeFileSync(stampFile, stamp);
+  } catch (error) {
+    if (error instanceof BuildError || !error.code) throw error;
+    throw new BuildError(`cannot build ${name}: ${output} is not writable (${error.code}).`);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** esbuild, with its errors as one sentence and the places they stand at. */
+export async function runEsbuild(name, options) {
+  const esbuild = loadEsbuild();
+  try {
+    return await esbuild.build({
+      absWorkingDir: root,
+      bundle: true,
+      format: "esm",
+      logLevel: "silent",
+      metafile: true,
+      minify: true,
+      write: true,
+      ...options,
+    });
+  } catch (error) {
+    if (!error.errors) throw new BuildError(`cannot build ${name}: ${firstLine(error.message)}`);
+    const lines = error.errors.slice(0, 10).map(({ text, location }) => {
+      return location ? `${location.file}:${location.line}: ${text}` : text;
+    });
+    throw new BuildError(`cannot build ${name}:\n${lines.join("\n")}`);
+  }
+}
+
+function loadEsbuild() {
+  try {
+    return createRequire(import.meta.url)("esbuild");
+  } catch {
+    throw new BuildError("esbuild is not installed; run npm run bootstrap.");
+  }
+}
+
+/** All files below a directory, sorted, as paths relative to it. */
+export function filesIn(directory) {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath ?? entry.path, entry.name)))
+    .sort();
+}
+
+/** True when this file is the program and not imported by another. */
+export function isProgram(url) {
+  return resolve(process.argv[1] ?? "") === fileURLToPath(url);
+}
+
+/** Runs a build as a program of its own: a failure is a sentence and exit code 1. */
+export async function runBuild(build) {
+  try {
+    await build();
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error;
+    console.error(`sliproad: ${error.message}`);
+    process.exitCode = 1;
+  }
+}
+
+function hashOf(inputs, variant) {
+  const hash = createHash("sha256").update(`${variant}\0`);
+  for (const path of inputs) {
+    hash
+      .update(`${relative(root, path)}\0`)
+      .update(readFileSync(path))
+      .update("\0");
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * File by file and the entry last: it never names a file that is not there. Two builds of the same
+ * sources produce the same names, so it does not matter which of them ends second.
+ */
+function putInPlace(scratch, output, entry) {
+  const built = filesIn(scratch);
+  for (const name of [...built.filter((file) => file !== entry), entry]) {
+    mkdirSync(dirname(join(output, name)), { recursive: true });
+    renameSync(join(scratch, name), join(output, name));
+  }
+  for (const name of filesIn(output)) {
+    if (!built.includes(name)) rmSync(join(output, name), { force: true });
+  }
+}
+
+function firstLine(text) {
+  return text.split("\n", 1)[0];
+}
+
+function readText(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
+}
