@@ -111,7 +111,8 @@ function aboutRail(row: RequirementRow): string {
       : `${row.minimum_amount} ${row.currency}`;
   const choices = row.one_of.map((set) => set.map((name) => `\`${name}\``).join(" and "));
   return [
-    `Least amount: ${minimum}.`,
+    `Minimum amount: ${minimum}.`,
+    ...(row.bank_countries ? [`The account is held in ${row.bank_countries.join(", ")}.`] : []),
     ...(choices.length > 0 ? [`Send ${choices.join(", or ")}.`] : []),
     ...(row.experimental ? ["Experimental: not yet tried with a bank."] : []),
   ].join(" ");

@@ -1410,10 +1410,12 @@ export interface components {
             rails: string;
             /** @enum {unknown} */
             beneficiary_type: "individual" | "business";
-            /** @description Least amount of an offramp; null where it is stated in usd. */
+            /** @description Minimum amount of an offramp; null where it is stated in usd. */
             minimum_amount: number | null;
             minimum_usd_equivalent: number | null;
             experimental: boolean;
+            /** @description ISO 3166-1 codes: the country of an IBAN or BIC must be one of them. Null: any. */
+            bank_countries: string[] | null;
             fields: {
                 name: string;
                 required: boolean;

@@ -4,7 +4,6 @@
  *
  * Left out: codes without a minor unit (metals, SDR and other units of account, XTS, XXX), as no
  * amount can be stated in them.
- * Kept beyond the standard: ZWL, replaced by ZWG in 2024, because it is a payout currency served.
  */
 const ISO_4217 = `
 aed 2 UAE Dirham
@@ -171,8 +170,7 @@ xpf 0 CFP Franc
 yer 2 Yemeni Rial
 zar 2 Rand
 zmw 2 Zambian Kwacha
-zwg 2 Zimbabwe Gold
-zwl 2 Zimbabwe Dollar`;
+zwg 2 Zimbabwe Gold`;
 
 export type Currency = { code: string; name: string; minor_digits: number };
 
@@ -194,10 +192,11 @@ export const TOKENS: ReadonlyMap<string, Currency> = new Map([
 
 /** The fiat currencies paid out as shipped; an operator's file may add or withdraw some. */
 export const PAYOUT_CURRENCIES = [
-  ...["aed", "ars", "aud", "bob", "brl", "cad", "chf", "clp", "cny", "cop", "crc", "dop"],
-  ...["dzd", "eur", "gbp", "ghs", "gtq", "hkd", "hnl", "idr", "inr", "jpy", "kes", "krw"],
-  ...["mad", "mxn", "myr", "mzn", "ngn", "nzd", "pen", "php", "pln", "pyg", "sek", "sgd"],
-  ...["thb", "tnd", "ugx", "usd", "uyu", "xaf", "xof", "zar", "zwl"],
+  ...["aed", "ars", "aud", "bob", "brl", "cad", "chf", "clp", "cny", "cop", "crc", "czk"],
+  ...["dkk", "dop", "dzd", "egp", "eur", "gbp", "ghs", "gtq", "hkd", "hnl", "idr", "ils"],
+  ...["inr", "jpy", "kes", "krw", "mad", "mxn", "myr", "mzn", "ngn", "nok", "nzd", "pen"],
+  ...["php", "pln", "pyg", "ron", "sek", "sgd", "thb", "tnd", "try", "ugx", "usd", "uyu"],
+  ...["vnd", "xaf", "xof", "zar"],
 ] as const;
 
 /** Digits after the point of a fiat currency or token; undefined for an unknown code. */

@@ -32,6 +32,8 @@ export type RequirementRow = {
   minimum_amount: number | null;
   minimum_usd_equivalent: number | null;
   experimental: boolean;
+  /** Where the account's bank may be, as its IBAN and BIC tell; null means anywhere. */
+  bank_countries: string[] | null;
   fields: RequirementField[];
   /** Send all fields of at least one of these sets. Empty where there is no choice. */
   one_of: FieldName[][];
@@ -80,6 +82,7 @@ function describeRow(
     minimum_amount: "amount" in minimum ? Number(minimum.amount) : null,
     minimum_usd_equivalent: "amount" in minimum ? null : Number(minimum.usd_equivalent),
     experimental: requirement.experimental,
+    bank_countries: requirement.bank_countries && [...requirement.bank_countries],
     fields: mergeByName([...general, ...describeRules(requirement, beneficiary_type)]),
     one_of: one_of.length > 1 ? one_of : [],
   };

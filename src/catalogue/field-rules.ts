@@ -59,7 +59,7 @@ function patternOf(source: string): RegExp {
 
 const ACCOUNT_DIGITS = "^\\d{6,25}$";
 
-// One example serves all currencies, as an IBAN of any country is accepted with each.
+// The requirements table replaces it by one of the currency's own country.
 const EXAMPLE_IBAN = "DE89370400440532013000";
 
 /** The rules from which the requirements table is put together. */

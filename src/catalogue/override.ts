@@ -4,6 +4,7 @@ import { CURRENCIES, minorDigits } from "./currencies.ts";
 import { checkFieldRule, type FieldRule } from "./field-rules.ts";
 import type { MinimumAmount, MinimumsTable } from "./minimums.ts";
 import {
+  ACCOUNT_IDENTIFIERS,
   FIELD_LENGTHS,
   type FieldName,
   GENERAL_FIELDS,
@@ -33,7 +34,7 @@ export function parseOverride(json_text: string): Override {
     override.minimums = parseByRail(file.minimums, "minimums", parseMinimum);
   }
   if (file.blocked_countries !== undefined) {
-    override.blocked_countries = parseCountries(file.blocked_countries);
+    override.blocked_countries = parseCountries(file.blocked_countries, "blocked_countries");
   }
   return override;
 }
@@ -77,7 +78,7 @@ function parseByRail<T>(
 function parseRequirement(value: unknown, path: string): RailRequirement {
   const row = asObject(value, path);
   const lists = ["alternatives", "individual", "business", "optional"] as const;
-  allowKeys(row, path, ["experimental", "length_limits", ...lists]);
+  allowKeys(row, path, ["experimental", "bank_countries", "length_limits", ...lists]);
   const experimental = row.experimental ?? false;
   if (typeof experimental !== "boolean") {
     throw wrong(`${path}.experimental`, "must be true or false");
@@ -88,14 +89,29 @@ function parseRequirement(value: unknown, path: string): RailRequirement {
   }
   const parseRules = (rules: unknown, rules_path: string) =>
     asArray(rules ?? [], rules_path).map((rule, n) => parseRule(rule, `${rules_path}[${n}]`));
+  const sets = alternatives.map((set, n) => parseRules(set, `${path}.alternatives[${n}]`));
+  const nameless = sets.findIndex((set) => !set.some(namesAccount));
+  if (nameless >= 0) {
+    const fields = ACCOUNT_IDENTIFIERS.join(", ");
+    throw wrong(`${path}.alternatives[${nameless}]`, `must hold one of ${fields}`);
+  }
   return {
     experimental,
-    alternatives: alternatives.map((set, n) => parseRules(set, `${path}.alternatives[${n}]`)),
+    bank_countries: parseBankCountries(row.bank_countries ?? null, `${path}.bank_countries`),
+    alternatives: sets,
     individual: parseRules(row.individual, `${path}.individual`),
     business: parseRules(row.business, `${path}.business`),
     optional: parseRules(row.optional, `${path}.optional`),
     length_limits: parseLengthLimits(row.length_limits ?? {}, `${path}.length_limits`),
   };
+}
+
+function namesAccount({ name }: FieldRule): boolean {
+  return (ACCOUNT_IDENTIFIERS as readonly FieldName[]).includes(name);
+}
+
+function parseBankCountries(value: unknown, path: string): string[] | null {
+  return value === null ? null : parseCountries(value, path);
 }
 
 /** A rule whose own example fails would refuse everybody, so it is refused itself. */
@@ -143,10 +159,10 @@ function parseMinimum(value: unknown, path: string, currency: string): MinimumAm
   return { usd_equivalent: asAmount(given.usd_equivalent, `${path}.usd_equivalent`, "usd") };
 }
 
-function parseCountries(value: unknown): string[] {
-  return asArray(value, "blocked_countries").map((country, n) => {
+function parseCountries(value: unknown, path: string): string[] {
+  return asArray(value, path).map((country, n) => {
     if (typeof country === "string" && isCountry(country)) return country;
-    throw wrong(`blocked_countries[${n}]`, "must be an ISO 3166-1 alpha-2 code in upper case");
+    throw wrong(`${path}[${n}]`, "must be an ISO 3166-1 alpha-2 code in upper case");
   });
 }
 

@@ -42,6 +42,9 @@ export type FieldName = keyof typeof FIELD_LENGTHS;
 
 export const FIELD_NAMES = Object.keys(FIELD_LENGTHS) as FieldName[];
 
+/** The fields that name an account. Every account has one of them, whatever its currency. */
+export const ACCOUNT_IDENTIFIERS = ["iban", "account_number", "rib_number"] as const;
+
 /** Fields that are read as one of a few words: a long one is a wrong word, not a long text. */
 export const WORD_FIELDS: ReadonlySet<FieldName> = new Set([
   ...(["currency", "beneficiary_type", "country", "rails", "date_of_birth"] as const),

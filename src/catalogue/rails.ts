@@ -30,14 +30,15 @@ export const CURRENCY_RAILS: Readonly<Record<PayoutCurrency, readonly Rail[]>> =
     ["local"],
     [
       ...(["ars", "bob", "brl", "clp", "cop", "crc", "dop", "ghs", "gtq", "hnl", "kes"] as const),
-      ...(["mxn", "mzn", "ngn", "pen", "pyg", "ugx", "uyu", "zar", "zwl"] as const),
+      ...(["mxn", "mzn", "ngn", "pen", "pyg", "ugx", "uyu", "zar"] as const),
     ],
   ),
   ...offer(
     ["swift"],
     [
-      ...(["aed", "aud", "cad", "chf", "cny", "hkd", "idr", "inr", "jpy", "krw", "myr"] as const),
-      ...(["nzd", "php", "pln", "sek", "sgd", "thb", "xaf", "xof"] as const),
+      ...(["aed", "aud", "cad", "chf", "cny", "czk", "dkk", "egp", "hkd", "idr", "ils"] as const),
+      ...(["inr", "jpy", "krw", "myr", "nok", "nzd", "php", "pln", "ron", "sek", "sgd"] as const),
+      ...(["thb", "try", "vnd", "xaf", "xof"] as const),
     ],
   ),
 };

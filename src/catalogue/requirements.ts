@@ -1,3 +1,4 @@
+import { bankCountriesOf, exampleBic, exampleIban } from "./bank-countries.ts";
 import { documentType, type FieldRule, RULES as rules } from "./field-rules.ts";
 import type { FieldName } from "./payment-detail-fields.ts";
 import type { PayoutCurrency, Rail } from "./rails.ts";
@@ -6,7 +7,12 @@ import type { PayoutCurrency, Rail } from "./rails.ts";
 export type RailRequirement = {
   /** No public table states these fields; they are what comparable services ask for. */
   experimental: boolean;
-  /** All fields of at least one of these sets are needed; the first is the usual one. */
+  /** Where the account's bank may be, as its IBAN and BIC tell; null means anywhere. */
+  bank_countries: readonly string[] | null;
+  /**
+   * All fields of at least one of these sets are needed; the first is the usual one. Every set
+   * names the account itself.
+   */
   alternatives: readonly (readonly FieldRule[])[];
   /** Needed as well for a beneficiary of that type. */
   individual: readonly FieldRule[];
@@ -25,6 +31,7 @@ const us_local = need([[rules.routing_number, rules.us_account]], {
   length_limits: { account_name: 35 },
 });
 const iban_by_swift = { swift: need([[rules.iban, rules.bic]]) };
+const untried_iban_by_swift = { swift: { ...iban_by_swift.swift, experimental: true } };
 const account_by_swift = { swift: need([[rules.bic, rules.account]]) };
 const coded_account_by_swift = { swift: need([[rules.bic, rules.account, rules.bank_code]]) };
 
@@ -42,11 +49,7 @@ const latin_american_local = {
 const person_fields = [rules.document_number, rules.phone, rules.neighbourhood, rules.activity];
 const person_of_the_americas = [rules.american_nationality, rules.gender];
 
-/**
- * The one table: it drives the validator, `GET /payment_detail_requirements` and
- * docs/reference/payment-details.md.
- */
-export const REQUIREMENTS: Readonly<Record<PayoutCurrency, RequirementsTable[string]>> = {
+const ROWS: Readonly<Record<PayoutCurrency, RequirementsTable[string]>> = {
   usd: {
     local: us_local,
     wire: us_local,
@@ -73,21 +76,18 @@ export const REQUIREMENTS: Readonly<Record<PayoutCurrency, RequirementsTable[str
   xof: { swift: need([[rules.rib_uemoa]], { experimental: true, optional: [rules.bic] }) },
 
   ars: { local: need([[rules.cbu, rules.account_type, rules.document_number_ars]]) },
-  // The public tables of clp and pen name no account number. Asking for one would refuse callers
-  // who follow them, so it is taken where it is given, and the rows are marked experimental.
+  // The public tables of clp and pen name no account number; no bank could be told whom to pay.
   clp: {
-    local: need([[documentType("rut"), ...person_fields]], {
+    local: need([[rules.any_account, documentType("rut"), ...person_fields]], {
       experimental: true,
       individual: person_of_the_americas,
-      optional: [rules.any_account],
     }),
   },
   pen: {
-    local: need([person_fields], {
+    local: need([[rules.any_account, ...person_fields]], {
       experimental: true,
       individual: [documentType("dni"), ...person_of_the_americas],
       business: [documentType("ruc")],
-      optional: [rules.any_account],
     }),
   },
   cop: {
@@ -120,12 +120,18 @@ export const REQUIREMENTS: Readonly<Record<PayoutCurrency, RequirementsTable[str
   ngn: african_local,
   ugx: african_local,
   zar: african_local,
-  zwl: african_local,
 
   aed: iban_by_swift,
   chf: iban_by_swift,
   pln: iban_by_swift,
-  sek: { swift: { ...iban_by_swift.swift, experimental: true } },
+  sek: iban_by_swift,
+  czk: untried_iban_by_swift,
+  dkk: untried_iban_by_swift,
+  egp: untried_iban_by_swift,
+  ils: untried_iban_by_swift,
+  nok: untried_iban_by_swift,
+  ron: untried_iban_by_swift,
+  try: untried_iban_by_swift,
   aud: { swift: need([[rules.bic, rules.bsb, rules.account]]) },
   cad: { swift: need([[rules.bic, rules.bank_code, rules.branch_code, rules.account]]) },
   cny: account_by_swift,
@@ -139,7 +145,42 @@ export const REQUIREMENTS: Readonly<Record<PayoutCurrency, RequirementsTable[str
   php: account_by_swift,
   sgd: account_by_swift,
   thb: account_by_swift,
+  vnd: { swift: { ...account_by_swift.swift, experimental: true } },
 };
+
+/**
+ * The one table: it drives the validator, `GET /payment_detail_requirements` and
+ * docs/reference/payment-details.md. Each row takes its countries from the table of those, and
+ * its IBAN and BIC have examples from the first of them.
+ */
+export const REQUIREMENTS = Object.fromEntries(
+  Object.entries(ROWS).map(([currency, rows]) => [
+    currency,
+    Object.fromEntries(
+      Object.entries(rows).map(([rail, row]) => [
+        rail,
+        inCountries(row, bankCountriesOf(currency as PayoutCurrency, rail as Rail)),
+      ]),
+    ),
+  ]),
+) as Readonly<Record<PayoutCurrency, RequirementsTable[string]>>;
+
+function inCountries(
+  row: RailRequirement,
+  bank_countries: RailRequirement["bank_countries"],
+): RailRequirement {
+  const localised = (rule: FieldRule): FieldRule => {
+    if (rule.check === "iban") return { ...rule, example: exampleIban(bank_countries) };
+    if (rule.check === "bic") return { ...rule, example: exampleBic(bank_countries) };
+    return rule;
+  };
+  return {
+    ...row,
+    bank_countries,
+    alternatives: row.alternatives.map((set) => set.map(localised)),
+    optional: row.optional.map(localised),
+  };
+}
 
 function need(
   alternatives: readonly (readonly FieldRule[])[],
@@ -147,6 +188,7 @@ function need(
 ): RailRequirement {
   return {
     experimental: false,
+    bank_countries: null,
     individual: [],
     business: [],
     optional: [],

@@ -1,9 +1,11 @@
+import { ibanCountryOf } from "../catalogue/bank-countries.ts";
 import {
   type Catalogue,
   isBlockedCountry,
   railsOf,
   requirementOf,
 } from "../catalogue/catalogue.ts";
+import { countryName } from "../catalogue/countries.ts";
 import {
   checkCountry,
   checkPastDate,
@@ -26,6 +28,7 @@ import {
 } from "../catalogue/field-rules.ts";
 import type { Metadata } from "../catalogue/metadata.ts";
 import {
+  ACCOUNT_IDENTIFIERS,
   ACCOUNT_TYPES,
   BENEFICIARY_TYPES,
   type BeneficiaryType,
@@ -38,7 +41,7 @@ import {
 } from "../catalogue/payment-detail-fields.ts";
 import { DEFAULT_RAIL, isRail, RAILS, type Rail } from "../catalogue/rails.ts";
 import type { RailRequirement } from "../catalogue/requirements.ts";
-import { isLongerThan, lowerAscii } from "../catalogue/text.ts";
+import { isBlank, isLongerThan, lowerAscii } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
 
 export const PAYMENT_DETAIL_STATUSES = ["pending", "approved", "failed", "deactivated"] as const;
@@ -99,6 +102,7 @@ export function checkPaymentDetail(
   const requirement = currency && rail && requirementOf(catalogue, currency, rail);
   const rules = requirement ? checkRequirement(draft, requirement, beneficiary_type) : [];
   checkOtherIdentifiers(draft, rules);
+  if (requirement) checkBankCountries(draft, requirement.bank_countries);
   const metadata = readMetadata(draft);
   return { problems: draft.problems, fields: { ...draft.values, metadata } };
 }
@@ -134,6 +138,7 @@ export function satisfiesRail(
   if (!requirement) return false;
   const draft = readFields(fields, []);
   checkRequirement(draft, requirement, draft.values.beneficiary_type as BeneficiaryType | null);
+  checkBankCountries(draft, requirement.bank_countries);
   return draft.problems.length === 0;
 }
 
@@ -271,8 +276,37 @@ function checkOtherIdentifiers(draft: Draft, applied: readonly FieldRule[]): voi
   checkSameAccount(draft, applied);
 }
 
+/**
+ * Money sent to a bank in a country that the scheme does not reach comes back weeks later, and an
+ * IBAN and a BIC of two countries are two banks.
+ */
+function checkBankCountries(draft: Draft, accepted: readonly string[] | null): void {
+  const { iban, swift_bic } = draft.values;
+  const iban_country = iban?.slice(0, 2) ?? null;
+  const bic_country = swift_bic?.slice(4, 6) ?? null;
+  // An IBAN that was sent as the account number is reported where it stands.
+  const iban_field = isBlank(draft.input.iban) ? "account_number" : "iban";
+  for (const [name, country] of [
+    [iban_field, iban_country],
+    ["swift_bic", bic_country],
+  ] as const) {
+    if (country === null || accepted === null || accepted.includes(country)) continue;
+    const { currency, rails } = draft.values;
+    const message =
+      `The bank is in ${countryName(country)}, where ${currency} is not paid by ${rails}; ` +
+      "see bank_countries of GET /payment_detail_requirements.";
+    report(draft, name, "record_invalid", message);
+  }
+  if (iban_country === null || bic_country === null) return;
+  if (ibanCountryOf(bic_country) === iban_country) return;
+  const message =
+    `The BIC is of ${countryName(bic_country)} and the IBAN of ${countryName(iban_country)}; ` +
+    "send the BIC of the bank that issued the IBAN.";
+  report(draft, "swift_bic", "record_invalid", message);
+}
+
 /** Fields that say which account is meant; sort codes say a part of it. */
-const ACCOUNT_FIELDS = ["iban", "account_number", "rib_number", "sort_code"] as const;
+const ACCOUNT_FIELDS = [...ACCOUNT_IDENTIFIERS, "sort_code"] as const;
 
 /**
  * A record that names two accounts must not be kept: nobody could tell which one is paid. What is

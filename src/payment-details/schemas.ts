@@ -82,10 +82,14 @@ export const RequirementsAnswer = Type.Object({
         rails: Type.String(),
         beneficiary_type: Type.Enum([...BENEFICIARY_TYPES]),
         minimum_amount: Type.Union([Type.Number(), Type.Null()], {
-          description: "Least amount of an offramp; null where it is stated in usd.",
+          description: "Minimum amount of an offramp; null where it is stated in usd.",
         }),
         minimum_usd_equivalent: Type.Union([Type.Number(), Type.Null()]),
         experimental: Type.Boolean(),
+        bank_countries: Type.Union([Type.Array(Type.String()), Type.Null()], {
+          description:
+            "ISO 3166-1 codes: the country of an IBAN or BIC must be one of them. Null: any.",
+        }),
         fields: Type.Array(
           Type.Object({
             name: Type.String(),

@@ -8,6 +8,7 @@ import {
   railsOf,
   requirementOf,
 } from "../../src/catalogue/catalogue.ts";
+import { isCountry } from "../../src/catalogue/countries.ts";
 import { checkFieldRule } from "../../src/catalogue/field-rules.ts";
 import { DOCUMENT_RAILS, DOCUMENT_THRESHOLDS, MINIMUMS } from "../../src/catalogue/minimums.ts";
 import type { RAILS } from "../../src/catalogue/rails.ts";
@@ -19,6 +20,10 @@ function fieldSets(currency: string, rail: (typeof RAILS)[number]): string[] {
   return requirement.alternatives.map((set) => set.map((rule) => rule.name).join("+"));
 }
 
+function namesOf(set: readonly { name: string }[]): string[] {
+  return set.map((rule) => rule.name);
+}
+
 describe("the shipped catalogue", () => {
   test("offers the rails of the contract", () => {
     expect(railsOf(shipped, "usd")).toEqual(["local", "swift", "wire"]);
@@ -28,7 +33,7 @@ describe("the shipped catalogue", () => {
     expect(railsOf(shipped, "mxn")).toEqual(["local"]);
     expect(railsOf(shipped, "xof")).toEqual(["swift"]);
     expect(railsOf(shipped, "sek")).toEqual(["swift"]);
-    expect(payoutCurrencies(shipped)).toHaveLength(45);
+    expect(payoutCurrencies(shipped)).toHaveLength(52);
   });
 
   test.each(["isk", "constructor", "__proto__", "toString", "", "USD"])(
@@ -59,6 +64,8 @@ describe("the shipped catalogue", () => {
     ["dzd", "swift", ["rib_number+swift_bic"]],
     ["xaf", "swift", ["rib_number"]],
     ["sek", "swift", ["iban+swift_bic"]],
+    ["try", "swift", ["iban+swift_bic"]],
+    ["vnd", "swift", ["swift_bic+account_number"]],
     ["krw", "swift", ["swift_bic+account_number+bank_code"]],
     ["inr", "swift", ["swift_bic+bank_code+account_number+ifsc"]],
     ["brl", "local", ["document_number+account_number+bank_code+branch_code"]],
@@ -87,11 +94,49 @@ describe("the shipped catalogue", () => {
     expect(count).toBeGreaterThan(100);
   });
 
+  test("asks for the account itself in every set of fields of every currency and rail", () => {
+    const sets = Object.entries(shipped.requirements).flatMap(([currency, rows]) =>
+      Object.entries(rows).flatMap(([rail, row]) =>
+        row.alternatives.map((set) => ({ row: `${currency} ${rail}`, names: namesOf(set) })),
+      ),
+    );
+    expect(sets.length).toBeGreaterThanOrEqual(payoutCurrencies(shipped).length);
+    const nameless = sets.filter(
+      ({ names }) => !names.some((name) => /^(iban|account_number|rib_number)$/.test(name)),
+    );
+    expect(nameless).toEqual([]);
+  });
+
+  test("pays usd, eur and gbp by swift to banks anywhere, all others to their countries", () => {
+    const anywhere = describeRequirements(shipped, { beneficiary_type: "business" })
+      .filter((row) => row.bank_countries === null)
+      .map((row) => `${row.currency} ${row.rails}`);
+    expect(anywhere).toEqual(["eur swift", "gbp swift", "usd swift"]);
+    const countries = (currency: string) =>
+      requirementOf(shipped, currency, "swift")!.bank_countries;
+    expect(countries("aed")).toEqual(["AE"]);
+    expect(countries("chf")).toEqual(["CH", "LI"]);
+    expect(countries("xof")).toContain("CI");
+  });
+
+  test("the SEPA area is the 41 states of the EPC's list and their territories", () => {
+    const area = requirementOf(shipped, "eur", "local")!.bank_countries!;
+    expect(new Set(area).size).toBe(area.length);
+    expect(area.every(isCountry)).toBe(true);
+    const territories = "AX BL GF GG GI GP IM JE MF MQ PM RE YT".split(" ");
+    expect(area.filter((country) => !territories.includes(country))).toHaveLength(41);
+    for (const country of ["DE", "GB", "CH", "VA", "AL", "RS"]) expect(area).toContain(country);
+    for (const country of ["US", "AE", "TR", "UA", "XK", "NC", "BY"]) {
+      expect(area).not.toContain(country);
+    }
+  });
+
   test("marks the rows that no public table states", () => {
     const experimental = describeRequirements(shipped).filter((row) => row.experimental);
     const codes = new Set(experimental.map((row) => row.currency));
     expect([...codes].join(" ")).toBe(
-      "bob brl clp crc dop ghs gtq hnl kes mzn ngn pen pyg sek ugx uyu xaf xof zar zwl",
+      "bob brl clp crc czk dkk dop egp ghs gtq hnl ils kes mzn ngn nok pen pyg ron try " +
+        "ugx uyu vnd xaf xof zar",
     );
   });
 
@@ -272,6 +317,14 @@ describe("an operator's override", () => {
     ["either amount or usd_equivalent", { minimums: { usd: { swift: {} } } }],
     ["blocked_countries[1] must be", { blocked_countries: ["US", "ZZ"] }],
     ["at least one set", { requirements: { eur: { local: { alternatives: [] } } } }],
+    [
+      "alternatives[0] must hold one of iban, account_number, rib_number",
+      one_rule({ name: "bank_code", description: "the bank", example: "001" }),
+    ],
+    [
+      "eur.local.bank_countries[0] must be",
+      { requirements: { eur: { local: { ...zmw_row, bank_countries: ["EU"] } } } },
+    ],
     ["alternatives[0][0].name must be an identifier", one_rule({ ...iban, name: "city" })],
     ["alternatives[0][0].check must be one of", one_rule({ ...iban, check: "luhn" })],
     ["alternatives[0][0].pattern must be a regular", one_rule({ ...iban, pattern: "(" })],

@@ -39,7 +39,8 @@ const USD: Fields = {
   routing_number: "021000021",
   account_number: "000123456789",
 };
-const MAD: Fields = { ...HOLDER, currency: "mad", rib_number: "007780000112345678901276" };
+// Bank 007, town 780, account 0001123456789012; the key was calculated by long division elsewhere.
+const MAD: Fields = { ...HOLDER, currency: "mad", rib_number: "007780000112345678901253" };
 
 const create = (payment_detail: unknown, on = server, of_user = user_id) =>
   on.call("POST", `/users/${of_user}/payment_details`, { payment_detail });
@@ -147,8 +148,31 @@ describe("the interface's table", () => {
       "400",
       "rib_number parameter_missing",
     ]);
-    const answer = await create({ ...MAD, rib_number: "007780000112345678901277" });
-    expect(refusal(answer)).toEqual(["422", "rib_number record_invalid"]);
+    for (const key of ["52", "54", "76", "00"]) {
+      const rib_number = `0077800001123456789012${key}`;
+      const answer = await create({ ...MAD, rib_number });
+      expect(refusal(answer)).toEqual(["422", "rib_number record_invalid"]);
+    }
+    const made = await create(MAD);
+    expect(made.body.payment_detail?.rib_number, made.text).toBe(MAD.rib_number);
+  });
+
+  it.each(["clp", "pen"])("%s without an account number is refused", async (currency) => {
+    const list = await server.call(
+      "GET",
+      `/payment_detail_requirements?currency=${currency}&beneficiary_type=business`,
+    );
+    const [row] = list.body.payment_detail_requirements as Requirement[];
+    const needed = row!.fields.filter((field) => field.required);
+    const complete = Object.fromEntries(needed.map(({ name, example }) => [name, example]));
+    const answer = await create(without(complete, "account_number"));
+    expect(refusal(answer)).toEqual(["400", "account_number parameter_missing"]);
+    expect((await create(complete)).status).toBe(200);
+  });
+
+  it("zwl is not paid out", async () => {
+    const answer = await create({ ...HOLDER, currency: "zwl", account_number: "0012345678" });
+    expect(refusal(answer)).toEqual(["422", "currency currency_not_supported"]);
   });
 
   it("account_number is required for usd", async () => {
@@ -218,6 +242,91 @@ describe("the interface's table", () => {
     expect(answer.body.error_code).toBe("parameter_missing");
     const unknown = await create(EUR, server, "01900000-0000-7000-8000-000000000000");
     expect(refusal(unknown)).toEqual(["404", "user_id record_not_found"]);
+  });
+});
+
+describe("the countries of IBAN, BIC and currency", () => {
+  const swift = (currency: string, iban: string, swift_bic: string): Fields => {
+    return { ...HOLDER, currency, rails: "swift", iban, swift_bic };
+  };
+
+  it.each([
+    ["an IBAN outside the SEPA area", { iban: "AE070331234567890123456" }],
+    ["an IBAN of a neighbour of the SEPA area", { iban: "TR330006100519786457841326" }],
+  ])("eur by local refuses %s and names the list", async (_, account) => {
+    const answer = await create({ ...EUR, ...account });
+    expect(refusal(answer)).toEqual(["422", "iban record_invalid"]);
+    expect(answer.body.errors[0].message).toContain("bank_countries");
+    const other_field = await create({ ...EUR, iban: null, account_number: account.iban });
+    expect(refusal(other_field)).toEqual(["422", "account_number record_invalid"]);
+  });
+
+  it.each([
+    "GB29NWBK60161331926819",
+    "CH9300762011623852957",
+    "AL47212110090000000235698741",
+    "RS35260005601001611379",
+  ])("eur by local takes %s, of the SEPA area but not of the euro area", async (iban) => {
+    expect((await create({ ...EUR, iban })).status).toBe(200);
+  });
+
+  it("an aed account has an IBAN and a BIC of the United Arab Emirates", async () => {
+    const german = await create(swift("aed", "DE89370400440532013000", "DEUTDEFF"));
+    expect(refusal(german)).toEqual(["422", "iban record_invalid", "swift_bic record_invalid"]);
+    const mixed = await create(swift("aed", "AE070331234567890123456", "DEUTDEFF"));
+    expect(refusal(mixed)).toEqual(["422", "swift_bic record_invalid"]);
+    const made = await create(swift("aed", "AE070331234567890123456", "EBILAEAD"));
+    expect(made.status, made.text).toBe(200);
+  });
+
+  it("an IBAN and a BIC of two countries are refused, also where the BIC is optional", async () => {
+    for (const rails of ["swift", "local"]) {
+      const answer = await create({ ...EUR, rails, swift_bic: "BNPAFRPP" });
+      expect(refusal(answer)).toEqual(["422", "swift_bic record_invalid"]);
+    }
+    const usd = await create(swift("usd", "DE89370400440532013000", "CHASUS33"));
+    expect(refusal(usd)).toEqual(["422", "swift_bic record_invalid"]);
+  });
+
+  it("a territory's BIC agrees with its state's IBAN, and counts for SEPA by itself", async () => {
+    const iban = "FR1420041010050500013M02606";
+    expect((await create({ ...EUR, iban, swift_bic: "BRREREPP" })).status).toBe(200);
+    const caledonian = { ...EUR, iban, swift_bic: "BNPANCNX" };
+    expect(refusal(await create(caledonian))).toEqual(["422", "swift_bic record_invalid"]);
+    expect((await create({ ...caledonian, rails: "swift" })).status).toBe(200);
+  });
+
+  it.each([
+    ["czk", "CZ6508000000192000145399", "GIBACZPX"],
+    ["dkk", "DK5000400440116243", "NDEADKKK"],
+    ["egp", "EG380019000500000000263180002", "NBEGEGCX"],
+    ["ils", "IL620108000000099999999", "LUMIILIT"],
+    ["nok", "NO9386011117947", "DNBANOKK"],
+    ["ron", "RO49AAAA1B31007593840000", "RNCBROBU"],
+    ["sek", "SE4550000000058398257466", "ESSESESS"],
+    ["try", "TR330006100519786457841326", "TCZBTR2A"],
+  ])("%s is paid to an IBAN of its country, check digits included", async (currency, iban, bic) => {
+    const made = await create(swift(currency, iban, bic));
+    expect(made.status, made.text).toBe(200);
+    const typo = `${iban.slice(0, -1)}${(Number(iban.at(-1)) + 1) % 10}`;
+    expect(refusal(await create(swift(currency, typo, bic)))).toEqual([
+      "422",
+      "iban record_invalid",
+    ]);
+    const abroad = await create(swift(currency, "PL61109010140000071219812874", "BPKOPLPW"));
+    expect(refusal(abroad)).toEqual(["422", "iban record_invalid", "swift_bic record_invalid"]);
+  });
+
+  it("vnd and krw are paid to an account with a BIC of their country", async () => {
+    const vnd = { ...HOLDER, currency: "vnd", rails: "swift", account_number: "0011004212345" };
+    expect((await create({ ...vnd, swift_bic: "BFTVVNVX" })).status).toBe(200);
+    expect(refusal(await create({ ...vnd, swift_bic: "BKKBTHBK" }))).toEqual([
+      "422",
+      "swift_bic record_invalid",
+    ]);
+    const krw = { ...vnd, currency: "krw", swift_bic: "KOEXKRSE" };
+    expect(refusal(await create(krw))).toEqual(["400", "bank_code parameter_missing"]);
+    expect((await create({ ...krw, bank_code: "081" })).status).toBe(200);
   });
 });
 
