@@ -34,7 +34,9 @@ export type AppRules = {
 
 const NAME_MAX = 100;
 const URL_MAX = 2048;
-const REDIRECTS_MAX = 20;
+export const REDIRECTS_MAX = 20;
+/** More than there are: one may stand twice. */
+export const EVENTS_MAX = 20;
 const HEADERS_MAX = 20;
 const HEADER_VALUE_MAX = 1_000;
 const SECRET = /^[\x21-\x7e]{12,200}$/;
@@ -73,10 +75,11 @@ export function checkApp(
   }
   if (input.redirect_uris != null) {
     fields.redirect_uris = input.redirect_uris;
-    const bad = findBadRedirect(input.redirect_uris, rules.allow_http);
-    if (bad) report(`redirect_uris[${bad.index}]`, bad.message);
     if (input.redirect_uris.length > REDIRECTS_MAX) {
       report("redirect_uris", `Send at most ${REDIRECTS_MAX} addresses.`);
+    } else {
+      const bad = findBadRedirect(input.redirect_uris, rules.allow_http);
+      if (bad) report(`redirect_uris[${bad.index}]`, bad.message);
     }
   }
   if (input.webhook_url !== undefined) {
@@ -127,7 +130,10 @@ function checkHeaders(
   report: (name: string, message: string) => void,
 ): Record<string, string> {
   const entries = Object.entries(headers);
-  if (entries.length > HEADERS_MAX) report("webhook_headers", `Send at most ${HEADERS_MAX}.`);
+  if (entries.length > HEADERS_MAX) {
+    report("webhook_headers", `Send at most ${HEADERS_MAX}.`);
+    return {};
+  }
   const seen = new Set<string>();
   for (const [name, value] of entries) {
     if (!HEADER_NAME.test(name)) report("webhook_headers", `${show(name)} is no header's name.`);

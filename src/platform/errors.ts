@@ -69,25 +69,38 @@ export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 /** One thing that is wrong with a request. `field` is a path such as `offramps[1].rails`. */
 export type Problem = { field: string; code: ErrorCode; message: string };
 
+/** Enough to correct a request by; an answer must not grow with what is wrong. */
+const PROBLEMS_LISTED_MAX = 100;
+
 /** A deliberate refusal, answered with an error body. Anything else thrown is a 500. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly problems: readonly Problem[];
+  /** How many problems there were beyond those listed. */
+  readonly problems_omitted: number;
   readonly retry_after_seconds: number | undefined;
 
   constructor(code: ErrorCode, message?: string, retry_after_seconds?: number) {
     super(message ?? ERRORS[code][1]);
     this.code = code;
     this.problems = [];
+    this.problems_omitted = 0;
     this.retry_after_seconds = retry_after_seconds;
   }
 
   /** All problems of a request in one refusal; the first by the table's order names the whole. */
   static of(problems: readonly Problem[]): Refusal {
-    const first = [...problems].sort((a, b) => precedence(a.code) - precedence(b.code))[0];
+    const first = problems.reduce<Problem | undefined>(
+      (best, problem) =>
+        best && precedence(best.code) <= precedence(problem.code) ? best : problem,
+      undefined,
+    );
     if (!first) throw new Error("a refusal needs at least one problem");
-    const refusal = new Refusal(first.code);
-    return Object.assign(refusal, { problems });
+    const listed = problems.slice(0, PROBLEMS_LISTED_MAX);
+    // What names the whole is shown, however late it was found.
+    if (!listed.includes(first)) listed[PROBLEMS_LISTED_MAX - 1] = first;
+    const problems_omitted = problems.length - listed.length;
+    return Object.assign(new Refusal(first.code), { problems: listed, problems_omitted });
   }
 
   get status(): number {
@@ -95,8 +108,10 @@ export class Refusal extends Error {
   }
 }
 
+const PRECEDENCE = new Map(ERROR_CODES.map((code, index) => [code, index]));
+
 function precedence(code: ErrorCode): number {
-  return ERROR_CODES.indexOf(code);
+  return PRECEDENCE.get(code)!;
 }
 
 /** A record named in the path that this caller cannot see, whether or not it exists. */

@@ -19,8 +19,8 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
  * Reads an amount of a request: a JSON number or a plain decimal string, above zero, exactly as
- * it was sent. Zeros at the end are no decimals: "1.500" is 1.5. `reason` tells the caller what
- * to send instead.
+ * it was sent. In a string all decimals count, zeros too: "15.000" euros may mean fifteen
+ * thousand. `reason` tells the caller what to send instead.
  */
 export function parseAmount(
   value: unknown,
@@ -35,7 +35,8 @@ export function parseAmount(
   }
   const parts = splitNumber(String(value))!;
   if (parts.negative || parts.digits === "") return { reason: "Send an amount above zero." };
-  if (-parts.exponent > digits) {
+  const decimals = is_text ? (value.split(".")[1]?.length ?? 0) : -parts.exponent;
+  if (decimals > digits) {
     const limit = digits === 0 ? "no decimals" : `at most ${digits} decimals`;
     return { reason: `Send ${limit}.` };
   }

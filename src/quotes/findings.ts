@@ -1,7 +1,7 @@
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
-import { BODY } from "../platform/http/validate.ts";
 import { parseAmount } from "../platform/money.ts";
+import { BODY } from "../platform/problems.ts";
 
 /** Collects what is wrong with one object of a request, one problem a field. */
 export type Findings = {

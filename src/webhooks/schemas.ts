@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { APP_FLOWS, RAMP_EVENTS } from "../access/app-model.ts";
+import { EVENTS_MAX, REDIRECTS_MAX } from "../access/check-app.ts";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
 import { DELIVERY_STATUSES } from "./model.ts";
 import { INVOICE_EVENTS } from "./record-events.ts";
@@ -67,7 +68,9 @@ export const AppListAnswer = listAnswer("apps", AppRecord);
 export const AppListQuery = listQuery({});
 
 const settings = {
-  redirect_uris: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
+  redirect_uris: Type.Optional(
+    Type.Union([Type.Array(Type.String(), { maxItems: REDIRECTS_MAX }), Type.Null()]),
+  ),
   webhook_url: Type.Optional(
     Type.Union([Type.String(), Type.Null()], {
       description: "Where events are sent; https, in sandbox also http.",
@@ -79,7 +82,7 @@ const settings = {
     }),
   ),
   events: Type.Optional(
-    Type.Union([Type.Array(Type.String()), Type.Null()], {
+    Type.Union([Type.Array(Type.String(), { maxItems: EVENTS_MAX }), Type.Null()], {
       description: `Ramp events to be told of: ${RAMP_EVENTS.join(", ")}.`,
     }),
   ),

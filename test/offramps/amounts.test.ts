@@ -60,7 +60,7 @@ function toText(minor: bigint, digits: number): string {
 function toMinor(text: string, digits: number): bigint | null {
   if (!/^\d+(\.\d+)?$/.test(text)) return null;
   const [whole = "", decimals = ""] = text.split(".");
-  if (/[1-9]/.test(decimals.slice(digits))) return null;
+  if (decimals.length > digits) return null;
   return BigInt(whole + decimals.slice(0, digits).padEnd(digits, "0"));
 }
 
@@ -92,7 +92,8 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, least, mo
           const text = toText(minors[at]!, digits);
           if (how === "number") return Number(text);
           if (how === "text") return text;
-          return `00${text}${text.includes(".") ? "000" : ".000000"}`;
+          const [whole, decimals = ""] = text.split(".");
+          return `00${whole}${digits > 0 ? `.${decimals.padEnd(digits, "0")}` : ""}`;
         });
         const made = await create(payment_detail_id, currency, sent, quote_id);
         good(made);

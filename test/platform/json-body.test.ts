@@ -50,24 +50,11 @@ describe("numbers that a double cannot hold", () => {
     );
   });
 
-  it("reports a hundred at most", () => {
+  it("each is reported, however many there are", () => {
     const text = `[${Array.from({ length: 1_000 }, () => "9007199254740993").join(",")}]`;
-    expect(parse(text).problems).toHaveLength(100);
-  });
-
-  it("a duplicate key's earlier value counts too, as part of the body", () => {
-    expect(parse('{"a":9007199254740993,"a":1}').problems).toEqual([changed("body")]);
-  });
-
-  it("in a body of more than a megabyte the field goes unnamed", () => {
-    const text = `{"a":9007199254740993,"b":"${"x".repeat(1024 * 1024)}"}`;
-    expect(parse(text).problems).toEqual([changed("body")]);
-  });
-
-  it("takes a body full of long numbers for what it is", () => {
-    const numbers = (count: number) => `[${Array(count).fill("1731628800000000").join(",")}]`;
-    expect(parse(numbers(10_000)).problems).toEqual([]);
-    expect(parse(numbers(10_001)).problems).toEqual([changed("body")]);
+    const { problems } = parse(text);
+    expect(problems).toHaveLength(1_000);
+    expect(problems.at(-1)).toEqual(changed("[999]"));
   });
 
   it("is reported beside forbidden characters", () => {
@@ -79,4 +66,80 @@ describe("numbers that a double cannot hold", () => {
 it("nesting is still limited to 32 levels", () => {
   expect(parse(`${"[".repeat(32)}${"]".repeat(32)}`).problems).toEqual([]);
   expect(() => parse(`${"[".repeat(33)}${"]".repeat(33)}`)).toThrow("32 levels");
+});
+
+describe("a name that stands twice in one object", () => {
+  it.each([
+    ['{"amount":10,"amount":10000}', "amount"],
+    ['{"offramps":[{"a":1},{"a":1,"b":2,"a":1}]}', "a"],
+    ['{"a":{"b":{"c":1,"c":1}}}', "c"],
+    ['{"amount":1,"\\u0061mount":2}', "amount"],
+    ['{"é":1,"\\u00e9":2}', "é"],
+    ['{"😀":1,"\\ud83d\\ude00":2}', "😀"],
+    ['{"":1,"":2}', ""],
+    ['{"__proto__":1,"__proto__":2}', "__proto__"],
+    ['{"a\\"":1,"a\\u0022":2}', 'a\\"'],
+  ])("%s is refused", (text, name) => {
+    expect(() => parse(text)).toThrow(`"${name}" stands twice in one JSON object`);
+  });
+
+  it.each([
+    '{"a":{"a":{"a":1}}}',
+    '[{"a":1},{"a":1}]',
+    '{"a":"a","b":"a","c":["a","a"]}',
+    '{"a":1,"A":2,"a ":3}',
+    '{"a":"{\\"b\\":1,\\"b\\":2}"}',
+  ])("%s is taken", (text) => {
+    expect(parse(text).value).toEqual(JSON.parse(text));
+  });
+
+  it("is quoted with at most a hundred characters", () => {
+    const name = "n".repeat(5_000);
+    expect(() => parse(`{"${name}":1,"${name}":1}`)).toThrow(/^"n{100}" stands twice/);
+  });
+
+  it("no object is taken whose names are not those of the parsed one", () => {
+    // Without backslashes: V8 of Node 26 reads the name `\"` as `\\` where a like object had that.
+    const name = fc
+      .oneof(fc.string({ maxLength: 3 }), fc.constantFrom("a", "b", '"'))
+      .map((text) => text.replaceAll("\\", "/"));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, fc.boolean()), { maxLength: 6 }), (members) => {
+        const spell = (text: string, escaped: boolean) =>
+          escaped
+            ? `"${[...text].map((one) => one.split("").map(escaped_unit).join("")).join("")}"`
+            : JSON.stringify(text);
+        const text = `{${members.map(([one, escaped]) => `${spell(one, escaped)}:1`).join(",")}}`;
+        const is_unique = new Set(members.map(([one]) => one)).size === members.length;
+        if (is_unique)
+          expect(Object.keys(parse(text).value as object)).toHaveLength(members.length);
+        else expect(() => parse(text)).toThrow("stands twice");
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+const escaped_unit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+describe("a body of more values than any request has", () => {
+  it.each([
+    ["numbers", '{"offramps":[', "0", "]}", "offramps"],
+    ["objects", '{"offramps":[', "{}", "]}", "offramps"],
+    ["arrays within", '{"a":{"b":[', "[]", "]}}", "a.b"],
+    ["items of the body itself", "[", '""', "]", "body"],
+  ])("is refused at %s, before anything is made of it", (_name, head, item, tail, field) => {
+    const text = `${head}${Array(60_000).fill(item).join(",")}${tail}`;
+    let refusal: unknown;
+    try {
+      parse(text);
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toMatchObject({ code: "record_invalid", problems: [{ field }] });
+  });
+
+  it("50 000 are taken", () => {
+    expect(parse(`[${Array(49_999).fill("0").join(",")}]`).problems).toEqual([]);
+  });
 });

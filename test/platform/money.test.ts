@@ -81,15 +81,24 @@ describe.each(DIGITS)("amounts of %i digits", (digits) => {
 describe("parseAmount", () => {
   it.each([
     ["1.50", 2, 150n],
-    ["1.500", 2, 150n],
     ["007", 0, 7n],
-    ["1000.0", 0, 1000n],
+    ["1.500", 3, 1500n],
+    [15.0, 0, 15n],
     [1e3, 0, 1000n],
     [1e-6, 6, 1n],
     [0.1, 2, 10n],
     ["999999999999999", 3, 999_999_999_999_999_000n],
   ])("takes %j of %i digits", (value, digits, minor) => {
     expect(parseAmount(value, digits)).toEqual({ minor });
+  });
+
+  it.each([
+    ["15.000", 2],
+    ["1.500", 2],
+    ["1000.0", 0],
+    ["0.1000000", 6],
+  ])("refuses the string %j of %i digits: its zeros may be a thousand", (value, digits) => {
+    expect(parseAmount(value, digits)).toEqual({ reason: expect.stringContaining("decimals") });
   });
 
   it.each([

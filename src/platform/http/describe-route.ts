@@ -42,7 +42,11 @@ export const ErrorBody = Type.Object(
           code: Type.Enum(Object.keys(ERRORS)),
           message: Type.String(),
         }),
+        { maxItems: 100 },
       ),
+    ),
+    errors_omitted: Type.Optional(
+      Type.Integer({ minimum: 1, description: "How many problems there were beyond the 100." }),
     ),
   },
   { title: "Error" },

@@ -1,6 +1,6 @@
 /** The candidate that a mistyped word most likely meant, or undefined when none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const distance_max = Math.max(2, Math.floor(word.length / 3));
+  const distance_max = Math.max(2, Math.floor(Math.min(word.length, 64) / 3));
   const near = candidates
     .map((candidate) => ({ candidate, distance: distance(word.slice(0, 64), candidate) }))
     .filter((entry) => entry.distance <= distance_max)

@@ -243,7 +243,7 @@ function sendError(
 }
 
 function errorBody(options: ServerOptions, refusal: Refusal, request_id: string): string {
-  const errors = refusal.problems;
+  const { problems: errors, problems_omitted: errors_omitted } = refusal;
   return JSON.stringify({
     error_code: refusal.code,
     message: topMessage(refusal, errors),
@@ -251,6 +251,7 @@ function errorBody(options: ServerOptions, refusal: Refusal, request_id: string)
     request_id,
     doc_url: `${options.public_url()}/docs/errors#${refusal.code}`,
     ...(errors.length > 0 ? { errors } : {}),
+    ...(errors_omitted > 0 ? { errors_omitted } : {}),
   });
 }
 

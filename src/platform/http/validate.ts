@@ -1,29 +1,51 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 import type { Problem } from "../errors.ts";
+import { BODY, parentsOf, quoted } from "../problems.ts";
 import { nearest } from "./nearest.ts";
 
-const PROBLEMS_MAX = 100;
-/** Stands for the path where a problem concerns no field but the body as a whole. */
-export const BODY = "body";
-
+/** Advice costs time; on more unknown fields than are listed it would help nobody. */
+const GUESSES_MAX = 100;
 // `verbose` gives the mapping below the schema and the data that an error is about.
 const options = { allErrors: true, verbose: true, strict: false, validateFormats: false };
 const body_ajv = new Ajv({ ...options, coerceTypes: false });
 const query_ajv = new Ajv({ ...options, coerceTypes: true });
 
+type Source = "body" | "query";
 export type Check = (value: unknown) => Problem[];
 
-/** Compiles a schema into a check that reports all problems at once, each naming its field. */
-export function compileCheck(schema: TSchema, source: "body" | "query"): Check {
-  const validate = (source === "body" ? body_ajv : query_ajv).compile(schema);
+/**
+ * Compiles a schema into a check that reports all problems at once, each naming its field. Arrays
+ * that are longer than their limit are emptied.
+ */
+export function compileCheck(schema: TSchema, source: Source): Check {
+  const bounded = boundedSchema(schema) as object;
+  const validate = (source === "body" ? body_ajv : query_ajv).compile(bounded);
   return (value) => (validate(value) ? [] : describe(validate, source));
 }
 
-function describe(validate: ValidateFunction, source: "body" | "query"): Problem[] {
+/**
+ * The same schema, in which an array that is longer than its limit is refused without a look at
+ * its items.
+ */
+function boundedSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(boundedSchema);
+  if (schema === null || typeof schema !== "object") return schema;
+  const inner: Record<string, unknown> = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, boundedSchema(value)]),
+  );
+  const { items, maxItems, ...rest } = inner;
+  if (items === undefined || maxItems === undefined) return inner;
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema calls it so.
+  return { ...rest, maxItems, if: { maxItems }, then: { items } };
+}
+
+function describe(validate: ValidateFunction, source: Source): Problem[] {
   const by_field = new Map<string, Problem>();
   for (const error of validate.errors ?? []) {
-    const problem = toProblem(error, source);
+    // Whoever reads on, to find more that is wrong, must not look at its items either.
+    if (error.keyword === "maxItems") (error.data as unknown[]).length = 0;
+    const problem = toProblem(error, source, by_field.size < GUESSES_MAX);
     const known = problem && by_field.get(problem.field);
     // One field may fail several keywords (a blank string that is also no known value): the
     // reader needs one sentence, and "missing" is the clearest.
@@ -33,16 +55,15 @@ function describe(validate: ValidateFunction, source: "body" | "query"): Problem
     ) {
       by_field.set(problem.field, problem);
     }
-    if (by_field.size >= PROBLEMS_MAX) break;
   }
   const found = [...by_field.values()];
+  if (found.every(({ code }) => code !== "record_invalid")) return found;
   // Of a choice of forms each refusal is listed; what is wrong inside says more than the choice.
-  const isWithin = (field: string) =>
-    found.some((other) => [".", "["].some((sign) => other.field.startsWith(`${field}${sign}`)));
-  return found.filter(({ field, code }) => code !== "record_invalid" || !isWithin(field));
+  const around = new Set(found.flatMap(({ field }) => parentsOf(field)));
+  return found.filter(({ field, code }) => code !== "record_invalid" || !around.has(field));
 }
 
-function toProblem(error: ErrorObject, source: "body" | "query"): Problem | undefined {
+function toProblem(error: ErrorObject, source: Source, may_guess: boolean): Problem | undefined {
   const field = fieldPath(error.instancePath);
   // A blank filter in the address is a mistake: read as absent, it would list everything.
   const is_absent = error.data === null || (source === "body" && isBlankText(error.data));
@@ -50,7 +71,10 @@ function toProblem(error: ErrorObject, source: "body" | "query"): Problem | unde
     case "required":
       return missing(join(field, error.params.missingProperty));
     case "additionalProperties":
-      return unknown(field, error.params.additionalProperty, error);
+      return unknown(field, error.params.additionalProperty, error, may_guess);
+    case "if":
+      // What is wrong with the items is told by errors of their own.
+      return undefined;
     case "type":
       return error.data === null || error.data === undefined
         ? missing(field)
@@ -94,13 +118,14 @@ function invalid(field: string, message: string): Problem {
   return { field, code: "record_invalid", message };
 }
 
-function unknown(parent: string, name: string, error: ErrorObject): Problem {
+function unknown(parent: string, name: string, error: ErrorObject, may_guess: boolean): Problem {
+  const field = quoted(join(parent, quoted(name)));
+  const message = "This field is not known.";
+  if (!may_guess) return { field, code: "parameter_unknown", message };
   const known = Object.keys((error.parentSchema?.properties as object | undefined) ?? {});
   const guess = nearest(name, known);
   const advice = guess ? `Did you mean ${guess}?` : `Known here: ${known.join(", ") || "none"}.`;
-  // A name is the caller's own text: cut, so that the answer stays small.
-  const field = join(parent, name.slice(0, 100));
-  return { field, code: "parameter_unknown", message: `This field is not known. ${advice}` };
+  return { field, code: "parameter_unknown", message: `${message} ${advice}` };
 }
 
 function isBlankText(value: unknown): boolean {

@@ -1,0 +1,188 @@
+import { type Problem, Refusal } from "../errors.ts";
+import { isSameNumber, SIGNIFICANT_DIGITS_MAX } from "../money.ts";
+import { BODY, quoted } from "../problems.ts";
+
+const DEPTH_MAX = 32;
+/** The largest honest request, 500 offramps with all their metadata, has two thirds of it. */
+const VALUES_MAX = 50_000;
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+const [ZERO, NINE] = [0x30, 0x39];
+
+const FORBIDDEN = "Remove NUL characters and incomplete surrogate pairs.";
+const CHANGED = `Send at most ${SIGNIFICANT_DIGITS_MAX} significant digits.`;
+
+/** An object or array that the scan is in. */
+type Level = {
+  /** The names of an object so far; null in an array. */
+  names: Set<string> | null;
+  /** Where the scan stands: after this name, or at this item. */
+  name: string;
+  index: number;
+  expects_name: boolean;
+  /** The level's own path, once it was asked for. */
+  path: string | null;
+};
+
+/**
+ * Reads JSON once, in time linear in its length, before it is parsed. Refused are nesting and
+ * numbers of values without end, and a name that stands twice in one object. Returned are the
+ * values that cannot be kept: numbers that a double would change, text that is not Unicode.
+ * What is not well-formed is left to the parser.
+ */
+export function scanJson(buffer: Buffer): Problem[] {
+  const levels: Level[] = [];
+  const problems: Problem[] = [];
+  const report = (field: string, message: string) =>
+    problems.push({ field, code: "record_invalid", message });
+  let values = 0;
+  const countValue = () => {
+    values += 1;
+    if (values > VALUES_MAX) throw tooManyValues(levels);
+  };
+  for (let at = 0; at < buffer.length; at += 1) {
+    const byte = buffer[at]!;
+    const level = levels.at(-1);
+    if (byte === QUOTE) {
+      const end = endOfString(buffer, at);
+      if (level?.expects_name) {
+        if (!takeName(level, readString(buffer, at, end))) throw twice(level.name);
+        if (isForbidden(level.name)) report(pathOf(levels), FORBIDDEN);
+      } else if (isForbidden(readEscaped(buffer, at, end))) report(placeOf(levels), FORBIDDEN);
+      at = end;
+    } else if (byte === COMMA) {
+      countValue();
+      if (level) {
+        level.index += 1;
+        level.expects_name = level.names !== null;
+      }
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      countValue();
+      levels.push(newLevel(byte === OPEN_OBJECT));
+      if (levels.length > DEPTH_MAX) throw tooDeep();
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) levels.pop();
+    else if (byte >= ZERO && byte <= NINE) {
+      const end = endOfNumber(buffer, at);
+      if (isChanged(buffer, at, end)) report(placeOf(levels), CHANGED);
+      at = end - 1;
+    }
+  }
+  return problems;
+}
+
+function newLevel(is_object: boolean): Level {
+  return {
+    names: is_object ? new Set() : null,
+    name: "",
+    index: 0,
+    expects_name: is_object,
+    path: null,
+  };
+}
+
+/** False where the object has the name already. */
+function takeName(level: Level, name: string): boolean {
+  level.expects_name = false;
+  level.name = name;
+  if (level.names!.has(name)) return false;
+  level.names!.add(name);
+  return true;
+}
+
+function tooDeep(): Refusal {
+  return new Refusal("bad_request", `Send JSON nested at most ${DEPTH_MAX} levels deep.`);
+}
+
+function twice(name: string): Refusal {
+  const shown = JSON.stringify(quoted(name));
+  return new Refusal("bad_request", `${shown} stands twice in one JSON object; send it once.`);
+}
+
+function tooManyValues(levels: Level[]): Refusal {
+  const message = `Send fewer items: a request holds at most ${VALUES_MAX} values.`;
+  return Refusal.of([{ field: pathOf(levels), code: "record_invalid", message }]);
+}
+
+/** Of the innermost object or array. Each level keeps its own, so that many cost no more. */
+function pathOf(levels: readonly Level[]): string {
+  let path = "";
+  for (const [depth, level] of levels.entries()) {
+    level.path ??= depth === 0 ? "" : placeIn(path, levels[depth - 1]!);
+    path = level.path;
+  }
+  return path || BODY;
+}
+
+/** Of the value at which the scan stands. */
+function placeOf(levels: readonly Level[]): string {
+  const level = levels.at(-1);
+  if (!level) return BODY;
+  pathOf(levels);
+  return placeIn(level.path!, level) || BODY;
+}
+
+function placeIn(path: string, { names, name, index }: Level): string {
+  if (names === null) return quoted(`${path}[${index}]`);
+  return quoted(path === "" ? quoted(name) : `${path}.${quoted(name)}`);
+}
+
+/** The place of the closing quote, or the end. */
+function endOfString(buffer: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < buffer.length && buffer[at] !== QUOTE) at += buffer[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+function readString(buffer: Buffer, start: number, end: number): string {
+  const text = buffer.toString("utf8", start + 1, end);
+  return text.includes("\\") ? decode(text) : text;
+}
+
+/** A value's text where it holds escapes, else none: only from an escape can come what is bad. */
+function readEscaped(buffer: Buffer, start: number, end: number): string {
+  return buffer.subarray(start, end).includes("\\u") ? readString(buffer, start, end) : "";
+}
+
+function decode(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`);
+  } catch {
+    // The parser will refuse it.
+    return text;
+  }
+}
+
+/** In valid UTF-8, NUL and lone surrogates can only come from an escape. */
+function isForbidden(text: string): boolean {
+  return text.includes("\0") || !text.isWellFormed();
+}
+
+/** Digits, point, signs and e. */
+function endOfNumber(buffer: Buffer, start: number): number {
+  let at = start + 1;
+  for (; at < buffer.length; at += 1) {
+    const byte = buffer[at]!;
+    const is_part = (byte >= 0x2d && byte <= NINE) || byte === 0x2b || (byte | 0x20) === 0x65;
+    if (!is_part) break;
+  }
+  return at;
+}
+
+/**
+ * 1000.000000000000001 becomes 1000 in a double. Few numbers are looked at twice: up to 15 digits
+ * without a large exponent, a double holds them all. The minus, not part of it, changes nothing.
+ */
+function isChanged(buffer: Buffer, start: number, end: number): boolean {
+  if (end - start <= SIGNIFICANT_DIGITS_MAX && !hasLargeExponent(buffer, start, end)) return false;
+  const text = buffer.toString("latin1", start, end);
+  return !isSameNumber(text, Number(text));
+}
+
+/** An exponent of three digits or more, with or without its sign. */
+function hasLargeExponent(buffer: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    if ((buffer[at]! | 0x20) === 0x65) return end - at > 3;
+  }
+  return false;
+}
