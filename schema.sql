@@ -653,6 +653,7 @@ create table offramps (
 );
 CREATE INDEX offramps_list ON public.offramps USING btree (user_id, account_id, id);
 CREATE INDEX offramps_list_by_status ON public.offramps USING btree (user_id, account_id, status, id);
+CREATE INDEX offramps_open ON public.offramps USING btree (status, created_at) WHERE (status = ANY (ARRAY['pending_internal_assessment'::text, 'ongoing_checks'::text, 'sending_fiat'::text]));
 CREATE INDEX offramps_quote ON public.offramps USING btree (quote_id, account_id, id);
 
 create table onramps (
@@ -738,6 +739,7 @@ create table payouts (
   constraint payouts_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
 );
 CREATE UNIQUE INDEX payouts_end_to_end ON public.payouts USING btree (account_id, end_to_end_id);
+CREATE INDEX payouts_open ON public.payouts USING btree (status, created_at) WHERE (status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text]));
 CREATE INDEX payouts_unanswered ON public.payouts USING btree (created_at) WHERE ((status = ANY (ARRAY['submitting'::text, 'sent'::text])) AND (chased_at IS NULL));
 
 create table people (
@@ -1057,6 +1059,7 @@ create table webhook_deliveries (
   constraint webhook_deliveries_account_id_app_id_fkey FOREIGN KEY (account_id, app_id) REFERENCES apps(account_id, id)
 );
 CREATE UNIQUE INDEX webhook_deliveries_event ON public.webhook_deliveries USING btree (account_id, event_id, app_id);
+CREATE INDEX webhook_deliveries_failed ON public.webhook_deliveries USING btree (updated_at) WHERE (status = 'failed'::text);
 
 create table webhook_queue (
   account_id uuid not null,

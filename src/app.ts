@@ -5,6 +5,7 @@ import { addOauth } from "./access/oauth/routes.ts";
 import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./access/oauth/tasks.ts";
 import { addProposalPages, addProposalRoutes } from "./access/proposal-routes.ts";
 import { addAccessPages } from "./access/routes.ts";
+import { isPrivate } from "./app/is-private.ts";
 import type { Core } from "./app/open-core.ts";
 import { openPartners, openRamp, type Partners } from "./app/open-parts.ts";
 import { addDocPages } from "./docs/routes.ts";
@@ -19,12 +20,14 @@ import { addKycRoutes } from "./kyc/routes.ts";
 import { READ_IDENTITY_TASK, RETENTION_TASK } from "./kyc/task-kinds.ts";
 import { kycTasks } from "./kyc/tasks.ts";
 import { addDocumentRoutes } from "./offramps/document-routes.ts";
+import { offrampMetrics } from "./offramps/metrics.ts";
 import { addQuoteRoutes } from "./offramps/quote-routes.ts";
 import { addOfframpRoutes } from "./offramps/routes.ts";
 import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
 import { changeProposalTasks } from "./offramps/watched-changes.ts";
 import { addDepositRoutes } from "./onramps/deposit-routes.ts";
+import { depositMetrics } from "./onramps/metrics.ts";
 import { addOnrampRoutes } from "./onramps/routes.ts";
 import { READ_CREDITS_TASK } from "./onramps/task-kinds.ts";
 import { onrampTasks } from "./onramps/tasks.ts";
@@ -39,13 +42,17 @@ import { addHealthRoutes } from "./platform/http/health.ts";
 import { type AddRoute, addRoute } from "./platform/http/route.ts";
 import { createServer, type LogDestination } from "./platform/http/server.ts";
 import { type AddUploadRoute, addUploadRoute } from "./platform/http/upload-route.ts";
+import { createMetrics, type Metrics } from "./platform/metrics/metrics.ts";
+import type { MetricSource } from "./platform/metrics/model.ts";
 import { signingKey } from "./platform/sealing/seal.ts";
 import { signingSeed } from "./platform/sealing/signing-seed.ts";
 import { SEAL_TASK, sealTask } from "./platform/sealing/tasks.ts";
+import { taskMetrics } from "./platform/tasks/task-metrics.ts";
 import { ensureRecurring } from "./platform/tasks/tasks.ts";
 import type { Worker } from "./platform/tasks/worker.ts";
 import { watchInstallation } from "./platform/watch-installation.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
+import { rateMetrics } from "./quotes/metrics.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
 import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
@@ -58,6 +65,7 @@ import { addAppRoutes } from "./webhooks/app-routes.ts";
 import { createDeliveryWorker, withDeliveries } from "./webhooks/delivery-worker.ts";
 import { addEventRoutes } from "./webhooks/event-routes.ts";
 import { fanOutTask } from "./webhooks/fan-out.ts";
+import { webhookMetrics } from "./webhooks/metrics.ts";
 import { TRIM_EVENTS_TASK } from "./webhooks/model.ts";
 import { replayTask } from "./webhooks/replay-app.ts";
 import { trimEventsTask } from "./webhooks/trim-events.ts";
@@ -82,6 +90,8 @@ const RECURRING_TASKS = [
 export type App = {
   server: FastifyInstance;
   worker: Worker;
+  /** For a process that serves no API: health and metrics alone. Whoever asks for it closes it. */
+  createHealthServer(): FastifyInstance;
   /** Ends requests in flight, then running tasks, then the database connections. */
   close(): Promise<void>;
 };
@@ -94,13 +104,20 @@ export async function createApp(
   log_destination?: LogDestination,
 ): Promise<App> {
   const { config, database, clock, index_key } = core;
-  const server = createServer({
+  const server_options = {
     ...config,
     ...(log_destination ? { log_destination } : {}),
     public_url: publicUrl,
     authenticate: createAuthenticate(core, config.mode),
-  });
+  };
+  const server = createServer(server_options);
   const ramp = await openRamp(core, partners, publicUrl, server.log);
+  const metrics = createMetrics({
+    database,
+    clock,
+    sources: listMetricSources(ramp),
+    log: server.log,
+  });
   const invoice_deps = {
     ...core,
     renderer: createInvoiceRenderer({ public_url: publicUrl, mode: config.mode, index_key }),
@@ -122,6 +139,9 @@ export async function createApp(
     poke: worker.poke,
     public_url: publicUrl,
     mode: config.mode,
+    metrics,
+    metrics_token: config.metrics_token,
+    is_private: isPrivate(config),
   };
   await addOpenApi(server);
   const press = createPdfPress();
@@ -137,7 +157,12 @@ export async function createApp(
     ramp.sender.close();
     await database.close();
   };
-  return { server, worker, close };
+  const createHealthServer = () => {
+    const health = createServer(server_options);
+    addHealthRoutes(health, deps);
+    return health;
+  };
+  return { server, worker, createHealthServer, close };
 }
 
 type Ramp = Awaited<ReturnType<typeof openRamp>>;
@@ -165,6 +190,11 @@ function listHandlers(ramp: Ramp, invoices: InvoiceParts, pokeDeliveries: () => 
   ];
 }
 
+/** What `/metrics` tells beside the process itself, in the order of the modules. */
+function listMetricSources({ operator_id }: Ramp): MetricSource[] {
+  return [taskMetrics, webhookMetrics, rateMetrics, offrampMetrics, depositMetrics(operator_id)];
+}
+
 type Deps = Ramp & {
   executor: Executor;
   keepAnswer: KeepAnswer;
@@ -172,6 +202,9 @@ type Deps = Ramp & {
   poke: () => void;
   public_url: () => string;
   mode: Config["mode"];
+  metrics: Metrics;
+  metrics_token: string | undefined;
+  is_private: boolean;
 };
 
 /** All routes, in the order of the rooms; pages for people come last. */
@@ -180,12 +213,12 @@ function addRoutes(
   deps: Deps,
   invoices: Omit<Deps, "renderer"> & InvoiceParts & { press: PdfPress },
 ) {
-  const { config, database, clock, index_key, files, keepAnswer } = deps;
+  const { index_key, files, keepAnswer } = deps;
   const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
   const addUpload: AddUploadRoute<FileType> = (spec) =>
     addUploadRoute(server, index_key, { ...files, judge: judgeFile }, spec);
 
-  addHealthRoutes(server, { database, clock, metrics_token: config.metrics_token });
+  addHealthRoutes(server, deps);
   addProposalRoutes(add, deps);
   addAppRoutes(add, deps);
   addEventRoutes(add, deps);

@@ -2,7 +2,7 @@ import { findPendingCount } from "../access/proposal-store.ts";
 import type { Core } from "../app/open-core.ts";
 import { READ_IDENTITY_TASK } from "../kyc/task-kinds.ts";
 import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../offramps/task-kinds.ts";
-import { findUnmatchedCount } from "../onramps/fiat-deposit-store.ts";
+import { findUnmatched } from "../onramps/fiat-deposit-store.ts";
 import { READ_CREDITS_TASK } from "../onramps/task-kinds.ts";
 import { DIFFERENCE_MAX_MS } from "../platform/clock.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
@@ -108,9 +108,9 @@ async function checkEndpoints({ database }: Core): Promise<Finding> {
 }
 
 async function checkDeposits({ database, first_start }: Core): Promise<Finding> {
-  const count = await findUnmatchedCount(database, first_start.operator.id);
+  const { deposits } = await findUnmatched(database, first_start.operator.id);
   const what = "match or return them: GET /deposits?status=unmatched, docs/guides/onramps.md";
-  return waiting("deposits", count, "unmatched", what);
+  return waiting("deposits", BigInt(deposits), "unmatched", what);
 }
 
 async function checkProposals({ database }: Core): Promise<Finding> {

@@ -122,9 +122,11 @@ async function serve(
   // Only here: every other command starts in half the time without it.
   const { createApp } = await import("../app.ts");
   const app = await createApp(core, () => public_url, undefined, log);
+  const health = parts.api ? undefined : app.createHealthServer();
   try {
+    if (health) await listen(health, config.host, config.worker_port, "SLIPROAD_WORKER_PORT");
     if (parts.api) {
-      const port = await listen(app.server, config);
+      const port = await listen(app.server, config.host, config.port, "PORT");
       const host = config.host.includes(":") ? `[${config.host}]` : config.host;
       public_url ||= `http://${host}:${port}`;
     }
@@ -139,23 +141,29 @@ async function serve(
       );
     }
   } finally {
+    await health?.close();
     await app.close();
   }
 }
 
-async function listen(server: App["server"], config: Config): Promise<number> {
+async function listen(
+  server: App["server"],
+  host: string,
+  port: number,
+  setting: string,
+): Promise<number> {
   try {
-    await server.listen({ host: config.host, port: config.port });
+    await server.listen({ host, port });
   } catch (error) {
     const { code } = error as { code?: string };
     const reasons: Record<string, string> = {
-      EADDRINUSE: "is taken by another program; stop it or set PORT to another one",
-      EACCES: "may not be used by this user; set PORT to one above 1023",
+      EADDRINUSE: `is taken by another program; stop it or set ${setting} to another one`,
+      EACCES: `may not be used by this user; set ${setting} to one above 1023`,
       EADDRNOTAVAIL: "cannot be used: HOST is not an address of this machine",
     };
     const reason = reasons[code ?? ""];
     if (!reason) throw error;
-    throw new StartupError(`Port ${config.port} on ${config.host} ${reason}.`);
+    throw new StartupError(`Port ${port} on ${host} ${reason}.`);
   }
   return (server.server.address() as { port: number }).port;
 }

@@ -2,6 +2,7 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
+import { COUNT_MAX } from "../platform/metrics/model.ts";
 import type { DepositDetails, DepositStatus, FiatDeposit } from "./model.ts";
 
 export type FiatDepositRow = Omit<FiatDeposit, "details"> & { details: Buffer };
@@ -121,13 +122,19 @@ export async function findDeposit(
   return row;
 }
 
-/** How many wait for the operator. */
-export async function findUnmatchedCount(session: Session, account_id: string): Promise<bigint> {
-  const [row] = await session.query<{ count: bigint }>(
-    "select count(*) from fiat_deposits where account_id = $1 and status = 'unmatched'",
+/** How many wait for the operator, counted up to COUNT_MAX, and since when. */
+export async function findUnmatched(
+  session: Session,
+  account_id: string,
+): Promise<{ deposits: number; oldest_at: Date | null }> {
+  const [row] = await session.query<{ deposits: number; oldest_at: Date | null }>(
+    `select count(*)::integer as deposits, min(first.created_at) as oldest_at from (
+       select created_at from fiat_deposits where account_id = $1 and status = 'unmatched'
+       order by id limit ${COUNT_MAX}
+     ) as first`,
     [account_id],
   );
-  return row!.count;
+  return row!;
 }
 
 export function listDeposits(

@@ -26,8 +26,12 @@ export type Database = Session & {
   ): Promise<Result>;
   /** A connection of one's own, for what outlives a statement (advisory locks). */
   connection<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
+  /** How busy the connections of this process are. */
+  pool(): PoolUse;
   close(): Promise<void>;
 };
+
+export type PoolUse = { in_use: number; idle: number; waiting: number; max: number };
 
 /** The database cannot be reached or cannot work, or was lost before COMMIT: nothing happened. */
 export class DatabaseUnavailableError extends Error {}
@@ -93,6 +97,12 @@ export function openDatabase(options: DatabaseOptions): Database {
         client.release(true);
       }
     },
+    pool: () => ({
+      in_use: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: options.connections_max,
+    }),
     close: () => {
       closed ??= pool.end();
       return closed;

@@ -1,34 +1,38 @@
 import { timingSafeEqual } from "node:crypto";
-import type { FastifyInstance } from "fastify";
-import { collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Clock, DIFFERENCE_MAX_MS } from "../clock.ts";
 import { type Database, DatabaseUnavailableError } from "../db/database.ts";
 import { isMigrated } from "../db/migrate.ts";
 import { Refusal } from "../errors.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { realTime } from "../tasks/real-time.ts";
 import { workerHealth } from "../tasks/worker-health.ts";
 
-export type HealthDeps = { database: Database; clock: Clock; metrics_token: string | undefined };
+export type HealthDeps = {
+  database: Database;
+  clock: Clock;
+  metrics: Metrics;
+  metrics_token: string | undefined;
+  /** The server is for this machine alone: no proxy leads to it, and no money is real. */
+  is_private: boolean;
+};
 
 const ANSWER_MAX_MS = 5_000;
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+/** What a proxy adds to what it passes on. */
+const FORWARDED = [
+  ...["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"],
+  ...["x-forwarded-port", "x-forwarded-server", "x-real-ip", "cf-connecting-ip"],
+];
 
-/** For whoever watches over the process: does it answer, can it work, how fast is it. */
+/** For whoever monitors the process: does it answer, can it work, how is the work going. */
 export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const duration = new Histogram({
-    name: "sliproad_http_request_duration_seconds",
-    help: "How long requests took, by route and status.",
-    labelNames: ["method", "route", "status"],
-    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
-    registers: [registry],
-  });
+  const { metrics } = deps;
   app.addHook("onResponse", async (request, reply) => {
     const { method } = request;
     const route = request.routeOptions.url ?? "(none)";
-    const labels = { method, route, status: String(reply.statusCode) };
-    duration.observe(labels, reply.elapsedTime / 1000);
+    const status = String(reply.statusCode);
+    metrics.observeRequest({ method, route, status }, reply.elapsedTime / 1000);
   });
 
   app.get("/healthz", { schema: { hide: true } }, async () => ({ status: "ok" }));
@@ -44,14 +48,32 @@ export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
   });
 
   app.get("/metrics", { schema: { hide: true } }, async (request, reply) => {
-    const is_local = LOOPBACK.test(request.ip) && deps.metrics_token === undefined;
-    const token = request.headers.authorization?.replace(/^Bearer /i, "");
-    if (!is_local && !isSame(token, deps.metrics_token)) throw new Refusal("unauthorized");
-    return reply.type(registry.contentType).send(await registry.metrics());
+    if (!mayReadMetrics(request, deps)) {
+      throw new Refusal(
+        "unauthorized",
+        "Send the value of SLIPROAD_METRICS_TOKEN as a bearer token.",
+      );
+    }
+    return reply.type(metrics.content_type).send(await metrics.render());
   });
 }
 
-async function readinessProblems({ database, clock }: HealthDeps): Promise<string[]> {
+/** Without a token only a direct request from this machine is answered. */
+function mayReadMetrics(request: FastifyRequest, deps: HealthDeps): boolean {
+  if (deps.metrics_token !== undefined) {
+    const token = request.headers.authorization?.replace(/^Bearer /i, "");
+    return isSame(token, deps.metrics_token);
+  }
+  // The address of the connection itself, not one that a header names.
+  const is_local = LOOPBACK.test(request.socket.remoteAddress ?? "");
+  const is_direct = FORWARDED.every((name) => request.headers[name] === undefined);
+  return deps.is_private && is_local && is_direct;
+}
+
+async function readinessProblems({
+  database,
+  clock,
+}: Pick<HealthDeps, "database" | "clock">): Promise<string[]> {
   await clock.refresh();
   const problems: string[] = [];
   if (!(await isMigrated(database))) {
@@ -78,8 +100,8 @@ function describeFailure(error: unknown): string {
     : "The database cannot be used; the log says why.";
 }
 
-function isSame(given: string | undefined, wanted: string | undefined): boolean {
-  if (given === undefined || wanted === undefined) return false;
+function isSame(given: string | undefined, wanted: string): boolean {
+  if (given === undefined) return false;
   const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,0 +1,15 @@
+import { isLoopbackHost } from "../partners/outbound-http/address-policy.ts";
+import type { Config } from "../platform/config/config.ts";
+
+/**
+ * Whether only programs of this machine reach the server: a sandbox on loopback, to which neither a
+ * public URL nor a trusted proxy leads.
+ */
+export function isPrivate({ mode, host, public_url, trusted_proxies }: Config): boolean {
+  return (
+    mode === "sandbox" &&
+    isLoopbackHost(host) &&
+    public_url === undefined &&
+    trusted_proxies.length === 0
+  );
+}

@@ -1,0 +1,34 @@
+import type { Session } from "../platform/db/database.ts";
+import { COUNT_MAX } from "../platform/metrics/model.ts";
+
+export type OpenRecords = { status: string; records: number; oldest_at: Date | null };
+
+// Each as its partial index names them: only then does the planner see that the index serves.
+const OPEN_PAYOUTS = "status in ('recorded', 'submitting', 'sent')";
+const OPEN_OFFRAMPS = "status in ('pending_internal_assessment', 'ongoing_checks', 'sending_fiat')";
+
+/** Attempts to pay that are not over, by state. */
+export function listOpenPayouts(session: Session): Promise<OpenRecords[]> {
+  return session.query<OpenRecords>(openRecords("payouts", OPEN_PAYOUTS), [
+    ["recorded", "submitting", "sent"],
+  ]);
+}
+
+/** Offramps that were executed and are not over, by state. */
+export function listOpenOfframps(session: Session): Promise<OpenRecords[]> {
+  return session.query<OpenRecords>(openRecords("offramps", OPEN_OFFRAMPS), [
+    ["pending_internal_assessment", "ongoing_checks", "sending_fiat"],
+  ]);
+}
+
+function openRecords(table: string, is_open: string): string {
+  return `select state.status, open.records, open.oldest_at
+    from unnest($1::text[]) as state (status)
+    cross join lateral (
+      select count(*)::integer as records, min(first.created_at) as oldest_at from (
+        select r.created_at from ${table} r
+        where r.status = state.status and r.${is_open}
+        order by r.created_at limit ${COUNT_MAX}
+      ) as first
+    ) as open`;
+}

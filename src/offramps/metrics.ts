@@ -1,0 +1,45 @@
+import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
+import { listOpenOfframps, listOpenPayouts, type OpenRecords } from "./metrics-store.ts";
+
+/** Payouts under way, and offramps that wait for something. */
+export const offrampMetrics: MetricSource = {
+  gauges: [
+    {
+      name: "sliproad_payouts_open",
+      help: `Payouts that the bank has not settled, by state; ${COUNTED}.`,
+      label: "status",
+    },
+    {
+      name: "sliproad_payout_oldest_seconds",
+      help: "Age of the oldest payout in a state; 0 when there is none.",
+      label: "status",
+    },
+    {
+      name: "sliproad_offramps_open",
+      help: `Executed offramps that are not final, by state; ${COUNTED}.`,
+      label: "status",
+    },
+    {
+      name: "sliproad_offramp_oldest_seconds",
+      help: "Age of the oldest offramp in a state; 0 when there is none.",
+      label: "status",
+    },
+  ],
+  read: async (session, { now }) => {
+    const [payouts, offramps] = await Promise.all([
+      listOpenPayouts(session),
+      listOpenOfframps(session),
+    ]);
+    return [
+      ...samplesOf(payouts, "sliproad_payouts_open", "sliproad_payout_oldest_seconds", now),
+      ...samplesOf(offramps, "sliproad_offramps_open", "sliproad_offramp_oldest_seconds", now),
+    ];
+  },
+};
+
+function samplesOf(rows: readonly OpenRecords[], count: string, age: string, now: Date) {
+  return rows.flatMap(({ status, records, oldest_at }) => [
+    { name: count, label: status, value: records },
+    { name: age, label: status, value: ageSeconds(oldest_at, now) },
+  ]);
+}

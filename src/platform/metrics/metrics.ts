@@ -1,0 +1,155 @@
+import {
+  Counter,
+  collectDefaultMetrics,
+  Histogram,
+  Gauge as PrometheusGauge,
+  Registry,
+} from "prom-client";
+import type { Clock } from "../clock.ts";
+import type { Database, Session } from "../db/database.ts";
+import { realTime } from "../tasks/real-time.ts";
+import type { TaskLog } from "../tasks/task-log.ts";
+import type { MetricSource, Sample } from "./model.ts";
+
+export type Metrics = {
+  content_type: string;
+  /** All metrics as text. What comes from the database is at most KEEP_MS old. */
+  render(): Promise<string>;
+  observeRequest(labels: { method: string; route: string; status: string }, seconds: number): void;
+  countAttempt(result: AttemptResult): void;
+};
+
+/** What came of one webhook request. */
+export type AttemptResult = "delivered" | "retried" | "failed";
+
+type MetricDeps = {
+  database: Database;
+  clock: Clock;
+  sources: readonly MetricSource[];
+  log: TaskLog;
+};
+
+/** Several scrapers, or an impatient one, cost the database no more than one. */
+const KEEP_MS = 5_000;
+const ANSWER_MAX_MS = 3_000;
+
+/** The metrics of one process: its own, and those of the installation that it reads. */
+export function createMetrics({ database, clock, sources, log }: MetricDeps): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const duration = new Histogram({
+    name: "sliproad_http_request_duration_seconds",
+    help: "How long requests took, by route and status.",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers,
+  });
+  const attempts = new Counter({
+    name: "sliproad_webhook_attempts_total",
+    help: "Webhook requests sent by this process: delivered, retried later, or failed for good.",
+    labelNames: ["result"],
+    registers,
+  });
+  for (const result of ["delivered", "retried", "failed"]) attempts.inc({ result }, 0);
+  addPoolGauges(database, registry);
+  const up = new PrometheusGauge({
+    name: "sliproad_database_up",
+    help: "1 when the metrics below could be read from the database, else 0.",
+    registers,
+  });
+  const gauges = new Map(
+    sources
+      .flatMap((source) => source.gauges)
+      .map(({ name, help, label }) => {
+        const labelNames = label === undefined ? [] : [label];
+        return [name, { label, gauge: new PrometheusGauge({ name, help, labelNames, registers }) }];
+      }),
+  );
+
+  const clear = () => {
+    for (const { gauge } of gauges.values()) {
+      gauge.reset();
+      // Without labels a reset one would say 0.
+      gauge.remove({});
+    }
+  };
+  const show = (samples: readonly Sample[]) => {
+    // A kind or state of which there is nothing any more must not keep its last value.
+    clear();
+    for (const { name, label, value } of samples) {
+      const { gauge, label: label_name } = gauges.get(name)!;
+      gauge.set(label_name === undefined ? {} : { [label_name]: label ?? "" }, value);
+    }
+  };
+  const read = async () => {
+    try {
+      const time = { now: clock.now(), real_now: realTime(clock) };
+      const samples = await database.transaction((tx) => readAll(sources, tx, time), {
+        answer_max_ms: ANSWER_MAX_MS,
+      });
+      show(samples);
+      up.set(1);
+    } catch (error) {
+      log.error({ err: error }, "the metrics cannot be read");
+      clear();
+      up.set(0);
+    }
+  };
+  let reading: { done: Promise<void>; from_ms: number } | undefined;
+
+  return {
+    content_type: registry.contentType,
+    render: async () => {
+      const now_ms = performance.now();
+      if (!reading || now_ms - reading.from_ms >= KEEP_MS) {
+        reading = { done: read(), from_ms: now_ms };
+      }
+      await reading.done;
+      return registry.metrics();
+    },
+    observeRequest: (labels, seconds) => duration.observe(labels, seconds),
+    countAttempt: (result) => attempts.inc({ result }),
+  };
+}
+
+async function readAll(
+  sources: readonly MetricSource[],
+  session: Session,
+  time: { now: Date; real_now: Date },
+): Promise<Sample[]> {
+  const samples = await Promise.all(sources.map((source) => source.read(session, time)));
+  return samples.flat();
+}
+
+/** Read when asked for: these cost nothing. */
+function addPoolGauges(database: Database, registry: Registry): void {
+  const registers = [registry];
+  new PrometheusGauge({
+    name: "sliproad_database_pool_connections",
+    help: "Database connections of this process by state: in_use or idle.",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      const { in_use, idle } = database.pool();
+      this.set({ state: "in_use" }, in_use);
+      this.set({ state: "idle" }, idle);
+    },
+  });
+  new PrometheusGauge({
+    name: "sliproad_database_pool_waiting",
+    help: "Statements and transactions of this process that wait for a connection.",
+    registers,
+    collect() {
+      this.set(database.pool().waiting);
+    },
+  });
+  new PrometheusGauge({
+    name: "sliproad_database_pool_max",
+    help: "Database connections that this process may open.",
+    registers,
+    collect() {
+      this.set(database.pool().max);
+    },
+  });
+}

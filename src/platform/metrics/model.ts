@@ -1,0 +1,26 @@
+import type { Session } from "../db/database.ts";
+
+/** One number that is read from the database, with the label that tells its rows apart. */
+export type Gauge = { name: string; help: string; label?: string };
+
+export type Sample = { name: string; label?: string; value: number };
+
+export type ReadTime = { now: Date; real_now: Date };
+
+/**
+ * What a module tells of its records. Every statement must cost the same on a thousand rows and on
+ * a hundred million: it reads an index that holds only open work, and stops counting at COUNT_MAX.
+ */
+export type MetricSource = {
+  gauges: readonly Gauge[];
+  read(session: Session, time: ReadTime): Promise<Sample[]>;
+};
+
+export const COUNT_MAX = 10_000;
+
+/** For the help text of a gauge that counts. */
+export const COUNTED = `counted up to ${COUNT_MAX}`;
+
+export function ageSeconds(at: Date | null | undefined, now: Date): number {
+  return at ? Math.max(0, (now.getTime() - at.getTime()) / 1000) : 0;
+}

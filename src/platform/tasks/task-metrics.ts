@@ -1,0 +1,70 @@
+import type { Session } from "../db/database.ts";
+import { ageSeconds, COUNT_MAX, COUNTED, type MetricSource } from "../metrics/model.ts";
+import { KINDS } from "./kinds.ts";
+
+/** How much work is due, and whether anybody does it. */
+export const taskMetrics: MetricSource = {
+  gauges: [
+    {
+      name: "sliproad_tasks_due",
+      help: `Tasks that are due or at work, by kind; ${COUNTED}.`,
+      label: "kind",
+    },
+    {
+      name: "sliproad_task_oldest_due_seconds",
+      help: "How long the oldest due task of a kind has been waiting or at work.",
+      label: "kind",
+    },
+    {
+      name: "sliproad_tasks_failing",
+      help: `Tasks whose last attempt failed, by kind; ${COUNTED}.`,
+      label: "kind",
+    },
+    {
+      name: "sliproad_worker_silent_seconds",
+      help: "Time since the last heartbeat of any worker; absent while there has been none.",
+    },
+  ],
+  read: async (session, { now, real_now }) => {
+    const [kinds, [beat]] = await Promise.all([
+      listKinds(session, now),
+      session.query<{ beat_at: Date | null }>("select max(beat_at) as beat_at from worker_beats"),
+    ]);
+    const silent = beat?.beat_at
+      ? [{ name: "sliproad_worker_silent_seconds", value: ageSeconds(beat.beat_at, real_now) }]
+      : [];
+    const by_kind = kinds.flatMap(({ kind, due, failing, oldest_due_at }) => [
+      { name: "sliproad_tasks_due", label: kind, value: due },
+      {
+        name: "sliproad_task_oldest_due_seconds",
+        label: kind,
+        value: ageSeconds(oldest_due_at, now),
+      },
+      { name: "sliproad_tasks_failing", label: kind, value: failing },
+    ]);
+    return [...silent, ...by_kind];
+  },
+};
+
+type KindRow = { kind: string; due: number; failing: number; oldest_due_at: Date | null };
+
+function listKinds(session: Session, now: Date): Promise<KindRow[]> {
+  return session.query<KindRow>(
+    `${KINDS}
+     select kinds.kind, due.tasks as due, failing.tasks as failing, due.oldest_due_at
+     from kinds
+     cross join lateral (
+       select count(*)::integer as tasks, min(first.due_at) as oldest_due_at from (
+         select t.due_at from tasks t where t.kind = kinds.kind and t.due_at <= $1
+         order by t.due_at limit ${COUNT_MAX}
+       ) as first
+     ) as due
+     cross join lateral (
+       select count(*)::integer as tasks from (
+         select 1 from tasks t where t.kind = kinds.kind and t.attempts > 0
+         order by t.due_at limit ${COUNT_MAX}
+       ) as first
+     ) as failing`,
+    [now],
+  );
+}
