@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CHAINS } from "../../src/catalogue/chains.ts";
-import { toBase58 } from "../../src/partners/chain/addresses.ts";
+import { toBase58 } from "../../src/partners/chain/base58.ts";
 import { checkTxId, sandboxTxId } from "../../src/partners/chain/tx-id.ts";
 
 const DIGITS = "0123456789abcdef".repeat(4);

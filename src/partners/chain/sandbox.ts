@@ -1,6 +1,6 @@
 import { CHAINS, type Chain } from "../../catalogue/chains.ts";
 import type { Session } from "../../platform/db/database.ts";
-import { sha256, toBase58, toBase58Check } from "./addresses.ts";
+import { sha256, toBase58, toBase58Check } from "./base58.ts";
 import type { ChainPort } from "./port.ts";
 import {
   findSandboxSend,

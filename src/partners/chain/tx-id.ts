@@ -1,6 +1,6 @@
 import type { Chain } from "../../catalogue/chains.ts";
 import { lowerAscii } from "../../catalogue/text.ts";
-import { fromBase58, sha256, toBase58 } from "./addresses.ts";
+import { fromBase58, sha256, toBase58 } from "./base58.ts";
 
 /** The id in the one form that is stored and compared, or why it cannot be one of this chain. */
 export type CheckedTxId = { tx_id: string } | { reason: string };
