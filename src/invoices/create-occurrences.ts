@@ -1,6 +1,7 @@
 import { findBilledAccounts } from "../access/billing-email-store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
 import type { CarryDeps } from "./carry-changes.ts";
 import { type CreatedInvoice, makePayable, newInvoice, recordInvoices } from "./create-invoices.ts";
 import type { InvoiceDocument } from "./document.ts";
@@ -17,39 +18,62 @@ import {
 } from "./store.ts";
 import { updateViews } from "./view-store.ts";
 
-/** More wait for the next turn, so that no transaction grows without end. */
+/** No transaction grows without end. */
 const OCCURRENCES_AT_ONCE_MAX = 50;
+/** More wait for the next set. */
+const OCCURRENCES_PER_SET_MAX = 1_000;
 const NUMBERS_TRIED_MAX = 100;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+/** Templates taken at once. */
+export const TEMPLATES_PER_SET_MAX = 20;
+
 /**
- * Makes what is due of templates, in order. The template's row counts them under its lock, and the
- * database knows each number once: none is made twice, none left out.
+ * Makes what is due of templates. The template's row counts them under its lock, and the database
+ * knows each number once: none is made twice, none left out. After an outage or a jump of the clock
+ * many are due at once: they are made in the order of their times, whichever template they are of.
  */
 export async function createOccurrences(deps: CarryDeps, set: TaskSet): Promise<void> {
-  for (const task of set.tasks) {
-    await deps.database.transaction(async (tx) => {
-      const tasks = await set.lock(tx, [task]);
-      if (tasks.length === 0) return;
-      const key = { account_id: task.account_id, id: task.record_id };
-      const rows = await lockInvoices(tx, [key]);
-      const [template] = await openInvoices(tx, deps.keyring, rows);
-      const next_at = template ? await createDue(tx, deps, template, set.now) : null;
-      if (next_at) set.repeat(tx, tasks, next_at);
+  const horizon = horizonOf(set);
+  let left = OCCURRENCES_PER_SET_MAX;
+  let waiting = set.tasks.map((task) => ({ task, next_at: task.due_at }));
+  while (waiting.length > 0) {
+    waiting.sort((a, b) => a.next_at.getTime() - b.next_at.getTime());
+    const [first, ...others] = waiting;
+    const until = others[0] && others[0].next_at < horizon ? others[0].next_at : horizon;
+    const { created, next_at } = await deps.database.transaction(async (tx) => {
+      const tasks = await set.lock(tx, [first!.task]);
+      if (tasks.length === 0) return { created: 0, next_at: null };
+      const due = await createDue(tx, deps, first!.task, { until, now: set.now });
+      const is_more_due = due.next_at !== null && due.next_at <= horizon;
+      if (is_more_due && left > due.created) return due;
+      if (due.next_at) set.repeat(tx, tasks, due.next_at);
       else set.finish(tx, tasks);
+      return { ...due, next_at: null };
     });
+    left -= created;
+    waiting = next_at ? [{ task: first!.task, next_at }, ...others] : others;
   }
 }
 
-/** Returns when the next one is due; null when there is none. */
+/** Beyond the last task of a full set, templates that are not in it may come first. */
+function horizonOf({ tasks, now }: TaskSet): Date {
+  return tasks.length < TEMPLATES_PER_SET_MAX ? now : tasks.at(-1)!.due_at;
+}
+
+type Due = { created: number; next_at: Date | null };
+
+/** Makes a template's occurrences until a time; says when its next one is, null without any. */
 async function createDue(
   tx: Transaction,
   deps: CarryDeps,
-  template: KeyedInvoice,
-  now: Date,
-): Promise<Date | null> {
+  { account_id, record_id }: Task,
+  { until, now }: { until: Date; now: Date },
+): Promise<Due> {
+  const rows = await lockInvoices(tx, [{ account_id, id: record_id }]);
+  const [template] = await openInvoices(tx, deps.keyring, rows);
+  if (template?.invoice.status !== "scheduled") return { created: 0, next_at: null };
   const { invoice } = template;
-  if (invoice.status !== "scheduled") return null;
   const rule = parseRecurrence(invoice.document.recurringRule!, invoice.created_at);
   if (!("recurrence" in rule)) throw new Error("the rule of a template can no longer be read");
   const billed = await findBilledAccounts(tx, [invoice.party_index]);
@@ -57,7 +81,7 @@ async function createDue(
   const shared_with = found === invoice.account_id ? null : found;
   const created: CreatedInvoice[] = [];
   let [next, occurrences] = [invoice.next_occurrence_at, invoice.occurrences];
-  while (next && next <= now && created.length < OCCURRENCES_AT_ONCE_MAX) {
+  while (next && next <= until && created.length < OCCURRENCES_AT_ONCE_MAX) {
     occurrences += 1;
     const occurrence = await newOccurrence(tx, deps.index_key, template, occurrences, next, now);
     const entry = { invoice: occurrence, history: [], key: template.key };
@@ -69,7 +93,7 @@ async function createDue(
     const moved = { ...invoice, next_occurrence_at: next, occurrences, updated_at: now };
     recordMoved(tx, deps, { ...template, invoice: moved }, now);
   }
-  return next;
+  return { created: created.length, next_at: next };
 }
 
 /** A template without another occurrence has come to its end: it is canceled, by nobody. */

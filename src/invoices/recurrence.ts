@@ -1,7 +1,4 @@
-import rrule from "rrule";
-
-// The package is CommonJS: its names are properties of the default export.
-const { RRule } = rrule;
+import { RRuleTemporal } from "rrule-temporal";
 
 /** When a template makes its invoices, in UTC; `text` says the same as a caller would. */
 export type Recurrence = { starts_at: Date; rule: string; text: string };
@@ -13,14 +10,12 @@ const YEARS_AHEAD_MAX = 50;
 const YEARS_SEARCHED_MAX = 10;
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const FIRST_START = Date.UTC(2000, 0, 1);
-const DAY_MS = 24 * 60 * 60 * 1000;
-const WEEK_DAYS = 7;
 const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
 const LENGTH_MAX = 500;
 const DTSTART = /^DTSTART(?:;VALUE=DATE(?:-TIME)?)?:(\d{8})(?:T(\d{6})Z?)?$/;
 
-/** The library stops at the year 9999: with such an interval it looks at one period only. */
-const YEARS_ONCE = 9_999;
+/** The library's steps of one search: the days of a century, more than any rule here can need. */
+const PERIODS_MAX = 100 * 366;
 
 /** The parts that RFC 5545 knows for each frequency; parts of a day have no meaning here. */
 const FREQUENCIES: Readonly<Record<string, readonly string[]>> = {
@@ -28,6 +23,11 @@ const FREQUENCIES: Readonly<Record<string, readonly string[]>> = {
   MONTHLY: ["BYMONTH", "BYMONTHDAY", "BYDAY", "BYSETPOS"],
   WEEKLY: ["BYMONTH", "BYDAY", "BYSETPOS"],
   DAILY: ["BYMONTH", "BYMONTHDAY", "BYDAY"],
+};
+/** Parts that cannot be combined. */
+const EXCLUSIVE: Readonly<Record<string, readonly string[]>> = {
+  BYYEARDAY: ["BYWEEKNO", "BYMONTHDAY", "BYDAY"],
+  BYWEEKNO: ["BYMONTHDAY"],
 };
 const GENERAL_PARTS = ["FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST"];
 const WEEKDAY = "(?:MO|TU|WE|TH|FR|SA|SU)";
@@ -86,7 +86,7 @@ export function parseRecurrence(
     return { reason: "Send a DTSTART of this century, of a daily rule at most a year ago." };
   }
   const recurrence = { starts_at, rule, text: `${begin}\nRRULE:${rule}` };
-  const comes = comesBetween(optionsOf(recurrence), starts_at, true, searchEnd(starts_at));
+  const comes = findOccurrence({ starts_at, rule: withoutEnd(rule) }, starts_at, true);
   return comes ? { recurrence } : { reason: NEVER };
 }
 
@@ -101,120 +101,52 @@ export function occurrenceAfter(recurrence: Recurrence, time: Date): Date | null
 }
 
 /**
- * For what never comes (the 30th of February) the library would search up to the year 9999, so it
- * is asked for the next occurrence only where one is known to come.
+ * For what never comes (the 30th of February) the library would search until its limit of steps,
+ * so each search ends after ten years.
  */
-function findOccurrence(recurrence: Recurrence, time: Date, inc: boolean): Date | null {
-  const options = optionsOf(recurrence);
-  const end = searchEnd(time);
-  if (!comesBetween(options, time, inc, end)) return null;
-  const found = new RRule(options).after(time, inc);
-  return found && found.getTime() <= end ? found : null;
+function findOccurrence(
+  { starts_at, rule }: Pick<Recurrence, "starts_at" | "rule">,
+  time: Date,
+  inc: boolean,
+): Date | null {
+  const search_end = time.getTime() + YEARS_SEARCHED_MAX * YEAR_MS;
+  const until = partsOf(rule).get("UNTIL");
+  const rule_end = until === undefined ? search_end : readStart(`DTSTART:${until}`)!.getTime();
+  const end = Math.min(search_end, rule_end);
+  if (end < starts_at.getTime()) return null;
+  const found = new RRuleTemporal({
+    rruleString: withoutUntil(rule),
+    dtstart: toUtc(starts_at.getTime()),
+    until: toUtc(end),
+    maxIterations: PERIODS_MAX,
+    cache: false,
+  }).next(time, inc);
+  return found && new Date(found.epochMilliseconds);
 }
 
-type RuleOptions = ReturnType<typeof RRule.parseString> & { dtstart: Date };
-
-function optionsOf({ starts_at, rule }: Recurrence): RuleOptions {
-  return { ...RRule.parseString(rule), dtstart: starts_at };
+function toUtc(time_ms: number): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(time_ms).toZonedDateTimeISO("UTC");
 }
 
-function searchEnd(time: Date): number {
-  return time.getTime() + YEARS_SEARCHED_MAX * YEAR_MS;
+function withoutUntil(rule: string): string {
+  return withoutParts(rule, /^UNTIL=/);
 }
 
-/** Whether the rule, were it without an end, has an occurrence from a time on until another. */
-function comesBetween(options: RuleOptions, time: Date, inc: boolean, end: number): boolean {
-  const { freq, dtstart } = options;
-  const from = new Date(Math.max(time.getTime(), dtstart.getTime()));
-  const isWanted = (at: Date) => at.getTime() <= end && at >= from && (inc || at > time);
-  for (const begin of periodsOf(options, from, end)) {
-    const is_long = freq === RRule.YEARLY || freq === RRule.MONTHLY;
-    const days = is_long
-      ? new RRule(onePeriod(options, begin)).all()
-      : daysOf(options, begin, freq === RRule.WEEKLY ? WEEK_DAYS : 1);
-    if (days.some(isWanted)) return true;
-  }
-  return false;
+function withoutEnd(rule: string): string {
+  return withoutParts(rule, /^(UNTIL|COUNT)=/);
 }
 
-/** Where the years, months, weeks or days begin that the rule looks at, from a time on. */
-function* periodsOf({ freq, dtstart, interval = 1, wkst }: RuleOptions, from: Date, end: number) {
-  if (freq === RRule.YEARLY || freq === RRule.MONTHLY) {
-    const months = interval * (freq === RRule.YEARLY ? 12 : 1);
-    const first_month = freq === RRule.YEARLY ? 0 : dtstart.getUTCMonth();
-    const passed = (from.getUTCFullYear() - dtstart.getUTCFullYear()) * 12 + from.getUTCMonth();
-    const skipped = Math.max(0, Math.floor((passed - first_month) / months));
-    for (let period = skipped; ; period += 1) {
-      const begin = new Date(dtstart);
-      begin.setUTCMonth(first_month + period * months, 1);
-      if (begin.getTime() > end) return;
-      yield begin;
-    }
-  }
-  const is_weekly = freq === RRule.WEEKLY;
-  const first_day = typeof wkst === "object" && wkst !== null ? wkst.weekday : (wkst ?? 0);
-  const back = is_weekly ? (weekdayOf(dtstart) - first_day + WEEK_DAYS) % WEEK_DAYS : 0;
-  const step_ms = interval * (is_weekly ? WEEK_DAYS : 1) * DAY_MS;
-  const origin = dtstart.getTime() - back * DAY_MS;
-  const skipped = Math.floor((from.getTime() - origin) / step_ms);
-  for (let at = origin + skipped * step_ms; at <= end; at += step_ms) yield new Date(at);
-}
-
-/** The days of a week, or a day itself, on which the rule comes true. */
-function daysOf(options: RuleOptions, begin: Date, count: number): Date[] {
-  const { dtstart, bymonth, bymonthday, byweekday, bysetpos } = options;
-  const months = numbersOf(bymonth);
-  const month_days = numbersOf(bymonthday);
-  const weekdays = [byweekday ?? []].flat().map((day) => (day as { weekday: number }).weekday);
-  if (count === WEEK_DAYS && weekdays.length === 0) weekdays.push(weekdayOf(dtstart));
-  const matches = (list: readonly number[], ...values: number[]) =>
-    list.length === 0 || values.some((value) => list.includes(value));
-  const days = Array.from({ length: count }, (_, at) => new Date(begin.getTime() + at * DAY_MS))
-    .filter((day) => matches(weekdays, weekdayOf(day)))
-    .filter((day) => matches(months, day.getUTCMonth() + 1))
-    .filter((day) => {
-      const length = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + 1, 0));
-      const date = day.getUTCDate();
-      return matches(month_days, date, date - length.getUTCDate() - 1);
-    });
-  const places = numbersOf(bysetpos);
-  if (places.length === 0) return days;
-  return places.flatMap((place) => days.at(place > 0 ? place - 1 : place) ?? []);
-}
-
-function numbersOf(value: number | number[] | null | undefined): number[] {
-  return [value ?? []].flat();
-}
-
-/** Monday is 0. */
-function weekdayOf(day: Date): number {
-  return (day.getUTCDay() + 6) % WEEK_DAYS;
-}
-
-/** The rule for the one year or month that begins then. */
-function onePeriod(options: RuleOptions, dtstart: Date): RuleOptions {
-  const { freq, bymonth, bymonthday, byweekday, byweekno, byyearday } = options;
-  const { dtstart: start, count: _count, until: _until, ...parts } = options;
-  // What is not said is the start's, not the period's.
-  const is_day_open = !bymonthday && !byweekday && !byweekno && !byyearday;
-  return {
-    ...parts,
-    ...(is_day_open ? { bymonthday: start.getUTCDate() } : {}),
-    ...(is_day_open && !bymonth && freq === RRule.YEARLY
-      ? { bymonth: start.getUTCMonth() + 1 }
-      : {}),
-    interval: freq === RRule.YEARLY ? YEARS_ONCE : YEARS_ONCE * 12,
-    dtstart,
-  };
+function withoutParts(rule: string, unwanted: RegExp): string {
+  const parts = rule.split(";").filter((part) => !unwanted.test(part));
+  return parts.join(";");
 }
 
 function findFault(rule: string, latest: number): string | null {
-  const pairs = rule.split(";").map((part) => part.split("="));
-  const parts = new Map(pairs.map(([name = "", value = ""]) => [name, value]));
+  const parts = partsOf(rule);
   const frequency = parts.get("FREQ") ?? "";
   const own = Object.hasOwn(FREQUENCIES, frequency) ? FREQUENCIES[frequency]! : null;
   if (!own) return "Send an RFC 5545 rule of FREQ=YEARLY, MONTHLY, WEEKLY or DAILY.";
-  if (parts.size !== pairs.length) return "Send each part of the rule once.";
+  if (parts.size !== rule.split(";").length) return "Send each part of the rule once.";
   const known = [...GENERAL_PARTS, ...own];
   for (const [name, value] of parts) {
     if (!known.includes(name)) return `Leave ${name.slice(0, 20)} out. Known here: ${known}.`;
@@ -226,7 +158,8 @@ function findFault(rule: string, latest: number): string | null {
   if (parts.has("COUNT") && parts.has("UNTIL")) return "Send COUNT or UNTIL, but not both.";
   const days = parts.get("BYDAY") ?? "";
   const numbers = days.match(/\d+/g)?.map(Number) ?? [];
-  const number_max = frequency === "YEARLY" ? 53 : frequency === "MONTHLY" ? 5 : 0;
+  // The library would look for a 53rd Monday in the next year where this one has 52.
+  const number_max = frequency === "YEARLY" ? 52 : frequency === "MONTHLY" ? 5 : 0;
   if (numbers.some((number) => number > number_max)) {
     return number_max === 0
       ? "Send BYDAY without numbers, or use FREQ=MONTHLY or YEARLY with them."
@@ -234,6 +167,15 @@ function findFault(rule: string, latest: number): string | null {
   }
   if (parts.has("BYWEEKNO") && (days === "" || numbers.length > 0)) {
     return "Send BYWEEKNO with BYDAY without numbers, e.g. BYWEEKNO=20;BYDAY=MO.";
+  }
+  // The library would pass over the second part.
+  for (const [name, others] of Object.entries(EXCLUSIVE)) {
+    const other = others.find((part) => parts.has(name) && parts.has(part));
+    if (other) return `Send ${name} without ${other}.`;
+  }
+  const is_day_of_year = frequency === "YEARLY" && !parts.has("BYMONTH") && numbers.length > 0;
+  if (is_day_of_year && parts.has("BYMONTHDAY")) {
+    return "Send BYMONTHDAY with BYDAY without numbers, or with BYMONTH.";
   }
   if (parts.has("BYSETPOS") && !own.some((part) => part !== "BYSETPOS" && parts.has(part))) {
     return "Send BYSETPOS with another part, e.g. BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1.";
@@ -245,6 +187,11 @@ function findFault(rule: string, latest: number): string | null {
     return `Send an UNTIL that is a real date, at most ${YEARS_AHEAD_MAX} years ahead.`;
   }
   return null;
+}
+
+function partsOf(rule: string): Map<string, string> {
+  const pairs = rule.split(";").map((part) => part.split("="));
+  return new Map(pairs.map(([name = "", value = ""]) => [name, value]));
 }
 
 /** Whether a month that the rule names has a day that it names, in a leap year at least. */

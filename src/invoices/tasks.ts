@@ -2,7 +2,7 @@ import { SHARE_INVOICES_TASK } from "../access/set-billing-email.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { applyPayments } from "./apply-payments.ts";
 import { type CarryDeps, carryChanges } from "./carry-changes.ts";
-import { createOccurrences } from "./create-occurrences.ts";
+import { createOccurrences, TEMPLATES_PER_SET_MAX } from "./create-occurrences.ts";
 import { shareInvoices } from "./share-invoices.ts";
 import { CARRY_CHANGES_TASK, CREATE_OCCURRENCES_TASK, INVOICE_PAYMENT_TASK } from "./task-kinds.ts";
 
@@ -11,7 +11,13 @@ export function invoiceTasks(deps: CarryDeps): TaskHandler[] {
   return [
     { kind: CARRY_CHANGES_TASK, set_max: 100, handle: (set) => carryChanges(deps, set) },
     { kind: INVOICE_PAYMENT_TASK, set_max: 100, handle: (set) => applyPayments(deps, set) },
-    { kind: CREATE_OCCURRENCES_TASK, set_max: 20, handle: (set) => createOccurrences(deps, set) },
+    {
+      kind: CREATE_OCCURRENCES_TASK,
+      set_max: TEMPLATES_PER_SET_MAX,
+      // Of two sets at once, one would make what comes after the other's.
+      sets_at_once: 1,
+      handle: (set) => createOccurrences(deps, set),
+    },
     { kind: SHARE_INVOICES_TASK, set_max: 5, handle: (set) => shareInvoices(deps, set) },
   ];
 }

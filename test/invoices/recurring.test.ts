@@ -85,6 +85,24 @@ describe("a recurring invoice", () => {
     expect(hidden.status).toBe(404);
   });
 
+  it("is made in the order of time with those of other templates, after one jump of the clock", async () => {
+    const numbers = Array.from({ length: 23 }, () => randomUUID());
+    for (const [at, invoiceNumber] of numbers.entries()) {
+      const first = new Date(start(1).getTime() + at * HOUR_MS);
+      const rule = `FREQ=DAILY;INTERVAL=${1 + (at % 3)};UNTIL=${compact(start(9))}`;
+      const recurringRule = `DTSTART:${compact(first)}\nRRULE:${rule}`;
+      good(await create(server, { invoiceNumber, recurringRule }));
+    }
+    // Not by the route, which lets the work of each time run before it goes on.
+    await server.core.clock.advance(12 * DAY_MS);
+    await settle(server);
+    const made = (await Promise.all(numbers.map((number) => madeBy(number)))).flat();
+    expect(made.length).toBeGreaterThan(100);
+    const by_creation = made.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const times = by_creation.map((invoice) => invoice.creationDate);
+    expect(times).toEqual(times.toSorted());
+  });
+
   it("stops when it is canceled, and tells nobody", async () => {
     const invoiceNumber = randomUUID();
     const recurringRule = `DTSTART:${compact(start(0))} RRULE:FREQ=DAILY`;
@@ -154,7 +172,7 @@ describe("a rule", () => {
     "RRULE:FREQ=DAILY;COUNT=3;UNTIL=20271231T000000Z",
     "RRULE:FREQ=MONTHLY;BYYEARDAY=100",
     "RRULE:FREQ=MONTHLY;BYDAY=6MO",
-    "RRULE:FREQ=YEARLY;BYDAY=54MO",
+    "RRULE:FREQ=YEARLY;BYDAY=53MO",
     "RRULE:FREQ=YEARLY;BYWEEKNO=20",
     "RRULE:FREQ=YEARLY;BYYEARDAY=367",
     "RRULE:FREQ=MONTHLY;BYSETPOS=1",
@@ -177,6 +195,10 @@ describe("a rule", () => {
     "RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
     "RRULE:FREQ=YEARLY;BYMONTH=4,6,9,11;BYMONTHDAY=31",
     "RRULE:FREQ=YEARLY;BYMONTHDAY=-31;BYMONTH=2",
+    "RRULE:FREQ=YEARLY;BYYEARDAY=1;BYDAY=MO",
+    "RRULE:FREQ=YEARLY;BYYEARDAY=1;BYMONTHDAY=1",
+    "RRULE:FREQ=YEARLY;BYWEEKNO=1;BYDAY=MO;BYMONTHDAY=1",
+    "RRULE:FREQ=YEARLY;BYDAY=-1FR;BYMONTHDAY=31",
   ])("is refused with a reason: %j", (text) => {
     expect(reasonOf(text)).toMatch(/^(Send|Leave) .+\.$/);
   });
@@ -196,6 +218,16 @@ describe("a rule", () => {
     ["DTSTART:20261220T000000Z RRULE:FREQ=MONTHLY;INTERVAL=18", ["2026-12-20", "2028-06-20"]],
     ["DTSTART:20270301T000000Z RRULE:FREQ=YEARLY;BYMONTH=1", ["2028-01-01", "2029-01-01"]],
     ["FREQ=MONTHLY;BYDAY=MO,TU;BYSETPOS=-1", ["2026-11-30", "2026-12-29"]],
+    ["DTSTART:20261231T090000Z RRULE:FREQ=MONTHLY;BYMONTHDAY=-1", ["2026-12-31", "2027-01-31"]],
+    ["DTSTART:20270131T090000Z RRULE:FREQ=MONTHLY", ["2027-01-31", "2027-03-31"]],
+    [
+      "DTSTART:20270130T090000Z RRULE:FREQ=MONTHLY;BYMONTHDAY=28,29,30;BYSETPOS=-1",
+      ["2027-01-30", "2027-02-28"],
+    ],
+    ["DTSTART:20280129T090000Z RRULE:FREQ=MONTHLY", ["2028-01-29", "2028-02-29"]],
+    ["FREQ=MONTHLY;BYDAY=5SU,TH", ["2026-11-19", "2026-11-26"]],
+    ["FREQ=YEARLY;BYWEEKNO=1;BYDAY=TU", ["2027-01-05", "2028-01-04"]],
+    ["FREQ=YEARLY;BYWEEKNO=53;BYDAY=MO", ["2026-12-28", "2032-12-27"]],
     ["FREQ=MONTHLY;BYMONTHDAY=1;UNTIL=20261201", ["2026-12-01", undefined]],
     ["FREQ=MONTHLY;BYMONTH=3,6;BYMONTHDAY=1", ["2027-03-01", "2027-06-01"]],
     ["FREQ=YEARLY;BYYEARDAY=100,-1", ["2026-12-31", "2027-04-10"]],
@@ -213,6 +245,19 @@ describe("a rule", () => {
     ["DTSTART:20000101T000000Z RRULE:FREQ=MONTHLY;COUNT=5", [undefined, undefined]],
   ])("has its next occurrences: %j", (text, expected) => {
     expect(first(text)).toEqual(expected);
+  });
+
+  it("keeps its time of the day in UTC where people change their clocks", () => {
+    const text = "DTSTART:20270326T013000Z\nRRULE:FREQ=DAILY;COUNT=4";
+    const parsed = parseRecurrence(text, NOW);
+    if ("reason" in parsed) throw new Error(parsed.reason);
+    const times: string[] = [];
+    // European clocks change on 28 March 2027 at 01:00 UTC.
+    for (let time = occurrenceFrom(parsed.recurrence, NOW); time; ) {
+      times.push(time.toISOString());
+      time = occurrenceAfter(parsed.recurrence, time);
+    }
+    expect(times).toEqual([26, 27, 28, 29].map((day) => `2027-03-${day}T01:30:00.000Z`));
   });
 
   it.each([
