@@ -1,5 +1,5 @@
 import { recordAudit } from "../access/audit.ts";
-import type { Actor } from "../access/model.ts";
+import { type Actor, actorOf } from "../access/model.ts";
 import type { FileType } from "../partners/files/judge-file.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
@@ -7,6 +7,7 @@ import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { isBeforePayout, type Offramp } from "./model.ts";
 import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
+import { listRejectedDocuments, type RejectedDocument } from "./rejected-document-store.ts";
 import { withoutRejection } from "./review-documents.ts";
 import { updateAssessmentsDue } from "./store.ts";
 import { SWEEP_DOCUMENTS_TASK } from "./task-kinds.ts";
@@ -16,29 +17,42 @@ export type NewDocument = { version: string; hash: Buffer; type: FileType };
 /** Longer than any upload may take: a version that young may belong to one under way. */
 export const SWEPT_AFTER_MS = 5 * 60 * 1000;
 
-/** Whose upload made which change: one offramp may get several in a set. */
-type Uploaders = Map<ChangedOfframp, Actor>;
+/** Who uploaded, and what it replaced: one offramp may get several files in a set. */
+type Upload = { actor: Actor; replaced: Buffer | null };
+type Extra = { uploads: Map<ChangedOfframp, Upload>; rejected: readonly RejectedDocument[] };
 
-/** An uploaded file takes the place of whatever document the offramp had. */
+/**
+ * An uploaded file takes the place of whatever document the offramp had, in every state. Once the
+ * payout has begun the gates rest on the document it began with, and the new one opens none.
+ */
 export function attachDocuments(
   writeMessage: (message: string) => string,
-): OfframpRule<NewDocument, Uploaders> {
+): OfframpRule<NewDocument, Extra> {
   return {
     name: "attach-documents",
-    load: async () => new Map(),
-    decide: (entry, { credential_id, input }, uploaders, now) => {
-      if (!isBeforePayout(entry.offramp.status)) {
-        const message = "The payout is under way; its document can no longer be changed.";
-        return [{ field: "offramp_id", code: "offramp_not_editable", message }];
+    load: async () => ({ uploads: new Map(), rejected: [] }),
+    loadMore: async (tx, extra, offramps) => ({
+      ...extra,
+      rejected: await listRejectedDocuments(tx, offramps),
+    }),
+    decide: (entry, command, { uploads, rejected }, now) => {
+      const { offramp } = entry;
+      const { wish } = command.input;
+      const is_rejected = rejected.some(
+        ({ offramp_id, hash }) => offramp_id === offramp.id && hash.equals(wish.hash),
+      );
+      if (is_rejected) {
+        const message = "This file was rejected for this offramp; upload another one.";
+        return [{ field: "file", code: "record_invalid", message }];
       }
-      const wanted = documentChange(entry.offramp, "upload", input.wish);
-      const change = changeOfframp(entry, wanted, now);
-      uploaders.set(change, `api_key:${credential_id}`);
+      const change = changeOfframp(entry, documentChange(offramp, "upload", wish), now);
+      uploads.set(change, { actor: actorOf(command), replaced: offramp.document_hash });
       return change;
     },
-    record: (tx, changes, uploaders, now) => {
+    record: (tx, changes, { uploads }, now) => {
       for (const change of changes) {
-        recordDocument(tx, change.offramp, uploaders.get(change)!, now);
+        const { actor, replaced } = uploads.get(change)!;
+        recordDocument(tx, change.offramp, actor, now, replaced);
       }
     },
     render: () => writeMessage("The supporting document was uploaded successfully."),
@@ -63,7 +77,13 @@ export function documentChange(
 }
 
 /** The hash of every document stays on record, whatever becomes of the file. */
-export function recordDocument(tx: Transaction, offramp: Offramp, actor: Actor, now: Date): void {
+export function recordDocument(
+  tx: Transaction,
+  offramp: Offramp,
+  actor: Actor,
+  now: Date,
+  replaced: Buffer | null = null,
+): void {
   const { account_id, id } = offramp;
   recordAudit(
     tx,
@@ -72,10 +92,11 @@ export function recordDocument(tx: Transaction, offramp: Offramp, actor: Actor, 
       actor,
       action: "document.attach",
       record: `offramp:${id}`,
-      reason: offramp.document_source === "url" ? "fetched from its address" : "uploaded",
+      reason: reasonOf(offramp),
       detail: {
         hash: offramp.document_hash?.toString("hex") ?? null,
         version: offramp.document_version,
+        ...(replaced ? { replaced: replaced.toString("hex") } : {}),
       },
     },
     now,
@@ -91,4 +112,9 @@ export function recordDocument(tx: Transaction, offramp: Offramp, actor: Actor, 
       created_at: now,
     },
   ]);
+}
+
+function reasonOf({ document_source, status }: Offramp): string {
+  if (document_source === "url") return "fetched from its URL";
+  return isBeforePayout(status) ? "uploaded" : "uploaded after the payout began";
 }

@@ -68,10 +68,12 @@ function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps)
     path: PATH,
     operation: "uploadSupportingDocument",
     summary: "Upload an offramp's supporting document",
-    description: "One PDF, JPG or PNG of at most 5 MB; a later one takes the place of the earlier.",
+    description:
+      "One PDF, JPG or PNG of at most 5 MB, in every state of the offramp. A later file replaces " +
+      "the earlier one. A file that was rejected for this offramp is refused.",
     tag: TAG,
     answer: UploadAnswer,
-    errors: ["offramp_not_editable"],
+    errors: ["record_invalid"],
     bytes_max: DOCUMENT_BYTES_MAX,
     prepare: async (caller, params) => {
       const { row, key } = await open(deps, caller, params.offramp_id!);
@@ -119,6 +121,10 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     path: PATH,
     operation: "reviewSupportingDocument",
     summary: "Approve or reject an offramp's supporting document",
+    description:
+      "Until the payout has begun. A file that was rejected stays rejected: upload another one, or " +
+      "let a member approve it in the dashboard. A document whose URL has not been fetched yet can " +
+      "be rejected, but not approved.",
     tag: TAG,
     body: ReviewBody,
     body_example: { supporting_document: { status: "approved" } },

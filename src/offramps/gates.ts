@@ -28,7 +28,7 @@ export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFact
     facts.invoice_end ??
     kycGate(policy, offramp, facts.kyc) ??
     detailGate(facts.detail_status) ??
-    documentGate(policy.documents, offramp)
+    (hasPassedDocument(offramp) ? null : documentGate(policy.documents, offramp))
   );
 }
 
@@ -44,6 +44,11 @@ function detailGate(status: PaymentDetailStatus | undefined): string | null {
   if (status === "pending") return "The payment detail is still being checked.";
   if (status === "deactivated") return "The payment detail was deactivated; a re-route is needed.";
   return "The payment detail was refused; a re-route is needed.";
+}
+
+/** The first attempt went with a document that had passed; what is uploaded later changes nothing. */
+function hasPassedDocument({ attempt, document_status }: Offramp): boolean {
+  return attempt > 0 && document_status !== null;
 }
 
 function documentGate(policy: DocumentPolicy, offramp: Offramp): string | null {

@@ -56,7 +56,7 @@ function recordPayments(tx: Transaction, changes: readonly ChangedOfframp[], now
   releasePayments(
     tx,
     paying
-      .filter(({ offramp }) => offramp.status === "failed")
+      .filter(({ offramp, from_status }) => offramp.status === "failed" && from_status !== "failed")
       .map(({ offramp: { account_id, invoice_id, id } }) => ({
         account_id,
         id: invoice_id!,
@@ -74,7 +74,10 @@ function stepOf(change: ChangedOfframp): PaymentStep[] {
 /** What the change means for an invoice; a payment that bounced and is given up failed before. */
 function stepKind({ offramp, from_status, was_funded }: ChangedOfframp): StepKind | null {
   const { status } = offramp;
-  if (status === "failed") return was_funded && from_status !== "bounced" ? "failed" : null;
+  if (status === "failed") {
+    const is_told = from_status === "bounced" || from_status === "failed";
+    return was_funded && !is_told ? "failed" : null;
+  }
   if (!was_funded && offramp.funded_at !== null) return "funded";
   if (status === from_status) return null;
   if (status === "fiat_sent") return "sent";

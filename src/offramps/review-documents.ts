@@ -3,6 +3,7 @@ import { type Actor, actorOf } from "../access/model.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { isBeforePayout, type Offramp } from "./model.ts";
 import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
+import { deleteRejectedDocument, upsertRejectedDocument } from "./rejected-document-store.ts";
 import { type KeyedOfframp, updateAssessmentsDue } from "./store.ts";
 
 export type Review = {
@@ -10,6 +11,8 @@ export type Review = {
   comment: string | null;
   /** Of the file that was looked at, where the judgement is given later than the look. */
   document_hash?: string | null;
+  /** Only members say so: the file passes although it was rejected. */
+  overrides_rejection?: boolean;
 };
 
 /** Who made which change, and why: one offramp may be reviewed several times in a set. */
@@ -25,12 +28,21 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
       { field: "offramp_id", code: "invalid_transition" as const, message },
     ];
     if (!isBeforePayout(offramp.status)) return refuse("The payout is under way already.");
-    if (offramp.document_file === null) return refuse("There is no document to review yet.");
-    const { status, comment, document_hash } = command.input.wish;
+    if (offramp.document_status === null) return refuse("There is no document to review yet.");
+    const { status, comment, document_hash, overrides_rejection } = command.input.wish;
     if (document_hash && document_hash !== offramp.document_hash?.toString("hex")) {
       return refuse("The document was replaced since it was looked at; review the new one.");
     }
     if (status === null) return [];
+    if (status === "approved" && offramp.document_file === null) {
+      return refuse("There is no copy of the document yet; wait for it, or upload the file.");
+    }
+    const is_rejected = offramp.document_status === "rejected";
+    if (status === "approved" && is_rejected && !overrides_rejection) {
+      return refuse(
+        "This file was rejected: upload another one, or let a member approve it in the dashboard.",
+      );
+    }
     const change =
       status === "rejected"
         ? rejectDocument(entry, comment ?? REJECTED, now)
@@ -54,6 +66,11 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
         },
         now,
       );
+      if (document_hash) {
+        const file = { account_id, offramp_id: id, hash: document_hash };
+        if (document_status === "rejected") upsertRejectedDocument(tx, file, now);
+        else deleteRejectedDocument(tx, file);
+      }
       updateAssessmentsDue(tx, { account_id, offramp_id: id }, now);
     }
   },

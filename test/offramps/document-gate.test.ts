@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { txId } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { type DocumentRoom, openDocumentRoom, PDF, PNG, sha256 } from "./document-room.ts";
+import { type DocumentRoom, JPG, openDocumentRoom, PDF, PNG, sha256 } from "./document-room.ts";
 
 type Policy = "always" | "threshold" | "never" | "review";
 
@@ -185,18 +185,58 @@ describe("a review", () => {
     await server.call("POST", path, { quote: { crypto_transfer: transfer } });
     const short = await room.waitForStatus(offramp, "ongoing_checks");
     expect(short.status_message).toMatch(/short by 504/);
-    for (const status of ["rejected", "approved", "rejected"]) {
-      const reviewed = await room.review(offramp, { status });
-      expect(reviewed.body.offramp).toMatchObject({
+    const expectMessageAfter = async (status: string) =>
+      expect((await room.review(offramp, { status })).body.offramp).toMatchObject({
         status_message: short.status_message,
         supporting_document: { status },
       });
-    }
+    await expectMessageAfter("rejected");
+    await room.upload(offramp, JPG);
+    await expectMessageAfter("approved");
+    await expectMessageAfter("rejected");
     const rest = { quote_id: offramp.quote_id, amount: 504 };
     await server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit: rest });
     await room.waitUntil(offramp, ({ status_message }) => /was rejected/.test(status_message));
     await room.upload(offramp, PNG);
     await room.waitForStatus(offramp, "fiat_sent");
+  });
+
+  it("that rejects is final for the API: the file is neither approved nor taken again", async () => {
+    const { always: room } = rooms;
+    const offramp = await room.addOfframp();
+    await room.upload(offramp, PDF);
+    await room.review(offramp, { status: "rejected", comment: "Forged." });
+    const approved = await room.review(offramp, { status: "approved" });
+    expect(approved).toMatchObject({ status: 422, body: { error_code: "invalid_transition" } });
+    const again = await room.upload(offramp, PDF, { name: "another-name.pdf" });
+    expect(again.body).toMatchObject({ error_code: "record_invalid", errors: [{ field: "file" }] });
+    await room.execute(offramp);
+    const waiting = await room.waitForStatus(offramp, "ongoing_checks");
+    expect(waiting).toMatchObject({
+      status_message: "Forged.",
+      supporting_document: { status: "rejected" },
+    });
+    await room.upload(offramp, PNG);
+    await room.waitForStatus(offramp, "fiat_sent");
+    // Not even after another one.
+    expect((await room.upload(offramp, PDF)).status).toBe(422);
+    expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
+  });
+
+  it("rejects a document whose URL was not fetched yet, and nothing is fetched any more", async () => {
+    const { always: room } = rooms;
+    // Nothing listens on port 1: it is tried again in three minutes.
+    const offramp = await room.addOfframp({ submitted_url: "http://127.0.0.1:1/invoice.pdf" });
+    const early = await room.review(offramp, { status: "approved" });
+    expect(early).toMatchObject({ status: 422, body: { error_code: "invalid_transition" } });
+    const rejected = await room.review(offramp, { status: "rejected", comment: "Wrong party." });
+    expect(rejected.body.offramp).toMatchObject({
+      status_message: "Wrong party.",
+      supporting_document: { status: "rejected" },
+    });
+    await room.advance(30);
+    expect((await room.show(offramp)).status_message).toBe("Wrong party.");
+    expect((await room.review(offramp, { status: "approved" })).status).toBe(422);
   });
 
   it("422 from sending_fiat on, and where there is nothing to review", async () => {
@@ -210,6 +250,21 @@ describe("a review", () => {
       expect(await room.review(offramp, { status })).toMatchObject(refused);
     }
     expect((await room.show(offramp)).supporting_document.status).toBe("not_checked");
+  });
+
+  it("is not asked for again on a re-route, whatever was uploaded since", async () => {
+    const { review: room } = rooms;
+    const { server } = room;
+    const offramp = await room.addOfframp();
+    await room.upload(offramp, PDF);
+    await room.review(offramp, { status: "approved" });
+    await room.moveTo(offramp, "bounced");
+    await room.upload(offramp, PNG);
+    const { payment_detail_id } = await room.show(offramp);
+    const path = `/users/${offramp.user_id}/offramps/${offramp.id}/reroute`;
+    const rerouted = await server.call("POST", path, { offramp: { payment_detail_id } });
+    expect(rerouted.status, rerouted.text).toBe(200);
+    await room.waitForStatus(offramp, "fiat_sent");
   });
 
   it("names every problem of the request", async () => {

@@ -86,12 +86,9 @@ export async function openDocumentRoom(server: TestServer) {
       const executed = await execute(server, user_id, offramp.quote_id);
       expect(executed.status, executed.text).toBe(200);
     },
-    /** Takes it where its document can no longer be changed, and leaves it there. */
-    beginPayout: async ({ id }: TestOfframp) => {
-      const wish = { offramp: { status: "sending_fiat" } };
-      const moved = await server.call("PATCH", `/sandbox/offramps/${id}`, wish);
-      expect(moved.status, moved.text).toBe(200);
-    },
+    /** Takes it where its document can no longer be reviewed, and leaves it there. */
+    beginPayout: (offramp: TestOfframp) => moveTo(server, offramp, "sending_fiat"),
+    moveTo: (offramp: TestOfframp, status: string) => moveTo(server, offramp, status),
     advance: async (minutes: number) => {
       const wish = { advance_ms: minutes * 60_000 };
       const moved = await server.call("POST", "/sandbox/clock", wish);
@@ -144,14 +141,22 @@ async function download(server: TestServer, path: string, key: string) {
   return { status: answer.status, headers: answer.headers, content };
 }
 
-type AuditLine = { actor: string; action: string; reason: string; hash: string };
+async function moveTo(server: TestServer, { id }: TestOfframp, status: string): Promise<void> {
+  const moved = await server.call("PATCH", `/sandbox/offramps/${id}`, { offramp: { status } });
+  expect(moved.status, moved.text).toBe(200);
+}
+
+type AuditLine = { actor: string; action: string; reason: string; hash: string; replaced?: string };
 
 async function listAudit(server: TestServer, id: string): Promise<AuditLine[]> {
   const rows = await server.db.database.query<AuditLine & { detail: string }>(
     "select actor, action, reason, detail from audit_entries where record = $1 order by id",
     [`offramp:${id}`],
   );
-  return rows.map(({ detail, ...line }) => ({ ...line, hash: JSON.parse(detail).hash }));
+  return rows.map(({ detail, ...line }) => {
+    const { hash, replaced } = JSON.parse(detail);
+    return { ...line, hash, ...(replaced ? { replaced } : {}) };
+  });
 }
 
 export type Handle = (answer: ServerResponse, request: IncomingMessage) => void;

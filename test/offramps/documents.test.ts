@@ -130,15 +130,31 @@ describe("an uploaded document", () => {
     expect(lines.find((line) => line.hash === sha256(PDF))?.actor).not.toBe(actor);
   });
 
-  it("422 from sending_fiat on", async () => {
-    const offramp = await room.addOfframp();
-    await room.upload(offramp, PDF);
-    await room.beginPayout(offramp);
-    const late = await room.upload(offramp, PNG);
-    expect(late).toMatchObject({ status: 422, body: { error_code: "offramp_not_editable" } });
-    expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
-    expect(await room.listFiles(offramp)).toHaveLength(1);
-  });
+  it.each(["sending_fiat", "fiat_sent", "bounced", "failed"])(
+    "is taken when the offramp is %s, and the accepted file's hash stays on record",
+    async (status) => {
+      const offramp = await room.addOfframp();
+      await room.upload(offramp, PDF);
+      await room.moveTo(offramp, status);
+      const before = await room.show(offramp);
+      expect((await room.upload(offramp, PNG)).status).toBe(200);
+      expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
+      expect(await room.show(offramp)).toMatchObject({
+        status,
+        status_message: before.status_message,
+        supporting_document: { status: "not_checked" },
+      });
+      const [first, late, ...more] = await room.audit(offramp);
+      expect(first).toMatchObject({ action: "document.attach", hash: sha256(PDF) });
+      expect(late).toMatchObject({
+        action: "document.attach",
+        reason: "uploaded after the payout began",
+        hash: sha256(PNG),
+        replaced: sha256(PDF),
+      });
+      expect(more).toEqual([]);
+    },
+  );
 
   it("gives the first answer again for the same key and bytes, 409 for other bytes", async () => {
     const offramp = await room.addOfframp();
