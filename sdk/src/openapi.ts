@@ -815,13 +815,16 @@ export interface paths {
         put?: never;
         /**
          * Upload an offramp's supporting document
-         * @description One PDF, JPG or PNG of at most 5 MB; a later one takes the place of the earlier.
+         * @description One PDF, JPG or PNG of at most 5 MB, in every state of the offramp. A later file replaces the earlier one. A file that was rejected for this offramp is refused.
          */
         post: operations["uploadSupportingDocument"];
         delete?: never;
         options?: never;
         head?: never;
-        /** Approve or reject an offramp's supporting document */
+        /**
+         * Approve or reject an offramp's supporting document
+         * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or let a member approve it in the dashboard. A document whose URL has not been fetched yet can be rejected, but not approved.
+         */
         patch: operations["reviewSupportingDocument"];
         trace?: never;
     };
@@ -9750,8 +9753,6 @@ export interface operations {
              *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
              *
              *     `unsupported_file_type`: Send a PDF, JPG or PNG file.
-             *
-             *     `offramp_not_editable`: The payout is under way and can no longer be changed.
              */
             422: {
                 headers: {
