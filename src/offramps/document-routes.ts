@@ -122,9 +122,9 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     operation: "reviewSupportingDocument",
     summary: "Approve or reject an offramp's supporting document",
     description:
-      "Until the payout has begun. A file that was rejected stays rejected: upload another one, or " +
-      "let a member approve it in the dashboard. A document whose URL has not been fetched yet can " +
-      "be rejected, but not approved.",
+      "Until the payout has begun. A file that was rejected stays rejected: upload another one, " +
+      "or let a member approve it in the dashboard. A document whose URL has not been fetched " +
+      "yet can be rejected, but not approved.",
     tag: TAG,
     body: ReviewBody,
     body_example: { supporting_document: { status: "approved" } },

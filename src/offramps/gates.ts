@@ -46,7 +46,7 @@ function detailGate(status: PaymentDetailStatus | undefined): string | null {
   return "The payment detail was refused; a re-route is needed.";
 }
 
-/** The first attempt went with a document that had passed; what is uploaded later changes nothing. */
+/** The first attempt went with a document that had passed; a later upload changes nothing. */
 function hasPassedDocument({ attempt, document_status }: Offramp): boolean {
   return attempt > 0 && document_status !== null;
 }

@@ -15,7 +15,7 @@ export function listRejectedDocuments(
   );
 }
 
-export function upsertRejectedDocument(
+export function insertRejectedDocument(
   tx: Transaction,
   { account_id, offramp_id, hash }: RejectedDocument,
   now: Date,

@@ -3,7 +3,7 @@ import { type Actor, actorOf } from "../access/model.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { isBeforePayout, type Offramp } from "./model.ts";
 import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
-import { deleteRejectedDocument, upsertRejectedDocument } from "./rejected-document-store.ts";
+import { deleteRejectedDocument, insertRejectedDocument } from "./rejected-document-store.ts";
 import { type KeyedOfframp, updateAssessmentsDue } from "./store.ts";
 
 export type Review = {
@@ -68,7 +68,7 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
       );
       if (document_hash) {
         const file = { account_id, offramp_id: id, hash: document_hash };
-        if (document_status === "rejected") upsertRejectedDocument(tx, file, now);
+        if (document_status === "rejected") insertRejectedDocument(tx, file, now);
         else deleteRejectedDocument(tx, file);
       }
       updateAssessmentsDue(tx, { account_id, offramp_id: id }, now);
