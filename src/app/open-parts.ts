@@ -77,8 +77,20 @@ export function openPartners(config: Config, database: Database): Partners {
 }
 
 export function openSender(config: Config) {
-  const allow_loopback = config.mode === "sandbox" && isLoopbackHost(config.host);
-  return createGuardedSender({ allow_list: config.outbound_allow, allow_loopback });
+  return createGuardedSender({
+    allow_list: config.outbound_allow,
+    allow_loopback: isLoopbackAllowed(config),
+    proxy_url: config.outbound_proxy,
+  });
+}
+
+/**
+ * For whoever tries the sandbox on their own machine. A public URL or a proxy in front means that
+ * others reach the service: their webhook URLs must not reach what listens beside it.
+ */
+function isLoopbackAllowed({ mode, host, public_url, trusted_proxies }: Config): boolean {
+  const is_reached_by_others = public_url !== undefined || trusted_proxies.length > 0;
+  return mode === "sandbox" && isLoopbackHost(host) && !is_reached_by_others;
 }
 
 function readFees(config: Config): FeeSchedule {

@@ -33,6 +33,7 @@ export type FetchDeps = {
 /** When to try again after the first and the second failure; the third rejects the document. */
 const RETRIES_AFTER_MS = [3 * 60 * 1000, 7 * 60 * 1000];
 const FETCH_TIMEOUT_MS = 30_000;
+const REDIRECTS_MAX = 3;
 /** Enough for every signature that is looked for. */
 const HEAD_BYTES = 8;
 
@@ -43,7 +44,7 @@ const FAILURES: Record<FailureKind, string> = {
   connect: "its address could not be reached.",
   timeout: "its address did not answer in time.",
   too_large: "it is larger than 5 MB.",
-  redirect: "its address leads on to another one; name the address of the file itself.",
+  redirect: "its URL redirects too often or away from https; send the URL of the file itself.",
   tls: "its address has no valid certificate.",
   protocol: "its address gave no proper answer.",
 };
@@ -144,6 +145,8 @@ async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): P
   let is_page = false;
   try {
     const answer = await deps.sender.send({
+      account_id: entry.offramp.account_id,
+      redirects_max: REDIRECTS_MAX,
       method: "GET",
       url,
       headers: { accept: "application/pdf, image/jpeg, image/png" },

@@ -41,6 +41,7 @@ export function requestOf(
   );
   const timestamp_s = Math.floor(realTime(clock).getTime() / 1000);
   return {
+    account_id: endpoint.account_id,
     method: "POST",
     url: endpoint.webhook_url!,
     headers: {

@@ -1,16 +1,12 @@
+import { createHmac } from "node:crypto";
 import type { App } from "../access/app-model.ts";
-import { type HmacKey, hmacKey, hmacSha256 } from "../platform/encryption/hmac.ts";
-import { LruMap } from "../platform/lru-map.ts";
 
 const PREFIX = "whsec_";
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** A key is made once a secret, not once a delivery. */
-const known_secrets = new LruMap<string, SigningSecret>(1_000);
-
 /** The secrets that sign now: the first alone in the interface's header, all in Standard's. */
 export type SigningSecrets = { current: SigningSecret; next: SigningSecret | null };
-export type SigningSecret = { own_key: HmacKey; standard_key: HmacKey };
+export type SigningSecret = { own_key: Buffer; standard_key: Buffer };
 
 /** The headers that prove where a request comes from; the body is signed as the bytes it is. */
 export function signatureHeaders(
@@ -20,9 +16,9 @@ export function signatureHeaders(
   const { id, timestamp_s, body } = message;
   const head = `${id}.${timestamp_s}.`;
   const standard = ({ standard_key }: SigningSecret) =>
-    `v1,${hmacSha256(standard_key, head, body, "base64")}`;
+    `v1,${createHmac("sha256", standard_key).update(head).update(body).digest("base64")}`;
   return {
-    "x-webhook-signature": hmacSha256(current.own_key, "", body, "hex"),
+    "x-webhook-signature": createHmac("sha256", current.own_key).update(body).digest("hex"),
     "webhook-id": id,
     "webhook-timestamp": String(timestamp_s),
     "webhook-signature": next ? `${standard(current)} ${standard(next)}` : standard(current),
@@ -35,14 +31,7 @@ export function signatureHeaders(
  * its own bytes in both.
  */
 export function readSecret(text: string): SigningSecret {
-  const known = known_secrets.get(text);
-  if (known) return known;
-  const secret = {
-    own_key: hmacKey(Buffer.from(text)),
-    standard_key: hmacKey(standardBytes(text)),
-  };
-  known_secrets.set(text, secret);
-  return secret;
+  return { own_key: Buffer.from(text), standard_key: standardBytes(text) };
 }
 
 /** What to give to a Standard Webhooks library, whatever the form of the secret. */

@@ -73,6 +73,8 @@ describe("the settings", () => {
     ["SLIPROAD_BATCH_BY", "row"],
     ["SLIPROAD_TRUSTED_PROXIES", "10.0.0.0/8, proxy"],
     ["SLIPROAD_TRUSTED_PROXIES", "10.0.0.0/33"],
+    ["SLIPROAD_OUTBOUND_PROXY", "proxy.internal:3128"],
+    ["SLIPROAD_OUTBOUND_PROXY", "socks5://proxy.internal"],
     ["SLIPROAD_TRUSTED_PROXIES", "10.0.0.0/8/8"],
     ["SLIPROAD_RATE_LIMIT", "many"],
     ["SLIPROAD_RATE_LIMIT", "1.5"],

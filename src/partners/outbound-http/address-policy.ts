@@ -112,6 +112,11 @@ export function isLoopbackHost(host: string): boolean {
   return isIP(host) === 0 ? isLocalName(host.toLowerCase()) : contains(loopback, host);
 }
 
+/** Whether it is an address of this machine only. */
+export function isLoopbackAddress(address: string): boolean {
+  return contains(loopback, address);
+}
+
 /** The names that always mean this machine, whatever a resolver says (RFC 6761). */
 export function isLocalName(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");

@@ -1,62 +1,46 @@
-import type { Connection, Listener, Message, Target } from "./connection.ts";
-import type { Connections } from "./connections.ts";
+import type { Dispatcher } from "undici";
 import type {
   AnswerHead,
   OutboundAnswer,
-  OutboundFailure,
   OutboundRequest,
+  OutboundResult,
 } from "./outbound-request.ts";
 import { AnswerBody, readExpandedStart, readWhole } from "./read-answer.ts";
 import { SendError, toSendError } from "./send-error.ts";
 
-type Result = OutboundAnswer | OutboundFailure;
-
-/** One request and its answer, on a kept connection or, where that was stale, on a new one. */
-export function exchange(
-  connections: Connections,
-  target: Target,
-  message: Message,
-  request: OutboundRequest,
-  time_ms: number,
-): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const begun_ms = performance.now();
-    const onStale = () => {
-      const left_ms = Math.max(1, Math.ceil(time_ms - (performance.now() - begun_ms)));
-      begin(connections.open(target), left_ms);
-    };
-    const ends = { resolve, reject, onStale };
-    const begin = (connection: Connection, left_ms: number) => {
-      connection.send(message, new Exchange(connections, connection, request, left_ms, ends));
-    };
-    begin(connections.take(target), time_ms);
-  });
-}
-
-/** How an exchange ends: exactly once, whatever the other side does. */
-type Ends = {
-  resolve: (result: Result) => void;
+/** How an exchange ends: one of these is called, once, whatever the other side does. */
+export type Ends = {
+  resolve: (result: OutboundResult) => void;
+  /** With what the caller's own consumer threw. */
   reject: (error: unknown) => void;
-  /** The other side closed a kept connection just as it was used. */
-  onStale: () => void;
+  /** Nothing was answered: the request has to go out again, by Node's client. */
+  again: ((reason: "stale" | "unreadable") => void) | null;
+  /** Whether the connection that the request is written to was made for it. */
+  isNew: () => boolean;
 };
 
-class Exchange implements Listener {
-  readonly #connections: Connections;
-  readonly #connection: Connection;
+/** What an exchange needs of the connection that carries it. */
+export type Controller = Pick<Dispatcher.DispatchController, "abort" | "pause" | "resume">;
+
+/**
+ * | phase    | what has happened                  | what is next                              |
+ * |----------|------------------------------------|-------------------------------------------|
+ * | waiting  | the request waits for a connection | written: sent; failed, too late: over     |
+ * | sent     | the request is on its way          | first byte: answered; failed: again, over |
+ * | answered | an answer has begun                | its end, a failure, too late: over        |
+ * | over     | one of the ends was called         |                                           |
+ */
+type Phase = "waiting" | "sent" | "answered" | "over";
+
+/** One request and its answer, as undici or Node's client reports them. */
+export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: OutboundRequest;
   readonly #ends: Ends;
   readonly #timer: NodeJS.Timeout;
-  /** Before: what fails is the connection, not the exchange. */
-  #is_sent = false;
-  /** At least the beginning of something came back. */
-  #is_answered = false;
-  #is_over = false;
-  /** The connection is no longer ours. */
-  #is_given_back = false;
+  #phase: Phase = "waiting";
+  #is_new = true;
+  #controller: Controller | null = null;
   #head: AnswerHead | null = null;
-  /** It failed already, and is read on only to be shown. */
-  #redirect: SendError | null = null;
   /** Of an answer that is read as a stream. */
   #body: AnswerBody | null = null;
   /** Expanded, where they were compressed. */
@@ -65,106 +49,120 @@ class Exchange implements Listener {
   #first_bytes: Buffer | null = null;
   #left: number;
 
-  constructor(
-    connections: Connections,
-    connection: Connection,
-    request: OutboundRequest,
-    time_ms: number,
-    ends: Ends,
-  ) {
-    this.#connections = connections;
-    this.#connection = connection;
+  constructor(request: OutboundRequest, time_ms: number, ends: Ends) {
     this.#request = request;
     this.#ends = ends;
     this.#left = request.max_answer_bytes;
     this.#timer = setTimeout(giveUp, time_ms, this);
   }
 
-  onSent(): void {
-    this.#is_sent = true;
-  }
-
-  onFirstByte(): void {
-    this.#is_answered = true;
-  }
-
-  onHead(head: AnswerHead): void {
-    if (this.#is_over) return;
-    this.#head = head;
-    const { status, headers } = head;
-    if (status >= 300 && status <= 399) {
-      const message = `The answer was ${status}; redirects are not followed.`;
-      this.#redirect = new SendError("redirect", message);
-      if (this.#request.on_body) {
-        this.fail(this.#redirect);
-        return;
-      }
-    }
-    const is_wanted_whole = this.#request.on_body !== undefined && status <= 299;
-    if (!is_wanted_whole && headers["content-encoding"] === undefined) return;
-    this.#body = new AnswerBody(headers, {
-      resume: () => this.#connection.resume(),
-      abort: () => this.#endConnection(),
-    });
-    this.#takeStream(head, this.#body, is_wanted_whole);
-  }
-
-  onData(chunk: Buffer): void {
-    if (this.#body) {
-      this.#first_bytes ??= chunk.subarray(0, this.#request.max_answer_bytes);
-      if (!this.#body.push(chunk)) this.#connection.pause();
+  onRequestStart(controller: Controller): void {
+    if (this.#phase === "over") {
+      controller.abort(TOO_LATE);
       return;
     }
-    if (this.#is_over) return;
+    this.#phase = "sent";
+    this.#controller = controller;
+    this.#is_new = this.#ends.isNew();
+  }
+
+  onResponseStarted(): void {
+    if (this.#phase === "sent") this.#phase = "answered";
+  }
+
+  onResponseStart(
+    _controller: Controller,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // Said before the answer, such as early hints.
+    if (status < 200 || this.#phase === "over") return;
+    this.#head = { status, headers: joined(headers) };
+    const is_redirect = status >= 300 && status <= 399;
+    if (is_redirect && this.#request.on_body) {
+      this.fail(redirectError(status));
+      return;
+    }
+    const is_wanted_whole = this.#request.on_body !== undefined && status <= 299;
+    if (!is_wanted_whole && this.#head.headers["content-encoding"] === undefined) return;
+    this.#body = new AnswerBody(this.#head.headers, {
+      resume: () => this.#controller?.resume(),
+      abort: () => this.#abort(),
+    });
+    void this.#takeStream(this.#head, this.#body, is_wanted_whole);
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#body) {
+      this.#first_bytes ??= chunk.subarray(0, this.#request.max_answer_bytes);
+      if (!this.#body.push(chunk)) controller.pause();
+      return;
+    }
+    if (this.#phase === "over") return;
     this.#chunks.push(chunk.length > this.#left ? chunk.subarray(0, this.#left) : chunk);
     this.#left -= chunk.length;
+    if (this.#left >= 0) return;
     // The rest will not be read: the connection cannot be used again.
-    if (this.#left < 0) this.#finish(true);
+    this.#finish(true);
+    this.#abort();
   }
 
-  onEnd(): void {
+  onResponseEnd(): void {
     if (this.#body) {
-      if (!this.#body.destroyed) this.#keepConnection();
       this.#body.complete = true;
       this.#body.push(null);
-    } else if (!this.#is_over) {
-      this.#keepConnection();
-      this.#finish(false);
-    }
+    } else this.#finish(false);
   }
 
-  onFailure(error: unknown): void {
-    if (this.#body) this.#body.destroy(error as Error);
+  onResponseError(_controller: Controller | null, error: Error): void {
+    if (this.#body) this.#body.destroy(error);
     else this.fail(error);
   }
 
   fail(error: unknown): void {
-    if (!this.#end()) return;
+    if (this.#phase === "over") return;
+    const is_sent = this.#phase !== "waiting";
+    const reason = this.#whyAgain(error);
+    this.#end();
+    this.#abort();
     this.#body?.destroy(error as Error);
-    this.#endConnection();
-    // The server closed a kept connection just as we used it: nothing was answered, and the
-    // request has to go out on a new one.
-    const is_stale = this.#connection.is_used && !this.#is_answered && isReset(error);
-    if (is_stale) {
-      this.#ends.onStale();
-      return;
-    }
-    this.#resolveFailed(this.#redirect ?? toSendError(error, this.#is_sent));
+    if (this.#ends.again && reason) this.#ends.again(reason);
+    else this.#resolveFailed(toSendError(error, is_sent));
+  }
+
+  /**
+   * Null where sending it again would not help. A server may close a kept connection just as it is
+   * used; and undici gives up on an answer that begins with a `100 Continue` nobody asked for.
+   */
+  #whyAgain(error: unknown): "stale" | "unreadable" | null {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (code === "UND_ERR_SOCKET" && message === "bad response" && !this.#head) return "unreadable";
+    const is_closed = code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
+    return is_closed && !this.#is_new && this.#phase === "sent" ? "stale" : null;
   }
 
   /** With what came so far; what cannot be expanded is shown as it came. */
-  #resolveFailed({ failure, message }: SendError): void {
+  #resolveFailed(error: SendError): void {
+    const { status = null, headers } = this.#head ?? {};
+    // It failed already, and was read on only to be shown.
+    const is_redirect = status !== null && status >= 300 && status <= 399;
+    const { failure, message } = is_redirect ? redirectError(status) : error;
     const body = this.#chunks.length > 0 ? Buffer.concat(this.#chunks) : this.#first_bytes;
-    this.#ends.resolve({ failure, message, status: this.#head?.status ?? null, body });
+    this.#ends.resolve({ failure, message, status, body, location: headers?.location });
   }
 
   #finish(truncated: boolean): void {
-    if (!this.#end()) return;
+    const head = this.#head;
+    if (this.#phase === "over" || !head) return;
+    this.#end();
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
-    const { status, headers } = this.#head!;
-    if (truncated) this.#endConnection();
-    if (this.#redirect) this.#resolveFailed(this.#redirect);
-    else this.#ends.resolve({ status, headers, body, truncated });
+    this.#resolve({ ...head, body, truncated });
+  }
+
+  #resolve(answer: OutboundAnswer): void {
+    const { status } = answer;
+    if (status >= 300 && status <= 399) this.#resolveFailed(redirectError(status));
+    else this.#ends.resolve(answer);
   }
 
   async #takeStream(head: AnswerHead, body: AnswerBody, is_wanted_whole: boolean): Promise<void> {
@@ -172,16 +170,16 @@ class Exchange implements Listener {
       const answer = is_wanted_whole
         ? await consume(head, body, this.#request)
         : { ...head, ...(await this.#readStart(body)) };
-      this.#endConnection();
-      if (!this.#end()) return;
-      if (this.#redirect) this.#resolveFailed(this.#redirect);
-      else this.#ends.resolve(answer);
+      if (this.#phase === "over") return;
+      this.#end();
+      this.#resolve(answer);
     } catch (error) {
       body.destroy();
-      if (error instanceof ConsumerError) {
-        this.#endConnection();
-        if (this.#end()) this.#ends.reject(error.cause);
-      } else this.fail(error);
+      if (!(error instanceof ConsumerError)) this.fail(error);
+      else if (this.#phase !== "over") {
+        this.#end();
+        this.#ends.reject(error.cause);
+      }
     }
   }
 
@@ -194,29 +192,35 @@ class Exchange implements Listener {
     return { body: Buffer.concat(this.#chunks), truncated };
   }
 
-  #keepConnection(): void {
-    this.#is_given_back = true;
-    this.#connections.keep(this.#connection, this.#head?.headers["keep-alive"]);
+  /** Ends the connection, unless the answer is complete. */
+  #abort(): void {
+    this.#controller?.abort(TOO_LATE);
   }
 
-  /** Unless another request may be using it already. */
-  #endConnection(): void {
-    if (this.#is_given_back) return;
-    this.#is_given_back = true;
-    this.#connections.end(this.#connection);
-  }
-
-  /** False when it was over already. */
-  #end(): boolean {
-    if (this.#is_over) return false;
-    this.#is_over = true;
+  #end(): void {
+    this.#phase = "over";
     clearTimeout(this.#timer);
-    return true;
   }
 }
 
+const TOO_LATE = new SendError("timeout", "There was no complete answer in time.");
+
 function giveUp(exchange: Exchange): void {
-  exchange.fail(new SendError("timeout", "There was no complete answer in time."));
+  exchange.fail(TOO_LATE);
+}
+
+function redirectError(status: number): SendError {
+  return new SendError("redirect", `The answer was ${status}; redirects are not followed.`);
+}
+
+/** Most headers come once; others are joined as if they had. */
+function joined(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const all: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name]!;
+    all[name] = typeof value === "string" ? value : value.join(", ");
+  }
+  return all;
 }
 
 async function consume(
@@ -238,8 +242,3 @@ async function consume(
 
 /** A fault of the caller's own consumer, not of the other side. */
 class ConsumerError extends Error {}
-
-function isReset(error: unknown): boolean {
-  const { code = "" } = error as NodeJS.ErrnoException;
-  return code === "ECONNRESET" || code === "EPIPE";
-}

@@ -1,125 +1,243 @@
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
+import type { Dispatcher } from "undici";
 import { LruMap } from "../../platform/lru-map.ts";
 import {
   type AddressPolicy,
   type AddressRules,
   createAddressPolicy,
+  isLoopbackAddress,
   withoutDot,
 } from "./address-policy.ts";
-import type { Message, Target } from "./connection.ts";
-import { Connections } from "./connections.ts";
-import { exchange } from "./exchange.ts";
-import type { OutboundAnswer, OutboundFailure, OutboundRequest } from "./outbound-request.ts";
+import { createConnect } from "./connect.ts";
+import { type Ends, Exchange } from "./exchange.ts";
+import type {
+  OutboundFailure,
+  OutboundRequest,
+  OutboundResult,
+  Target,
+} from "./outbound-request.ts";
+import { Pools } from "./pools.ts";
 import { createResolveHost, type ResolveHost } from "./resolve-host.ts";
+import { sendByNode } from "./send-by-node.ts";
 import { SendError } from "./send-error.ts";
-import { writeRequest } from "./write-request.ts";
 
 export type GuardedSenderOptions = AddressRules & {
-  /** Until a connection stands: name, TCP and TLS together. */
+  /** Until a connection stands: name, TCP, proxy and TLS together. */
   connect_timeout_ms?: number;
   /** From the call to the last byte of the answer. */
   whole_timeout_ms?: number;
   resolve?: ResolveHost;
+  /** Through which all connections go, but those to this machine. */
+  proxy_url?: string | undefined;
+  requests_max?: number;
 };
 
 export type GuardedSender = {
-  send(request: OutboundRequest): Promise<OutboundAnswer | OutboundFailure>;
-  /** Why an address could not be sent to, as far as its text tells; null when it could. */
+  send(request: OutboundRequest): Promise<OutboundResult>;
+  /** Whether one more request of this account would be sent now. */
+  hasRoom(account_id: string): boolean;
+  /** Why a URL could not be sent to, as far as its text tells; null when it could. */
   refuse(url: string): string | null;
   /** Ends all connections; what is under way fails. */
   close(): void;
 };
 
-type Sender = {
-  /** Throws where the address cannot be sent to. */
-  targetOf: (url: string) => Target;
-  whole_timeout_ms: number;
-  connections: Connections;
-};
-
 const CONNECT_TIMEOUT_MS = 5_000;
 const WHOLE_TIMEOUT_MS = 15_000;
 const TARGETS_CACHED_MAX = 1_000;
+/** Under way at a time, of all accounts; a quarter of them of one. */
+const REQUESTS_MAX = 2_000;
+/** A larger body may still be on its way when the answer is complete. */
+const KEPT_BODY_BYTES_MAX = 64 * 1024;
+/** Which the sender sets itself: a second one would say where another message begins. */
+const FRAMING = /^(accept-encoding|connection|content-length|host|transfer-encoding)$/i;
 
 /**
- * The one way out for requests to addresses that others typed in: webhook and document URLs.
- *
- * The check stands where the connection is made. A literal address is checked before its first
- * request; a name is resolved by our own lookup, which hands Node only addresses that passed, and
- * Node connects to those without asking again: a name server that changes its answer wins nothing.
- * A kept connection is found again by host and port only, so it leads to an address that was
- * checked for that host. Connections of our own ignore proxy variables.
+ * The one way out for requests to URLs that others typed in: of webhooks and documents. Which
+ * addresses may be connected to is checked where the connection is made (`connect.ts`); a kept
+ * connection serves only the account and origin that it was made for. Environment variables for
+ * proxies are ignored.
  */
 export function createGuardedSender(options: GuardedSenderOptions): GuardedSender {
   const policy = createAddressPolicy(options);
   const resolve = options.resolve ?? createResolveHost(policy.names);
-  const targets = new LruMap<string, Target>(TARGETS_CACHED_MAX);
-  const sender: Sender = {
-    // What a text means, and whether its literal address is allowed, never changes.
-    targetOf: (text) => {
-      const known = targets.get(text);
-      if (known) return known;
-      const target = readTarget(policy, text);
-      targets.set(text, target);
-      return target;
-    },
-    whole_timeout_ms: options.whole_timeout_ms ?? WHOLE_TIMEOUT_MS,
-    connections: new Connections({
-      lookupFor: (port) => checkedLookup(policy, resolve, port),
+  const pools = new Pools(
+    createConnect({
+      findAddresses: (hostname, port) => findAddresses(policy, resolve, hostname, port),
+      isLoopback: isLoopbackAddress,
       connect_timeout_ms: options.connect_timeout_ms ?? CONNECT_TIMEOUT_MS,
+      proxy_url: options.proxy_url === undefined ? null : new URL(options.proxy_url),
     }),
+  );
+  const { requests_max = REQUESTS_MAX, whole_timeout_ms = WHOLE_TIMEOUT_MS } = options;
+  const room = new Room(requests_max);
+  const targets = new LruMap<string, Target>(TARGETS_CACHED_MAX);
+  const targetOf = (url: string): Target => {
+    const target = targets.get(url) ?? readTarget(url);
+    targets.set(url, target);
+    return target;
+  };
+  const sendOne = (request: OutboundRequest, time_ms: number): Promise<OutboundResult> => {
+    try {
+      const target = targetOf(request.url);
+      const dispatched = dispatchOptions(target, request);
+      if (!room.take(request.account_id)) throw new SendError("connect", NO_ROOM);
+      return exchange(pools, target, dispatched, request, time_ms).finally(() =>
+        room.leave(request.account_id),
+      );
+    } catch (error) {
+      if (!(error instanceof SendError)) throw error;
+      return Promise.resolve(failureOf(error));
+    }
   };
   return {
-    send: (request) => send(sender, request),
+    send: (request) => {
+      const time_ms = request.whole_timeout_ms ?? whole_timeout_ms;
+      return request.redirects_max
+        ? sendFollowing(sendOne, request, time_ms)
+        : sendOne(request, time_ms);
+    },
+    hasRoom: (account_id) => room.has(account_id),
     refuse: (url) => {
       try {
-        const { hostname, port } = readTarget(policy, url);
-        const reason = isIP(hostname) === 0 ? policy.refuseName(hostname, port) : null;
+        const { hostname, port } = readTarget(url);
+        const is_name = isIP(hostname) === 0;
+        const reason = is_name
+          ? policy.refuseName(hostname, port)
+          : policy.refuse(hostname, hostname, port);
         return reason && `${hostname} ${reason}.`;
       } catch (error) {
         if (error instanceof SendError) return error.message;
         throw error;
       }
     },
-    close: () => sender.connections.close(),
+    close: () => pools.close(new SendError("connect", "The sender was closed.")),
   };
 }
 
-function send(
-  { targetOf, connections, whole_timeout_ms }: Sender,
-  request: OutboundRequest,
-): Promise<OutboundAnswer | OutboundFailure> {
-  let target: Target;
-  let message: Message;
-  try {
-    target = targetOf(request.url);
-    message = writeRequest(target, request);
-  } catch (error) {
-    if (!(error instanceof SendError)) throw error;
-    const { failure, message: text } = error;
-    return Promise.resolve({ failure, message: text, status: null, body: null });
-  }
-  const time_ms = request.whole_timeout_ms ?? whole_timeout_ms;
-  return exchange(connections, target, message, request, time_ms);
+const NO_ROOM = "Too many requests are under way.";
+
+function failureOf({ failure, message }: SendError): OutboundFailure {
+  return { failure, message, status: null, body: null };
 }
 
-/** Reads the address; WHATWG's parser turns every spelling of an IP address into the usual one. */
-function readTarget(policy: AddressPolicy, text: string): Target {
+/** Counts the requests under way, so that no account takes the places of all others. */
+class Room {
+  readonly #max: number;
+  readonly #per_account = new Map<string, number>();
+  #taken = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  has(account_id: string): boolean {
+    const own = this.#per_account.get(account_id) ?? 0;
+    return this.#taken < this.#max && own < this.#max / 4;
+  }
+
+  take(account_id: string): boolean {
+    if (!this.has(account_id)) return false;
+    this.#taken += 1;
+    this.#per_account.set(account_id, (this.#per_account.get(account_id) ?? 0) + 1);
+    return true;
+  }
+
+  leave(account_id: string): void {
+    this.#taken -= 1;
+    const left = this.#per_account.get(account_id)! - 1;
+    if (left > 0) this.#per_account.set(account_id, left);
+    else this.#per_account.delete(account_id);
+  }
+}
+
+/** On a kept connection; by Node's client where that was closed or undici cannot read it. */
+function exchange(
+  pools: Pools,
+  target: Target,
+  dispatched: Dispatcher.DispatchOptions,
+  request: OutboundRequest,
+  time_ms: number,
+): Promise<OutboundResult> {
+  const connections = pools.connectionsTo(target, request.account_id);
+  const begun_ms = performance.now();
+  return new Promise((resolve, reject) => {
+    const byNode = () => {
+      const left_ms = Math.max(1, Math.ceil(time_ms - (performance.now() - begun_ms)));
+      const ends: Ends = { resolve, reject, again: null, isNew: () => true };
+      const open = () => pools.openOne(target, request.account_id);
+      void sendByNode(open, dispatched, new Exchange(request, left_ms, ends));
+    };
+    if (connections.byNode.is_used) {
+      byNode();
+      return;
+    }
+    const again = (reason: "stale" | "unreadable") => {
+      if (reason === "unreadable") connections.byNode.use();
+      byNode();
+    };
+    const ends: Ends = { resolve, reject, again, isNew: connections.isNew };
+    connections.dispatch(dispatched, new Exchange(request, time_ms, ends));
+  });
+}
+
+/** Each hop is a request of its own, checked like the first; all of them share the time. */
+async function sendFollowing(
+  send: (request: OutboundRequest, time_ms: number) => Promise<OutboundResult>,
+  request: OutboundRequest,
+  time_ms: number,
+): Promise<OutboundResult> {
+  const ends_ms = performance.now() + time_ms;
+  let { url } = request;
+  for (let left = request.redirects_max ?? 0; ; left -= 1) {
+    const left_ms = Math.max(1, Math.ceil(ends_ms - performance.now()));
+    const result = await send({ ...request, url }, left_ms);
+    if (!("failure" in result) || result.failure !== "redirect" || !result.location) return result;
+    if (left === 0) return { ...result, message: "There are too many redirects." };
+    const next = URL.parse(result.location, url);
+    if (!next || (url.startsWith("https:") && next.protocol !== "https:")) {
+      return { ...result, message: "The redirect does not lead to an https URL." };
+    }
+    url = next.href;
+  }
+}
+
+function dispatchOptions(
+  { hostname, port, is_secure, path }: Target,
+  { method, headers: given, body }: OutboundRequest,
+): Dispatcher.DispatchOptions {
+  const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
+  const headers: Record<string, string> = {
+    host: port === (is_secure ? 443 : 80) ? host : `${host}:${port}`,
+    // It costs us work, and what it expands to may be without end.
+    "accept-encoding": "identity",
+  };
+  for (const name in given) {
+    if (FRAMING.test(name)) {
+      throw new SendError("protocol", `The header ${JSON.stringify(name)} cannot be sent.`);
+    }
+    headers[name] = given[name]!;
+  }
+  const bytes = typeof body === "string" ? Buffer.from(body) : (body ?? null);
+  const reset = bytes !== null && bytes.length > KEPT_BODY_BYTES_MAX;
+  return { method, path, headers, body: bytes, ...(reset ? { reset } : {}) };
+}
+
+/** WHATWG's parser turns every spelling of an IP address into the usual one. */
+function readTarget(text: string): Target {
   const url = URL.parse(text);
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
-    throw new SendError("refused_address", "This is not an http or https address.");
+    throw new SendError("refused_address", "This is not an http or https URL.");
   }
   if (url.username !== "" || url.password !== "") {
-    throw new SendError("refused_address", "The address must not hold a user name or password.");
+    throw new SendError("refused_address", "The URL must not hold a user name or password.");
   }
   const hostname = withoutDot(url.hostname.replace(/^\[|\]$/g, ""));
   const is_secure = url.protocol === "https:";
   const port = Number(url.port) || (is_secure ? 443 : 80);
-  if (isIP(hostname) !== 0) checkAddresses(policy, hostname, [hostname], port);
   const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
   const origin = `${url.protocol}//${host}:${port}`;
-  const path = `${url.pathname}${url.search}`;
-  return { origin, is_secure, hostname, port, host: url.host, path };
+  return { origin, is_secure, hostname, port, path: `${url.pathname}${url.search}` };
 }
 
 /**
@@ -127,32 +245,24 @@ function readTarget(policy: AddressPolicy, text: string): Target {
  * host's addresses is tried first. The message keeps to itself what a name resolves to: whoever
  * typed in the name would learn about the network inside.
  */
-function checkAddresses(
+async function findAddresses(
   policy: AddressPolicy,
+  resolve: ResolveHost,
   hostname: string,
-  addresses: readonly string[],
   port: number,
-): void {
+): Promise<string[]> {
+  const addresses = isIP(hostname) === 0 ? await ask(resolve, hostname) : [hostname];
   for (const address of addresses) {
     const reason = policy.refuse(hostname, address, port);
     if (reason) throw new SendError("refused_address", `${hostname} ${reason}.`);
   }
+  return addresses;
 }
 
-function checkedLookup(policy: AddressPolicy, resolve: ResolveHost, port: number): LookupFunction {
-  const find = async (hostname: string) => {
-    const addresses = await resolve(hostname).catch((error: NodeJS.ErrnoException) => {
-      throw new SendError("dns", `${hostname} could not be resolved (${error.code ?? "failed"}).`);
-    });
-    if (addresses.length === 0) throw new SendError("dns", `${hostname} has no address.`);
-    checkAddresses(policy, hostname, addresses, port);
-    return addresses.map((address) => ({ address, family: isIP(address) }));
-  };
-  return (hostname, { all }, callback) => {
-    find(hostname).then(
-      (found) =>
-        all ? callback(null, found) : callback(null, found[0]!.address, found[0]!.family),
-      (error) => callback(error, ""),
-    );
-  };
+async function ask(resolve: ResolveHost, hostname: string): Promise<string[]> {
+  const addresses = await resolve(hostname).catch((error: NodeJS.ErrnoException) => {
+    throw new SendError("dns", `${hostname} could not be resolved (${error.code ?? "failed"}).`);
+  });
+  if (addresses.length === 0) throw new SendError("dns", `${hostname} has no address.`);
+  return addresses;
 }

@@ -19,9 +19,9 @@ export class SendError extends Error {
 }
 
 /** What Node throws, in the sender's words. */
-export function toSendError(error: unknown, is_connected: boolean): SendError {
+export function toSendError(error: unknown, is_sent: boolean): SendError {
   if (error instanceof SendError) return error;
-  const { code = "", message } = error as NodeJS.ErrnoException;
+  const { code = "", message, name } = error as NodeJS.ErrnoException;
   if (TLS_CODE.test(code)) {
     // OpenSSL's own words; the rest are places in its source, and advice for whoever runs Node.
     const { reason = message.split(";")[0] } = error as { reason?: string };
@@ -30,7 +30,17 @@ export function toSendError(error: unknown, is_connected: boolean): SendError {
   if (/^(Z_|ERR_(_?BROTLI|_?ZSTD|_ERROR|PADDING|TRAILING)|ZSTD_)/.test(code)) {
     return new SendError("protocol", "The answer's compression is broken.");
   }
-  return is_connected
+  if (
+    code === "UND_ERR_INVALID_ARG" ||
+    code === "UND_ERR_NOT_SUPPORTED" ||
+    code === "ERR_INVALID_CHAR"
+  ) {
+    return new SendError("protocol", `The request cannot be sent: ${message}.`);
+  }
+  if (name === "HTTPParserError" || /^(HPE_|UND_ERR_HEADERS|UND_ERR_RES_CONTENT)/.test(code)) {
+    return new SendError("protocol", "The answer is not valid HTTP/1.1.");
+  }
+  return is_sent
     ? new SendError("protocol", "The connection ended before the answer was complete.")
     : new SendError("connect", `No connection could be made (${code || message}).`);
 }

@@ -185,13 +185,29 @@ export const SETTINGS = {
     default_text: "",
     meaning:
       "Hosts, addresses or networks (with an optional port), separated by commas, that requests " +
-      "to webhook and document addresses may reach although they are private.",
+      "to webhook and document URLs may reach although they are private. In sandbox, loopback " +
+      "needs no entry while HOST is loopback and neither SLIPROAD_PUBLIC_URL nor " +
+      "SLIPROAD_TRUSTED_PROXIES is set.",
     read: (value: string) =>
       value
         .split(",")
         .map((part) => part.trim())
         .filter(Boolean),
   },
+  outbound_proxy: secret(
+    {
+      name: "SLIPROAD_OUTBOUND_PROXY",
+      default_text: null,
+      meaning: "",
+      read: (value) =>
+        /^https?:$/.test(URL.parse(value)?.protocol ?? "")
+          ? value
+          : fail("must be a URL such as http://user:password@proxy.internal:3128"),
+    },
+    "An HTTP proxy through which requests to webhook and document URLs go. It is asked (CONNECT) " +
+      "for the address that Sliproad resolved and checked, never for a name. Other proxy " +
+      "variables are ignored.",
+  ),
   documents: choice(
     "SLIPROAD_DOCUMENTS",
     ["always", "threshold", "never", "review"],

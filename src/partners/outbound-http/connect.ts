@@ -1,0 +1,174 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect as connectPlain, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectSecure, type TLSSocket } from "node:tls";
+import { LruMap } from "../../platform/lru-map.ts";
+import type { Target } from "./outbound-request.ts";
+import { SendError } from "./send-error.ts";
+
+export type ConnectRules = {
+  /** The addresses of a host that may be connected to; throws where one of them may not be. */
+  findAddresses: (hostname: string, port: number) => Promise<string[]>;
+  /** Whether an address is this machine: it is reached without the proxy. */
+  isLoopback: (address: string) => boolean;
+  /** Until a connection stands: name, TCP, proxy and TLS together. */
+  connect_timeout_ms: number;
+  proxy_url: URL | null;
+};
+
+/** A connection to the target, over an address that was checked. */
+export type Connect = (target: Target, account_id: string) => Promise<Socket>;
+
+const NEXT_ADDRESS_MS = 1_000;
+const SESSIONS_MAX = 1_000;
+
+/**
+ * The only place where connections are made, and where addresses are checked: what is connected
+ * to are the addresses that passed, never the name again, so that a name server that changes its
+ * answer gains nothing. TLS sessions are resumed, apart for each account.
+ */
+export function createConnect(rules: ConnectRules): Connect {
+  const sessions = new LruMap<string, Buffer>(SESSIONS_MAX);
+  return async (target, account_id) => {
+    const session_key = `${account_id} ${target.origin}`;
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), rules.connect_timeout_ms);
+    try {
+      const plain = await withSignal(openPlain(rules, target, ending.signal), ending.signal);
+      if (!target.is_secure) return plain;
+      const secure = openSecure(plain, target, sessions.get(session_key));
+      secure.on("session", (session) => sessions.set(session_key, session));
+      await connected(secure, "secureConnect", ending.signal);
+      return secure;
+    } catch (error) {
+      if (!ending.signal.aborted) throw error;
+      throw new SendError("timeout", "No connection was made in time.");
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+async function openPlain(rules: ConnectRules, target: Target, signal: AbortSignal) {
+  const { hostname, port } = target;
+  const addresses = await rules.findAddresses(hostname, port);
+  signal.throwIfAborted();
+  if (rules.proxy_url && !addresses.every(rules.isLoopback)) {
+    return openThroughProxy(rules.proxy_url, addresses, port, signal);
+  }
+  const socket = connectPlain({
+    host: hostname,
+    port,
+    lookup: answering(addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+    noDelay: true,
+  });
+  return connected(socket, "connect", signal);
+}
+
+/** A lookup that asks nobody. */
+function answering(addresses: readonly string[]): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_hostname, { all }, callback) => {
+    if (all) callback(null, found);
+    else callback(null, found[0]!.address, found[0]!.family);
+  };
+}
+
+/** Asks the proxy for an address, not for the name: it must not resolve it to another one. */
+async function openThroughProxy(
+  proxy_url: URL,
+  addresses: readonly string[],
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  let failed: unknown;
+  for (const address of addresses) {
+    try {
+      return await askProxy(
+        proxy_url,
+        isIP(address) === 6 ? `[${address}]` : address,
+        port,
+        signal,
+      );
+    } catch (error) {
+      failed = error;
+      if (signal.aborted) break;
+    }
+  }
+  throw failed;
+}
+
+async function askProxy(proxy_url: URL, host: string, port: number, signal: AbortSignal) {
+  const authority = `${host}:${port}`;
+  const { hostname, username, password, protocol } = proxy_url;
+  const proxy_port = Number(proxy_url.port) || (protocol === "https:" ? 443 : 80);
+  const proxy_host = hostname.replace(/^\[|\]$/g, "");
+  const to_proxy = connectPlain({ host: proxy_host, port: proxy_port, noDelay: true });
+  const is_secure = protocol === "https:";
+  const socket = is_secure ? openSecure(to_proxy, { hostname: proxy_host }) : to_proxy;
+  await connected(socket, is_secure ? "secureConnect" : "connect", signal);
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const headers: Record<string, string> = { host: authority };
+  if (credentials !== ":") {
+    headers["proxy-authorization"] = `Basic ${Buffer.from(credentials).toString("base64")}`;
+  }
+  const asking = request({
+    method: "CONNECT",
+    path: authority,
+    headers,
+    createConnection: () => socket,
+    signal,
+  });
+  asking.end();
+  // Rejects on "error".
+  const [answer, , head] = await once(asking, "connect");
+  if (answer.statusCode !== 200 || head.length > 0) {
+    socket.destroy();
+    throw new SendError("connect", `The outbound proxy answered ${answer.statusCode}.`);
+  }
+  return socket;
+}
+
+function openSecure(
+  socket: Socket,
+  { hostname }: { hostname: string },
+  session?: Buffer,
+): TLSSocket {
+  return connectSecure({
+    socket,
+    servername: isIP(hostname) === 0 ? hostname : "",
+    // What is checked where there is no name to send.
+    host: hostname,
+    ALPNProtocols: ["http/1.1"],
+    rejectUnauthorized: true,
+    ...(session ? { session } : {}),
+  });
+}
+
+async function connected<Kind extends Socket>(
+  socket: Kind,
+  event: "connect" | "secureConnect",
+  signal: AbortSignal,
+): Promise<Kind> {
+  try {
+    await once(socket, event, { signal });
+    // Nobody listens until its next owner does.
+    socket.on("error", () => {});
+    return socket;
+  } catch (error) {
+    socket.on("error", () => {}).destroy();
+    throw error;
+  }
+}
+
+/** A resolver may be silent for ever. */
+function withSignal<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return Promise.race([
+    work,
+    once(signal, "abort").then(() => {
+      throw signal.reason;
+    }),
+  ]);
+}

@@ -1,0 +1,133 @@
+import type { Socket } from "node:net";
+import { type Dispatcher, Pool } from "undici";
+import { LruMap } from "../../platform/lru-map.ts";
+import type { Connect } from "./connect.ts";
+import type { Target } from "./outbound-request.ts";
+import { SendError } from "./send-error.ts";
+
+const IDLE_MAX_MS = 10_000;
+/** Given up this long before the other side says that it will close it. */
+const IDLE_MARGIN_MS = 1_000;
+const HEADERS_BYTES_MAX = 16 * 1024;
+/** Connections of all accounts; from three quarters on those that are idle are closed. */
+const CONNECTIONS_MAX = 4_000;
+const CLOSE_IDLE_FROM = (CONNECTIONS_MAX * 3) / 4;
+const BY_NODE_MAX = 1_000;
+
+/** The connections to one origin on behalf of one account. */
+export type Connections = {
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
+  /** Asked when a request is written: whether its connection was made for it just now. */
+  isNew(): boolean;
+  /** The library cannot read this origin's answers: Node's own client is used from now on. */
+  byNode: { is_used: boolean; use(): void };
+};
+
+/** Keeps connections, for each account and origin apart, and no more of them than a limit. */
+export class Pools {
+  readonly #connect: Connect;
+  readonly #pools = new Map<string, Pool>();
+  readonly #by_node = new LruMap<string, true>(BY_NODE_MAX);
+  readonly #single = new Set<Socket>();
+  readonly #connections_max: number;
+  #open_count = 0;
+  #is_new = false;
+
+  constructor(connect: Connect, connections_max = CONNECTIONS_MAX) {
+    this.#connect = connect;
+    this.#connections_max = connections_max;
+  }
+
+  connectionsTo(target: Target, account_id: string): Connections {
+    const key = `${account_id} ${target.origin}`;
+    return {
+      dispatch: (options, handler) => {
+        // Later in this turn of the event loop: by then a connection whose answer has just ended
+        // is free, and no other one is opened in its place.
+        setImmediate(() => {
+          const pool = this.#pools.get(key) ?? this.#openPool(key, target, account_id);
+          pool.dispatch(options, handler);
+        });
+      },
+      isNew: () => this.#is_new,
+      byNode: {
+        is_used: this.#by_node.get(key) ?? false,
+        use: () => this.#by_node.set(key, true),
+      },
+    };
+  }
+
+  /** Of one request: whoever asks for it ends it. */
+  async openOne(target: Target, account_id: string): Promise<Socket> {
+    const socket = await this.#open(target, account_id);
+    this.#single.add(socket);
+    return socket.once("close", () => this.#single.delete(socket));
+  }
+
+  /** What is under way fails with this error. */
+  close(error: Error): void {
+    for (const pool of this.#pools.values()) void pool.destroy(error);
+    this.#pools.clear();
+    for (const socket of this.#single) socket.destroy(error);
+  }
+
+  #openPool(key: string, target: Target, account_id: string): Pool {
+    const pool = new Pool(target.origin, {
+      connect: (_options, callback) => {
+        this.#open(target, account_id).then(
+          (socket) => {
+            // The request that waits for it is written before the callback returns.
+            this.#is_new = true;
+            callback(null, socket);
+            this.#is_new = false;
+          },
+          (error) => callback(error, null),
+        );
+      },
+      // As many as there are requests under way: their number is bounded by who sends them.
+      connections: null,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: IDLE_MAX_MS,
+      keepAliveMaxTimeout: IDLE_MAX_MS,
+      keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
+      maxHeaderSize: HEADERS_BYTES_MAX,
+      // One timer of ours spans the whole request.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    const dropUnused = () => {
+      if (this.#pools.get(key) !== pool || pool.stats.size > 0 || pool.stats.connected > 0) return;
+      this.#pools.delete(key);
+      void pool.destroy();
+    };
+    pool.on("disconnect", dropUnused).on("connectionError", dropUnused);
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  async #open(target: Target, account_id: string): Promise<Socket> {
+    if (this.#open_count >= Math.min(CLOSE_IDLE_FROM, this.#connections_max)) this.#closeIdle();
+    if (this.#open_count >= this.#connections_max) {
+      throw new SendError("connect", "Too many connections are open.");
+    }
+    this.#open_count += 1;
+    try {
+      const socket = await this.#connect(target, account_id);
+      return socket.once("close", () => {
+        this.#open_count -= 1;
+      });
+    } catch (error) {
+      this.#open_count -= 1;
+      throw error;
+    }
+  }
+
+  #closeIdle(): void {
+    for (const [key, pool] of this.#pools) {
+      if (pool.stats.size > 0) continue;
+      this.#pools.delete(key);
+      void pool.destroy();
+    }
+  }
+}

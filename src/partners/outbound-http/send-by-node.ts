@@ -1,0 +1,67 @@
+import { type ClientRequest, type IncomingMessage, request as requestByNode } from "node:http";
+import type { Socket } from "node:net";
+import type { Dispatcher } from "undici";
+import type { Controller, Exchange } from "./exchange.ts";
+import { SendError } from "./send-error.ts";
+
+const HEADERS_BYTES_MAX = 16 * 1024;
+/** Answers such as `100 Continue` that may come before the real one. */
+const EARLY_ANSWERS_MAX = 20;
+
+/**
+ * Sends one request by Node's own client, on a connection of its own that ends with it: for what
+ * undici cannot read, and to replace a kept connection that was closed.
+ */
+export async function sendByNode(
+  open: () => Promise<Socket>,
+  { method, path, headers, body }: Dispatcher.DispatchOptions,
+  exchange: Exchange,
+): Promise<void> {
+  try {
+    const socket = await open();
+    const outgoing = requestByNode({
+      method,
+      path,
+      headers: headers as Record<string, string>,
+      // Also of a host that TLS was already spoken with.
+      createConnection: () => socket,
+      maxHeaderSize: HEADERS_BYTES_MAX,
+    });
+    report(outgoing, socket, exchange);
+    outgoing.end(body as Buffer | null);
+  } catch (error) {
+    exchange.onResponseError(null, error as Error);
+  }
+}
+
+/** Tells the exchange what happens, in undici's words. */
+function report(outgoing: ClientRequest, socket: Socket, exchange: Exchange): void {
+  let answer: IncomingMessage | null = null;
+  const controller: Controller = {
+    abort: (reason) => void socket.destroy(reason),
+    pause: () => void answer?.pause(),
+    resume: () => void answer?.resume(),
+  };
+  const fail = (error: Error) => exchange.onResponseError(controller, error);
+  let early_answers = 0;
+  outgoing
+    .on("information", () => {
+      early_answers += 1;
+      if (early_answers > EARLY_ANSWERS_MAX) outgoing.destroy(new SendError("protocol", FLOOD));
+    })
+    .on("upgrade", () => outgoing.destroy(new SendError("protocol", UPGRADE)))
+    .on("error", fail)
+    .on("response", (incoming) => {
+      answer = incoming;
+      exchange.onResponseStarted();
+      exchange.onResponseStart(controller, incoming.statusCode!, incoming.headers);
+      incoming
+        .on("data", (chunk: Buffer) => exchange.onResponseData(controller, chunk))
+        .on("end", () => exchange.onResponseEnd())
+        .on("error", fail);
+    });
+  exchange.onRequestStart(controller);
+}
+
+const FLOOD = "More and more answers came before the real one.";
+const UPGRADE = "The answer asks for another protocol.";
