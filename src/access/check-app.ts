@@ -1,5 +1,6 @@
 import { textOf } from "../catalogue/text.ts";
-import type { Problem } from "../platform/errors.ts";
+import type { ErrorCode, Problem } from "../platform/errors.ts";
+import { Problems, quoted } from "../platform/problems.ts";
 import { APP_FLOWS, type AppFlow, RAMP_EVENTS, type RampEvent } from "./app-model.ts";
 import { findBadRedirect } from "./redirect-uris.ts";
 
@@ -55,11 +56,11 @@ export function checkApp(
   input: AppInput,
   rules: AppRules,
   prefix: string,
-): { fields: CheckedApp; problems: Problem[] } {
-  const problems: Problem[] = [];
-  const report = (name: string, message: string, code: Problem["code"] = "record_invalid") => {
-    problems.push({ field: `${prefix}${name}`, code, message });
-  };
+  already: readonly Problem[] = [],
+): { fields: CheckedApp; problems: readonly Problem[] } {
+  const problems = new Problems(already);
+  const report = (name: string, message: string, code: ErrorCode = "record_invalid") =>
+    problems.report(`${prefix}${name}`, code, message);
   const fields: CheckedApp = {};
   if (input.name != null) {
     fields.name = input.name.trim();
@@ -102,7 +103,7 @@ export function checkApp(
     });
   }
   if (input.is_ordered != null) fields.is_ordered = input.is_ordered;
-  return { fields, problems };
+  return { fields, problems: problems.list };
 }
 
 export const SECRET_MESSAGE = "Send 12 to 200 printable characters without spaces.";
@@ -163,5 +164,5 @@ function folded(name: string): string {
 }
 
 function show(name: string): string {
-  return JSON.stringify(name.slice(0, 40));
+  return JSON.stringify(quoted(name).slice(0, 40));
 }

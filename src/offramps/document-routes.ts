@@ -14,6 +14,7 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute, Caller } from "../platform/http/route.ts";
 import type { AddUploadRoute } from "../platform/http/upload-route.ts";
 import { newId } from "../platform/ids.ts";
+import { Problems } from "../platform/problems.ts";
 import { attachDocuments } from "./attach-documents.ts";
 import { changeOfframps } from "./change-offramps.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
@@ -131,9 +132,8 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     answer: orProposal(OfframpAnswer),
     errors: ["value_too_long", "invalid_transition"],
     handle: ({ params, body, problems, command }) => {
-      const { wish, problems: found } = checkReview(body?.supporting_document, problems);
-      const input = { user_id: null, quote_id: null, offramp_id: params.offramp_id!, wish };
-      return submit(command({ ...input, problems: [...problems, ...found] }));
+      const named = { user_id: null, quote_id: null, offramp_id: params.offramp_id! };
+      return submit(command({ ...named, ...checkReview(body?.supporting_document, problems) }));
     },
   });
 }
@@ -156,19 +156,15 @@ async function open(
 function checkReview(
   input: { status?: unknown; comment?: unknown } | undefined,
   already: readonly Problem[],
-): { wish: Review; problems: Problem[] } {
-  const problems: Problem[] = [];
-  const report = (name: string, code: Problem["code"], message: string) => {
-    const field = `supporting_document.${name}`;
-    if (already.some((problem) => field.startsWith(problem.field))) return;
-    problems.push({ field, code, message });
-  };
+): { wish: Review; problems: readonly Problem[] } {
+  const problems = new Problems(already);
+  const document = problems.within("supporting_document");
   const status = input?.status === "approved" || input?.status === "rejected" ? input.status : null;
-  if (status === null) report("status", "record_invalid", "Send approved or rejected.");
+  if (status === null) document.invalid("status", "Send approved or rejected.");
   const comment = textOf(input?.comment) || null;
   if (comment !== null && isLongerThan(comment, COMMENT_LENGTH_MAX)) {
     const message = `Shorten it to at most ${COMMENT_LENGTH_MAX} characters.`;
-    report("comment", "value_too_long", message);
+    document.report("comment", "value_too_long", message);
   }
-  return { wish: { status, comment }, problems };
+  return { wish: { status, comment }, problems: problems.list };
 }

@@ -1,13 +1,12 @@
-import { CHAINS, isChain, isToken, TOKENS } from "../catalogue/chains.ts";
-import { lowerAscii, textOf } from "../catalogue/text.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import { checkNewQuote } from "../quotes/check-new-quote.ts";
 import { createQuotes } from "../quotes/create-quotes.ts";
 import type { Quote } from "../quotes/model.ts";
 import type { PriceBook } from "../quotes/prices.ts";
@@ -61,26 +60,13 @@ function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     answer: QuoteAnswer,
     errors: [],
     handle: async ({ params, body, problems, command }) => {
-      const token = lowerAscii(textOf(body?.quote?.deposit_token));
-      const blockchain = lowerAscii(textOf(body?.quote?.deposit_token_chain));
-      const found = [...problems];
-      const check = (name: string, text: string, is_known: boolean, known: readonly string[]) => {
-        const field = `quote.${name}`;
-        if (is_known || problems.some((problem) => field.startsWith(problem.field))) return;
-        const message = `Send one of ${known.join(", ")}.`;
-        found.push({ field, code: text ? "record_invalid" : "parameter_missing", message });
-      };
-      const is_served = isChain(blockchain) && chain.chains.includes(blockchain);
-      check("deposit_token", token, isToken(token), TOKENS);
-      check("deposit_token_chain", blockchain, is_served, chain.chains);
+      const wanted = checkNewQuote(body?.quote, chain.chains, problems);
       const current = await prices.currentPrices(clock.now());
       return submitCreate(
         command({
           user_id: params.user_id!,
-          deposit_token: isToken(token) ? token : TOKENS[0],
-          deposit_token_chain: isChain(blockchain) ? blockchain : CHAINS[0],
+          wanted,
           price_version_id: "stale" in current ? null : current.version_id,
-          problems: found,
         }),
       );
     },
@@ -172,18 +158,15 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     ],
     handle: async ({ caller, params, body, problems, command }) => {
       const checked = checkTransfer(body?.quote?.crypto_transfer, problems);
-      const found: Problem[] = [...problems, ...checked.problems];
       const key = { account_id: caller.account_id, user_id: params.user_id! };
       const quote = await findQuote(database, key, params.quote_id!);
       const earlier = quote && (await findEarlier(chain, quote, checked.tx_id));
-      const { problems: _, ...transfer } = checked;
       return submitExecute(
         command({
           user_id: params.user_id!,
           quote_id: params.quote_id!,
-          ...transfer,
+          ...checked,
           earlier: earlier ?? null,
-          problems: found,
         }),
       );
     },

@@ -6,6 +6,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
+import { Problems } from "../platform/problems.ts";
 import type { PriceBook } from "../quotes/prices.ts";
 import { findUser } from "../users/store.ts";
 import { changeOfframps } from "./change-offramps.ts";
@@ -167,8 +168,7 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     answer: OfframpAnswer,
     errors: ["value_too_long", "offramp_not_editable"],
     handle: ({ params, body, problems, command }) => {
-      const { wish, problems: found } = checkEdit(body?.offramp, problems);
-      return submitUpdate(command({ ...named(params), wish, problems: [...problems, ...found] }));
+      return submitUpdate(command({ ...named(params), ...checkEdit(body?.offramp, problems) }));
     },
   });
 
@@ -191,14 +191,10 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     handle: ({ params, body, problems, command }) => {
       const id = body?.offramp?.payment_detail_id;
       const is_good = typeof id === "string" && isId(id);
-      const found = [...problems];
-      const field = "offramp.payment_detail_id";
-      if (!is_good && !problems.some((problem) => problem.field.startsWith("offramp"))) {
-        const message = "Send the id of a payment detail.";
-        found.push({ field, code: "record_invalid", message });
-      }
+      const found = new Problems(problems);
+      if (!is_good) found.invalid("offramp.payment_detail_id", "Send the id of a payment detail.");
       const wish = { payment_detail_id: is_good ? id.toLowerCase() : null };
-      return submitReroute(command({ ...named(params), wish, problems: found }));
+      return submitReroute(command({ ...named(params), wish, problems: found.list }));
     },
   });
 
@@ -219,19 +215,16 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
 function checkEdit(
   input: { reference?: unknown; metadata?: unknown } | undefined,
   already: readonly Problem[],
-): { wish: OfframpEdit; problems: Problem[] } {
-  const problems: Problem[] = [];
+): { wish: OfframpEdit; problems: readonly Problem[] } {
+  const problems = new Problems(already);
   const wish: OfframpEdit = {};
   if (input?.reference !== undefined) {
-    wish.reference = checkReference(input.reference, (name, code, message) =>
-      problems.push({ field: `offramp.${name}`, code, message }),
-    );
+    wish.reference = checkReference(input.reference, problems.within("offramp").report);
   }
   if (input?.metadata !== undefined) {
     const found = checkMetadata(input.metadata, "offramp.metadata");
-    problems.push(...found);
+    problems.add(found);
     if (found.length === 0) wish.metadata = { ...((input.metadata ?? {}) as Metadata) };
   }
-  const known = new Set(already.map((problem) => problem.field));
-  return { wish, problems: problems.filter((problem) => !known.has(problem.field)) };
+  return { wish, problems: problems.list };
 }

@@ -2,12 +2,14 @@ import { isChain } from "../catalogue/chains.ts";
 import { isBlank, lowerAscii } from "../catalogue/text.ts";
 import { checkTxId } from "../partners/chain/tx-id.ts";
 import type { Problem } from "../platform/errors.ts";
+import { Problems } from "../platform/problems.ts";
 
 export type CheckedTransfer = {
   tx_id: string;
   blockchain: string;
   network: string;
-  problems: Problem[];
+  /** With those that were found before. */
+  problems: readonly Problem[];
 };
 
 const OBJECT = "quote.crypto_transfer";
@@ -18,24 +20,22 @@ export function checkTransfer(input: unknown, already: readonly Problem[]): Chec
     string,
     unknown
   >;
-  const problems: Problem[] = [];
+  const problems = new Problems(already);
+  const transfer = problems.within(OBJECT);
   const read = (name: string): string => {
-    const field = `${OBJECT}.${name}`;
-    const is_known = already.some((problem) => field.startsWith(problem.field) && problem.field);
     const value = given[name];
-    if (is_known || typeof value !== "string") return "";
-    if (isBlank(value))
-      problems.push({ field, code: "parameter_missing", message: `Send ${name}.` });
+    if (typeof value !== "string") return "";
+    if (isBlank(value)) transfer.missing(name);
     return value.trim();
   };
   const blockchain = lowerAscii(read("blockchain"));
   const network = read("network").slice(0, 100);
   const text = read("tx_id");
   // A blockchain that is no chain is refused as not the quote's; its ids have no form to check.
-  if (text === "" || !isChain(blockchain)) return { tx_id: "", blockchain, network, problems };
+  const read_so_far = { tx_id: "", blockchain, network };
+  if (text === "" || !isChain(blockchain)) return { ...read_so_far, problems: problems.list };
   const checked = checkTxId(blockchain, text);
-  if ("tx_id" in checked) return { ...checked, blockchain, network, problems };
-  const field = `${OBJECT}.tx_id`;
-  problems.push({ field, code: "record_invalid", message: checked.reason });
-  return { tx_id: "", blockchain, network, problems };
+  if ("reason" in checked) transfer.invalid("tx_id", checked.reason);
+  const tx_id = "tx_id" in checked ? checked.tx_id : "";
+  return { ...read_so_far, tx_id, problems: problems.list };
 }

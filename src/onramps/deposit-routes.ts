@@ -5,6 +5,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
+import { Problems } from "../platform/problems.ts";
 import { findDeposit, listDeposits, openDeposits } from "./fiat-deposit-store.ts";
 import { renderDeposit, renderDeposits } from "./render.ts";
 import {
@@ -141,15 +142,12 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
 function readOnrampId(
   value: unknown,
   already: readonly Problem[],
-): { onramp_id: string | null; problems: Problem[] } {
-  const problems = [...already];
-  if (value === undefined || value === null) return { onramp_id: null, problems };
+): { onramp_id: string | null; problems: readonly Problem[] } {
+  if (value === undefined || value === null) return { onramp_id: null, problems: already };
   if (typeof value === "string" && isId(value)) {
-    return { onramp_id: value.toLowerCase(), problems };
+    return { onramp_id: value.toLowerCase(), problems: already };
   }
-  const field = "deposit.onramp_id";
-  if (!problems.some((problem) => field.startsWith(problem.field))) {
-    problems.push({ field, code: "record_invalid", message: "Send the id of an onramp." });
-  }
-  return { onramp_id: null, problems };
+  const problems = new Problems(already);
+  problems.invalid("deposit.onramp_id", "Send the id of an onramp.");
+  return { onramp_id: null, problems: problems.list };
 }

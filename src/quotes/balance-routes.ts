@@ -13,7 +13,9 @@ import { cutPage, listAnswer, listQuery, readPage } from "../platform/http/list.
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber, minorToText, parseAmount } from "../platform/money.ts";
+import { type Checked, Problems } from "../platform/problems.ts";
 import { findUser, type UserKey } from "../users/store.ts";
+import type { RefundTerms } from "./refund-balances.ts";
 import { listRefundAddresses, listRefunds, openAddress, type Refund } from "./refund-store.ts";
 import { registerRefundAddresses } from "./register-refund-addresses.ts";
 import { watchedRefunds } from "./watched-refunds.ts";
@@ -149,13 +151,11 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     answer: RefundAddressAnswer,
     errors: [],
     handle: ({ params, body, problems, command }) => {
-      const {
-        chain,
-        address,
-        problems: found,
-      } = checkDestination(body?.refund_address, "refund_address", problems);
-      const input = { user_id: params.user_id!, chain, address };
-      return submitAddress(command({ ...input, problems: [...problems, ...found] }));
+      const found = new Problems(problems);
+      const destination = checkDestination(body?.refund_address, "refund_address", found);
+      return submitAddress(
+        command({ user_id: params.user_id!, wanted: found.checked(destination) }),
+      );
     },
   });
 
@@ -210,28 +210,8 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     answer: orProposal(RefundAnswer),
     errors: [],
     handle: ({ params, body, problems, command }) => {
-      const destination = checkDestination(body?.refund, "refund", problems);
-      const found = [...problems, ...destination.problems];
-      const token = lowerAscii(textOf(body?.refund?.token));
-      const is_new = (field: string) => !found.some((problem) => field.startsWith(problem.field));
-      if (!isToken(token) && is_new("refund.token")) {
-        const message = `Send one of ${TOKENS.join(", ")}.`;
-        found.push({ field: "refund.token", code: "record_invalid", message });
-      }
-      const parsed = parseAmount(body?.refund?.amount, TOKEN_DIGITS);
-      if (!("minor" in parsed) && is_new("refund.amount")) {
-        found.push({ field: "refund.amount", code: "record_invalid", message: parsed.reason });
-      }
-      return submitRefund(
-        command({
-          user_id: params.user_id!,
-          token: isToken(token) ? token : TOKENS[0],
-          chain: destination.chain,
-          amount: "minor" in parsed ? parsed.minor : null,
-          address: destination.address,
-          problems: found,
-        }),
-      );
+      const wanted = checkRefund(body?.refund, problems);
+      return submitRefund(command({ user_id: params.user_id!, wanted }));
     },
   });
 
@@ -275,21 +255,32 @@ function toRecord(refund: Refund) {
   };
 }
 
+function checkRefund(
+  input: { token?: unknown; amount?: unknown; chain?: unknown; address?: unknown } | undefined,
+  already: readonly Problem[],
+): Checked<RefundTerms> {
+  const problems = new Problems(already);
+  const destination = checkDestination(input, "refund", problems);
+  const token = lowerAscii(textOf(input?.token));
+  if (!isToken(token)) problems.invalid("refund.token", `Send one of ${TOKENS.join(", ")}.`);
+  const parsed = parseAmount(input?.amount, TOKEN_DIGITS);
+  if ("reason" in parsed) problems.invalid("refund.amount", parsed.reason);
+  const is_read = destination && isToken(token) && "minor" in parsed;
+  return problems.checked(is_read ? { ...destination, token, amount: parsed.minor } : null);
+}
+
 function checkDestination(
   input: { chain?: unknown; address?: unknown } | undefined,
   object: string,
-  already: readonly Problem[],
-): { chain: Chain; address: string; problems: Problem[] } {
-  const problems: Problem[] = [];
-  const report = (name: string, message: string) => {
-    const field = `${object}.${name}`;
-    if (already.some((problem) => field.startsWith(problem.field))) return;
-    problems.push({ field, code: "record_invalid", message });
-  };
-  const text = lowerAscii(textOf(input?.chain));
-  if (!isChain(text)) report("chain", `Send one of ${CHAINS.join(", ")}.`);
-  const chain = isChain(text) ? text : CHAINS[0];
+  problems: Problems,
+): { chain: Chain; address: string } | undefined {
+  const chain = lowerAscii(textOf(input?.chain));
+  if (!isChain(chain)) {
+    problems.invalid(`${object}.chain`, `Send one of ${CHAINS.join(", ")}.`);
+    return undefined;
+  }
   const checked = checkAddress(chain, textOf(input?.address));
-  if ("reason" in checked) report("address", checked.reason);
-  return { chain, address: "address" in checked ? checked.address : "", problems };
+  if ("address" in checked) return { chain, address: checked.address };
+  problems.invalid(`${object}.address`, checked.reason);
+  return undefined;
 }

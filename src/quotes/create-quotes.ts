@@ -1,22 +1,21 @@
-import type { Chain, Token } from "../catalogue/chains.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
+import { type Checked, problemsOf } from "../platform/problems.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs } from "../users/store.ts";
+import type { WantedQuote } from "./check-new-quote.ts";
 import { CLOSE_QUOTE_TASK, EXECUTION_GRACE_MS, type Quote } from "./model.ts";
 import { insertQuotes } from "./store.ts";
 
 export type NewQuote = {
   user_id: string;
-  deposit_token: Token;
-  deposit_token_chain: Chain;
+  wanted: Checked<WantedQuote>;
   /** The rates and fees it is priced with, for its whole life; null when none are at hand. */
   price_version_id: string | null;
-  problems: readonly Problem[];
 };
 
 const RETRY_AFTER_SECONDS = 60;
@@ -64,9 +63,11 @@ function decideOne(
   { account_id, input }: Command<NewQuote>,
   now: Date,
 ): Verdict<Quote> {
-  const problems = [...input.problems];
-  if (!users.has(account_id, input.user_id)) problems.push(notFound("user_id"));
-  if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  const { wanted } = input;
+  if (!users.has(account_id, input.user_id)) {
+    return { refusal: Refusal.of([...problemsOf(wanted), notFound("user_id")]) };
+  }
+  if ("problems" in wanted) return { refusal: Refusal.of(wanted.problems) };
   if (input.price_version_id === null) {
     const message = "No recent rates are at hand, so no quote can be given; try again later.";
     return { refusal: new Refusal("unavailable", message, RETRY_AFTER_SECONDS) };
@@ -76,9 +77,8 @@ function decideOne(
     account_id,
     id,
     user_id: input.user_id,
-    deposit_token: input.deposit_token,
-    deposit_token_chain: input.deposit_token_chain,
-    deposit_address: chain.addressFor(input.deposit_token_chain, id),
+    ...wanted.value,
+    deposit_address: chain.addressFor(wanted.value.deposit_token_chain, id),
     price_version_id: input.price_version_id,
     expires_at: new Date(now.getTime() + life_ms),
     token_amount: 0n,

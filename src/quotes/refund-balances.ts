@@ -6,9 +6,10 @@ import { refundStarted } from "../ledger/postings.ts";
 import { type Balances, findBalances } from "../ledger/store.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
+import { type Checked, Problems, problemsOf } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { lockUsers } from "../users/store.ts";
 import {
@@ -21,14 +22,8 @@ import {
 
 export const SEND_REFUND_TASK = "send-refund";
 
-export type RefundWish = {
-  user_id: string;
-  token: Token;
-  chain: Chain;
-  amount: bigint | null;
-  address: string;
-  problems: readonly Problem[];
-};
+export type RefundTerms = { token: Token; chain: Chain; amount: bigint; address: string };
+export type RefundWish = { user_id: string; wanted: Checked<RefundTerms> };
 
 export type LoadedRefunds = {
   users: Set<string>;
@@ -64,14 +59,14 @@ export function refundBalances(
           tx,
           users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id })),
         ),
-        findBalances(tx, commands.map(owedKey)),
+        findBalances(tx, commands.flatMap(owedKeys)),
         findRegistered(
           tx,
-          commands.map((command) => ({
-            account_id: command.account_id,
-            user_id: command.input.user_id,
-            address_index: indexOf(index_key, command),
-          })),
+          commands.flatMap(({ account_id, input: { user_id, wanted } }) =>
+            "value" in wanted
+              ? [{ account_id, user_id, address_index: indexOf(index_key, wanted.value) }]
+              : [],
+          ),
         ),
       ]);
       const known = new Set(rows.map((row) => `${row.account_id} ${row.id}`));
@@ -101,14 +96,14 @@ export function refundBalances(
 export function isRegistered(
   index_key: Buffer,
   { registered }: LoadedRefunds,
-  command: Command<RefundWish>,
+  { account_id, input: { user_id, wanted } }: Command<RefundWish>,
 ): boolean {
-  const owner = { account_id: command.account_id, user_id: command.input.user_id };
-  return registered.has(registeredKey(owner, indexOf(index_key, command)));
+  if ("problems" in wanted) return false;
+  return registered.has(registeredKey({ account_id, user_id }, indexOf(index_key, wanted.value)));
 }
 
-function indexOf(index_key: Buffer, { input }: Command<RefundWish>): Buffer {
-  return hashAddress(index_key, input.chain, input.address);
+function indexOf(index_key: Buffer, { chain, address }: RefundTerms): Buffer {
+  return hashAddress(index_key, chain, address);
 }
 
 function decideOne(
@@ -118,25 +113,28 @@ function decideOne(
   now: Date,
 ): Verdict<Started> {
   const { account_id, input } = command;
-  const key = loaded.keys.get(account_id, input.user_id);
-  if (!key || !loaded.users.has(`${account_id} ${input.user_id}`)) {
-    return { refusal: Refusal.of([...input.problems, notFound("user_id")]) };
+  const { user_id, wanted } = input;
+  const key = loaded.keys.get(account_id, user_id);
+  if (!key || !loaded.users.has(`${account_id} ${user_id}`)) {
+    return { refusal: Refusal.of([...problemsOf(wanted), notFound("user_id")]) };
   }
-  const problems = [...input.problems];
-  if (input.address && !is_registered && command.four_eyes === undefined) {
+  if ("problems" in wanted) return { refusal: Refusal.of(wanted.problems) };
+  const { token, chain, amount, address } = wanted.value;
+  const problems = new Problems();
+  if (!is_registered && command.four_eyes === undefined) {
     const message = "Register the address first: POST /users/:user_id/refund_addresses.";
-    problems.push({ field: "refund.address", code: "record_invalid", message });
+    problems.invalid("refund.address", message);
   }
-  const balance_name = `${account_id} ${input.user_id} ${input.token}`;
+  const balance_name = `${account_id} ${user_id} ${token}`;
   const taken = loaded.taken.get(balance_name) ?? 0n;
-  const available = loaded.balances.get(owedKey(command)) - taken;
-  if (input.amount !== null && input.amount > available) {
-    const message = `The user's balance is ${minorToText(available, TOKEN_DIGITS)} ${input.token}.`;
-    problems.push({ field: "refund.amount", code: "record_invalid", message });
+  const [owed_key] = owedKeys(command);
+  const available = loaded.balances.get(owed_key!) - taken;
+  if (amount > available) {
+    const balance = `${minorToText(available, TOKEN_DIGITS)} ${token}`;
+    problems.invalid("refund.amount", `The user's balance is ${balance}.`);
   }
-  if (problems.length > 0 || input.amount === null) return { refusal: Refusal.of(problems) };
-  loaded.taken.set(balance_name, taken + input.amount);
-  const { user_id, token, chain, amount, address } = input;
+  if (!problems.is_empty) return { refusal: Refusal.of(problems.list) };
+  loaded.taken.set(balance_name, taken + amount);
   const refund: Refund = {
     account_id,
     id: newId(now),
@@ -153,6 +151,7 @@ function decideOne(
   return { output: { refund, key }, subject: { subject_id: user_id, key } };
 }
 
-function owedKey({ account_id, input }: Command<RefundWish>) {
-  return { account_id, ledger_account: owedTo(input.user_id), currency: input.token };
+function owedKeys({ account_id, input: { user_id, wanted } }: Command<RefundWish>) {
+  if ("problems" in wanted) return [];
+  return [{ account_id, ledger_account: owedTo(user_id), currency: wanted.value.token }];
 }

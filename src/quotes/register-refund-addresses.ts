@@ -2,8 +2,9 @@ import type { Chain } from "../catalogue/chains.ts";
 import type { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
+import { type Checked, problemsOf } from "../platform/problems.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs } from "../users/store.ts";
 import {
@@ -18,9 +19,7 @@ import {
 
 export type NewRefundAddress = {
   user_id: string;
-  chain: Chain;
-  address: string;
-  problems: readonly Problem[];
+  wanted: Checked<{ chain: Chain; address: string }>;
 };
 
 type Loaded = {
@@ -38,8 +37,8 @@ export function registerRefundAddresses(
   index_key: Buffer,
   render: (entry: RefundAddress) => string,
 ): UseCase<NewRefundAddress, Loaded, Registered> {
-  const indexOf = ({ input }: Command<NewRefundAddress>) =>
-    hashAddress(index_key, input.chain, input.address);
+  const indexOf = ({ chain, address }: { chain: Chain; address: string }) =>
+    hashAddress(index_key, chain, address);
   return {
     name: "register-refund-addresses",
     rows: () => 1,
@@ -56,19 +55,17 @@ export function registerRefundAddresses(
         ),
         findRegistered(
           tx,
-          commands.map((command) => ({
-            account_id: command.account_id,
-            user_id: command.input.user_id,
-            address_index: indexOf(command),
-          })),
+          commands.flatMap(({ account_id, input: { user_id, wanted } }) =>
+            "value" in wanted
+              ? [{ account_id, user_id, address_index: indexOf(wanted.value) }]
+              : [],
+          ),
         ),
       ]);
       return { users: found, keys, registered, added: new Map() };
     },
     decide: (loaded, commands, now) =>
-      new Map(
-        commands.map((command) => [command.id, decideOne(loaded, command, indexOf(command), now)]),
-      ),
+      new Map(commands.map((command) => [command.id, decideOne(loaded, command, indexOf, now)])),
     record: (tx, _loaded, accepted) => {
       const added = accepted.map(({ output }) => output).filter((output) => output.is_new);
       if (added.length === 0) return;
@@ -84,14 +81,17 @@ export function registerRefundAddresses(
 function decideOne(
   { users, keys, registered, added }: Loaded,
   { account_id, input }: Command<NewRefundAddress>,
-  address_index: Buffer,
+  indexOf: (wanted: { chain: Chain; address: string }) => Buffer,
   now: Date,
 ): Verdict<Registered> {
-  const { user_id, chain, address } = input;
+  const { user_id, wanted } = input;
   const key = keys.get(account_id, user_id);
-  const problems = [...input.problems];
-  if (!key || !users.has(account_id, user_id)) problems.push(notFound("user_id"));
-  if (problems.length > 0 || !key) return { refusal: Refusal.of(problems) };
+  if (!key || !users.has(account_id, user_id)) {
+    return { refusal: Refusal.of([...problemsOf(wanted), notFound("user_id")]) };
+  }
+  if ("problems" in wanted) return { refusal: Refusal.of(wanted.problems) };
+  const { chain, address } = wanted.value;
+  const address_index = indexOf(wanted.value);
   const subject = { subject_id: user_id, key };
   const name = registeredKey({ account_id, user_id }, address_index);
   const known = registered.get(name);

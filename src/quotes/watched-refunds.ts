@@ -5,7 +5,12 @@ import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { isRegistered, refundBalances } from "./refund-balances.ts";
+import {
+  isRegistered,
+  type RefundTerms,
+  type RefundWish,
+  refundBalances,
+} from "./refund-balances.ts";
 import type { Refund } from "./refund-store.ts";
 
 export type WatchedRefundDeps = { keyring: Keyring; index_key: Buffer; four_eyes: FourEyes };
@@ -19,18 +24,26 @@ export function watchedRefunds(deps: WatchedRefundDeps, render: (refund: Refund)
   return withFourEyes(refundBalances(keyring, index_key, render), {
     ...four_eyes,
     amountOf: (_loaded, { input }) =>
-      input.amount === null ? null : { amount: input.amount, currency: input.token },
+      "problems" in input.wanted
+        ? null
+        : { amount: input.wanted.value.amount, currency: input.wanted.value.token },
     alwaysNeeds: (loaded, command) => !isRegistered(index_key, loaded, command),
     recordIdOf: ({ input }) => input.user_id,
     summaryOf: (loaded, command) => {
-      const { amount, token, chain } = command.input;
-      const shown = `${minorToText(amount ?? 0n, TOKEN_DIGITS)} ${token}`;
+      const { amount, token, chain } = termsOf(command.input);
+      const shown = `${minorToText(amount, TOKEN_DIGITS)} ${token}`;
       return isRegistered(index_key, loaded, command)
         ? `Refund ${shown} to a registered address on ${chain}.`
         : `Refund ${shown} to an address on ${chain} that the user has not registered.`;
     },
-    detailsOf: (_loaded, { input }) => [["Address", input.address]],
+    detailsOf: (_loaded, { input }) => [["Address", termsOf(input).address]],
   });
+}
+
+/** Of what was accepted: only that becomes a proposal. */
+function termsOf({ wanted }: RefundWish): RefundTerms {
+  if ("problems" in wanted) throw new Error("a refused refund became a proposal");
+  return wanted.value;
 }
 
 export function refundProposalTask(deps: WatchedRefundDeps & { database: Database }): TaskHandler {

@@ -5,6 +5,7 @@ import { InvoiceRecord } from "../invoices/schemas.ts";
 import type { Clock } from "../platform/clock.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import { Problems } from "../platform/problems.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { InvoiceStatusBody } from "./schemas.ts";
 import { walkInvoice } from "./walk-invoice.ts";
@@ -27,11 +28,11 @@ export function addSandboxInvoiceRoute(
     answer: InvoiceRecord,
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
-      const found = [...problems];
+      const found = new Problems(problems);
       const status = readStatus("invoice", INVOICE_STATUSES, body?.invoice?.status, found);
       const view = await findVisibleView(deps, caller.account_id, params.invoice_id!);
-      if (!view) throw Refusal.of([...found, notFound("invoice_id")]);
-      if (!status) throw Refusal.of(found);
+      if (!view) throw Refusal.of([...found.list, notFound("invoice_id")]);
+      if (!status) throw Refusal.of(found.list);
       const key = { account_id: view.owner_account_id, id: view.id };
       const walked = await walkInvoice(deps, key, status, deps.clock.now());
       if (!walked) throw Refusal.of([noPath("invoice.status")]);

@@ -4,6 +4,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import { Problems } from "../platform/problems.ts";
 import { KYC_STATUSES } from "../users/model.ts";
 import { renderUser } from "../users/render.ts";
 import { UserAnswer } from "../users/schemas.ts";
@@ -33,21 +34,21 @@ export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): vo
       const { status: wanted, swift_status: wanted_swift } = body?.kyc ?? {};
       const status = KYC_STATUSES.find((known) => known === wanted);
       const swift_status = SWIFT_STATUSES.find((known) => known === wanted_swift);
-      const found = [...problems];
-      if (!status && problems.length === 0) {
+      const found = new Problems(problems);
+      if (!status) {
         const message = `Send one of ${KYC_STATUSES.join(", ")}.`;
-        found.push({ field: "kyc.status", code: "invalid_kyc_status_param", message });
+        found.report("kyc.status", "invalid_kyc_status_param", message);
       }
-      if (!swift_status && wanted_swift !== undefined && problems.length === 0) {
+      if (!swift_status && wanted_swift !== undefined) {
         const message = `Send one of ${SWIFT_STATUSES.join(", ")}.`;
-        found.push({ field: "kyc.swift_status", code: "invalid_kyc_status_param", message });
+        found.report("kyc.swift_status", "invalid_kyc_status_param", message);
       }
       const key = { account_id: caller.account_id, user_id: params.user_id! };
       const now = deps.clock.now();
       const moved = await deps.database.transaction(async (tx) => {
         const locked = await lockKycUser(tx, deps.keyring, key);
-        if (!locked) throw Refusal.of([...found, notFound("user_id")]);
-        if (!status || found.length > 0) throw Refusal.of(found);
+        if (!locked) throw Refusal.of([...found.list, notFound("user_id")]);
+        if (!status || !found.is_empty) throw Refusal.of(found.list);
         const path = findPath(KYC_MOVES, locked.user.kyc.general.status, status);
         if (!path) throw Refusal.of([noPath("kyc.status")]);
         const user = await recordJudgement(tx, deps, locked, path, null, now);

@@ -11,6 +11,7 @@ import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
+import { Problems } from "../platform/problems.ts";
 import { createFindings, readAmount, readCode } from "../quotes/findings.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { DepositBody, OnrampStatusBody } from "./schemas.ts";
@@ -43,12 +44,12 @@ function addWalkRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     answer: OnrampAnswer,
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
-      const found = [...problems];
+      const found = new Problems(problems);
       const status = readStatus("onramp", ONRAMP_STATUSES, body?.onramp?.status, found);
       const key = { account_id: caller.account_id, id: params.onramp_id! };
       const walked = await walkOnramp(deps, key, status ?? null);
-      if (walked === undefined) throw Refusal.of([...found, notFound("onramp_id")]);
-      if (!status) throw Refusal.of(found);
+      if (walked === undefined) throw Refusal.of([...found.list, notFound("onramp_id")]);
+      if (!status) throw Refusal.of(found.list);
       if (walked === null) throw Refusal.of([noPath("onramp.status")]);
       deps.poke();
       return renderOnramp(walked);

@@ -1,18 +1,16 @@
 import type { Problem } from "../platform/errors.ts";
+import type { Problems } from "../platform/problems.ts";
 
 /** The state that a sandbox route was asked for; undefined, and reported, where there is none. */
 export function readStatus<Status extends string>(
   object: string,
   known: readonly Status[],
   wanted: unknown,
-  found: Problem[],
+  found: Problems,
 ): Status | undefined {
   const status = known.find((one) => one === wanted);
-  if (!status && found.length === 0) {
-    const message = `Send one of ${known.join(", ")}.`;
-    found.push({ field: `${object}.status`, code: "record_invalid", message });
-  }
-  return found.length > 0 ? undefined : status;
+  if (!status) found.invalid(`${object}.status`, `Send one of ${known.join(", ")}.`);
+  return found.is_empty ? status : undefined;
 }
 
 export function noPath(field: string): Problem {

@@ -11,11 +11,12 @@ import { renderPaymentDetail } from "../payment-details/render.ts";
 import { PaymentDetailAnswer } from "../payment-details/schemas.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import type { SandboxClock } from "../platform/clock.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId, newId } from "../platform/ids.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
+import { Problems } from "../platform/problems.ts";
 import { advanceClock } from "../platform/tasks/advance-clock.ts";
 import { waitUntilIdle } from "../platform/tasks/wait-until-idle.ts";
 import { findQuotes } from "../quotes/store.ts";
@@ -78,13 +79,19 @@ function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
     operation: "advanceSandboxClock",
     stores_nothing: true,
     summary: "Move the sandbox's time forward",
-    description: "Work that falls due on the way runs in order of its due time.",
+    description:
+      "For the operator's keys: it is the time of the whole installation. Work that falls due on " +
+      "the way runs in order of its due time.",
     tag: TAG,
     body: ClockBody,
     body_example: { advance_ms: 60_000 },
     answer: ClockAnswer,
-    errors: [],
-    handle: async ({ body, problems }) => {
+    errors: ["insufficient_scope"],
+    handle: async ({ caller, body, problems }) => {
+      if (caller.account_id !== deps.operator_id) {
+        const message = "Only the operator's keys move the time: it is everybody's.";
+        throw new Refusal("insufficient_scope", message);
+      }
       if (problems.length > 0) throw Refusal.of(problems);
       const { now, idle } = await advanceClock(deps, body.advance_ms, IDLE_MAX_MS);
       return writeClock({ clock: { now: now.toISOString(), idle } });
@@ -108,7 +115,7 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     handle: async ({ caller, params, body, problems }) => {
       const { account_id } = caller;
       const user_id = params.user_id!;
-      const found = [...problems];
+      const found = new Problems(problems);
       const status = readStatus(
         "payment_detail",
         PAYMENT_DETAIL_STATUSES,
@@ -121,8 +128,8 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
         const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
         const own = rows.filter((row) => row.user_id === user_id);
         let [detail] = toPaymentDetails(own, keys);
-        if (!detail) throw Refusal.of([...found, notFound("payment_detail_id")]);
-        if (!status) throw Refusal.of(found);
+        if (!detail) throw Refusal.of([...found.list, notFound("payment_detail_id")]);
+        if (!status) throw Refusal.of(found.list);
         const path = findPath(PAYMENT_DETAIL_MOVES, detail.status, status);
         if (!path) throw Refusal.of([noPath("payment_detail.status")]);
         const key = keys.get(account_id, user_id)!;
@@ -155,12 +162,12 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     answer: OfframpAnswer,
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
-      const found = [...problems];
+      const found = new Problems(problems);
       const status = readStatus("offramp", OFFRAMP_STATUSES, body?.offramp?.status, found);
       const key = { account_id: caller.account_id, id: params.offramp_id! };
-      const walked = await walkOfframp(deps, key, status ?? "initiated");
-      if (walked === undefined) throw Refusal.of([...found, notFound("offramp_id")]);
-      if (!status) throw Refusal.of(found);
+      const walked = await walkOfframp(deps, key, status ?? null);
+      if (walked === undefined) throw Refusal.of([...found.list, notFound("offramp_id")]);
+      if (!status) throw Refusal.of(found.list);
       if (walked === null) throw Refusal.of([noPath("offramp.status")]);
       deps.poke();
       return deps.renderer.offramp(walked);
@@ -186,12 +193,8 @@ function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     handle: async ({ caller, body, problems }) => {
       const now = clock.now();
       const input = body?.crypto_deposit;
-      const found = [...problems];
-      const is_new = (field: string) => !found.some((problem) => field.startsWith(problem.field));
-      const report = (name: string, code: Problem["code"], message: string) => {
-        const field = `crypto_deposit.${name}`;
-        if (is_new(field)) found.push({ field, code, message });
-      };
+      const found = new Problems(problems);
+      const { report } = found.within("crypto_deposit");
       const quote_id = textOf(input?.quote_id).toLowerCase();
       if (!isId(quote_id)) report("quote_id", "record_invalid", "Send the id of a quote.");
       const parsed = parseAmount(input?.amount, TOKEN_DIGITS);
@@ -209,7 +212,9 @@ function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
       const checked = quote && checkTxId(quote.deposit_token_chain, named);
       if (named && checked && "reason" in checked)
         report("tx_id", "record_invalid", checked.reason);
-      if (found.length > 0 || !quote || !checked || !("minor" in parsed)) throw Refusal.of(found);
+      if (!found.is_empty || !quote || !checked || !("minor" in parsed) || !isToken(token)) {
+        throw Refusal.of(found.list);
+      }
       const blockchain = quote.deposit_token_chain;
       const tx_id = "tx_id" in checked ? checked.tx_id : sandboxTxId(blockchain, newId(now));
       const address = quote.deposit_address;

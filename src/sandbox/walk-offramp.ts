@@ -46,13 +46,13 @@ const MESSAGE = "Set by the sandbox.";
 export async function walkOfframp(
   deps: WalkDeps,
   key: Key,
-  to: OfframpStatus,
+  to: OfframpStatus | null,
 ): Promise<Offramp | null | undefined> {
   // The worker may move it meanwhile, so the way is looked for anew after each step.
   for (let step = 0; step < STEPS_MAX; step += 1) {
     const entry = await read(deps, key);
     if (!entry) return undefined;
-    const path = findPath(OFFRAMP_MOVES, entry.offramp.status, to);
+    const path = to === null ? [] : findPath(OFFRAMP_MOVES, entry.offramp.status, to);
     if (!path) return null;
     const [next] = path;
     if (!next) return entry.offramp;

@@ -3,10 +3,10 @@ import { RAMP_EVENTS } from "../access/app-model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { Refusal } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
+import { Problems } from "../platform/problems.ts";
 import { INVOICE_EVENTS } from "../webhooks/record-events.ts";
 import { sendSample } from "../webhooks/send-sample.ts";
 import { sampleEvent, sampleStatuses } from "./sample-events.ts";
@@ -53,17 +53,14 @@ export function addSandboxWebhookRoute(addRoute: AddRoute, deps: SandboxWebhookD
     answer: SandboxWebhookAnswer,
     errors: [],
     handle: async ({ caller, body, problems }) => {
-      const found = [...problems];
-      const isWell = (field: string) => problems.every((problem) => problem.field !== field);
+      const found = new Problems(problems);
       const name = body?.webhook_type;
       const status = body?.status ?? null;
-      if (NAMES.includes(name) && status !== null && isWell("status")) {
+      if (NAMES.includes(name) && status !== null && found.isSound("status")) {
         const known = sampleStatuses(name);
-        const message = `Send one of ${known.join(", ")}.`;
-        const field = "status";
-        if (!known.includes(status)) found.push({ field, code: "record_invalid", message });
+        if (!known.includes(status)) found.invalid("status", `Send one of ${known.join(", ")}.`);
       }
-      if (found.length > 0) throw Refusal.of(found);
+      found.throwIfAny();
       const now = deps.clock.now();
       const ids = { id: newId(now), user_id: newId(now) };
       const sample = { name, body: sampleEvent(name, status, ids, now) };

@@ -18,6 +18,7 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage, readTime, TIME_MESSAGE } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
+import { Problems } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { refuseAgain } from "./audience.ts";
 import { createApps } from "./create-apps.ts";
@@ -160,17 +161,14 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     errors: [],
     handle: ({ params, body, problems, command }) => {
       const webhook_secret = body?.webhook_secret ?? null;
-      const found = [...problems];
-      const field = "webhook_secret";
+      const found = new Problems(problems);
       const is_secret = webhook_secret === null || isWebhookSecret(String(webhook_secret));
-      if (!is_secret && !isBlamed(problems, field)) {
-        found.push({ field, code: "record_invalid", message: SECRET_MESSAGE });
-      }
+      if (!is_secret) found.invalid("webhook_secret", SECRET_MESSAGE);
       const hours: unknown = body?.grace_hours ?? GRACE_HOURS;
       // What is no number was refused by the schema already.
       const grace_ms = (typeof hours === "number" ? hours : GRACE_HOURS) * HOUR_MS;
       const change: AppChange = { kind: "rotate_webhook_secret", webhook_secret, grace_ms };
-      return submit(command({ id: params.app_id!, change, problems: found }));
+      return submit(command({ id: params.app_id!, change, problems: found.list }));
     },
   });
   const simple = [
@@ -211,28 +209,25 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
     handle: async ({ caller, params, body, problems }) => {
       const { account_id, credential_id } = caller;
       const now = clock.now();
-      const found = [...problems];
+      const found = new Problems(problems);
       const readField = (field: "from" | "to", fallback: Date) => {
         const given: unknown = body?.[field];
         const text = textOf(given);
         const time = given == null ? fallback : readTime(text);
-        if (!time && !isBlamed(found, field)) {
+        if (!time) {
           const is_blank = field === "from" && text === "";
-          const code = is_blank ? "parameter_missing" : "record_invalid";
-          found.push({ field, code, message: TIME_MESSAGE });
+          found.report(field, is_blank ? "parameter_missing" : "record_invalid", TIME_MESSAGE);
         }
         return time ?? fallback;
       };
       const since = readField("from", now);
       const until = readField("to", now);
-      if (since > until && !isBlamed(found, "from") && !isBlamed(found, "to")) {
-        found.push({ field: "from", code: "record_invalid", message: FROM_MESSAGE });
-      }
+      if (since > until && found.isSound("to")) found.invalid("from", FROM_MESSAGE);
       const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id! }]);
-      if (!endpoint) throw Refusal.of([...found, notFound("app_id")]);
+      if (!endpoint) throw Refusal.of([...found.list, notFound("app_id")]);
       const refused = refuseAgain(endpoint);
-      if (refused) found.push(refused);
-      if (found.length > 0) throw Refusal.of(found);
+      if (refused) found.add([refused]);
+      found.throwIfAny();
       const app_id = endpoint.id;
       const only_failed = body.only_failed ?? false;
       const range = { since, until, only_failed, deliveries: null, created_at: now };
@@ -254,20 +249,15 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
 const FROM_MESSAGE = "Send a time before `to`, which is now when it is left out.";
 
 /** What the schema already complained of is not read again; the rest is. */
-function check({ app_rules }: AppRouteDeps, input: AppInput | undefined, problems: Problem[]) {
-  if (typeof input !== "object" || input === null) return { fields: {}, problems };
+function check(
+  { app_rules }: AppRouteDeps,
+  input: AppInput | undefined,
+  already: readonly Problem[],
+) {
+  const problems = new Problems(already);
+  if (typeof input !== "object" || input === null) return { fields: {}, problems: problems.list };
   const readable = Object.fromEntries(
-    Object.entries(input).filter(([name]) => !isBlamed(problems, `app.${name}`)),
+    Object.entries(input).filter(([name]) => problems.isSound(`app.${name}`)),
   );
-  const { fields, problems: found } = checkApp(readable, app_rules, "app.");
-  return { fields, problems: [...problems, ...found] };
-}
-
-function isBlamed(problems: readonly Problem[], field: string): boolean {
-  return problems.some(
-    (problem) =>
-      problem.field === field ||
-      problem.field.startsWith(`${field}.`) ||
-      problem.field.startsWith(`${field}[`),
-  );
+  return checkApp(readable, app_rules, "app.", problems.list);
 }
