@@ -34,11 +34,11 @@ const TRIALS = {
 
 /** Throws a sentence that names the package which is missing or does not run; `set`: runtime | dev. */
 export function checkNativePackages(set) {
-  const missing = nativePackages(set).filter(({ path }) => !existsSync(join(root, path)));
+  const missing = listMissing(set);
   if (missing.length > 0) {
     throw new BuildError(
-      `npm left out ${missing.map(({ name }) => name).join(", ")}, which this machine needs; make ` +
-        "sure that your registry has it, then run the command again.",
+      `npm left out ${missing.join(", ")}, which this machine needs; make sure that your registry ` +
+        "has it, then run the command again.",
     );
   }
   for (const trial of TRIALS[set]) tryOut(trial);
@@ -51,16 +51,19 @@ export function bundledNode() {
   return join(root, "node_modules", odd[here] ?? `node-${here}`, "bin", `node${SUFFIX}`);
 }
 
-/** What the lockfile has for just this platform. */
-function nativePackages(set) {
+/** Packages that the lockfile has for this machine alone, and that are not installed below `at`. */
+export function listMissing(set, machine = thisMachine(), at = root) {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   return Object.entries(packages)
-    .filter(([, entry]) => (entry.os || entry.cpu) && isForThisMachine(entry))
+    .filter(([, entry]) => (entry.os || entry.cpu) && isForMachine(entry, machine))
     .filter(([, entry]) => set === "dev" || !entry.dev)
-    .map(([path]) => ({ path, name: path.slice(path.lastIndexOf("node_modules/") + 13) }));
+    .map(([path]) => path)
+    .filter((path) => !existsSync(join(at, path)))
+    .map((path) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length));
 }
 
-export function isForThisMachine({ os, cpu, libc }, machine = thisMachine()) {
+/** @param {{ os?: string[], cpu?: string[], libc?: string[] }} entry of the lockfile */
+export function isForMachine({ os, cpu, libc }, machine) {
   return (
     isListed(os, machine.os) &&
     isListed(cpu, machine.cpu) &&

@@ -1,11 +1,12 @@
 // What `npm test` runs: types (of the service and of its pages), lint and tests, each to its end even
 // when one before it failed. `npm test -- test/users` runs only the tests named. Plain JavaScript for
 // Node >= 20.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { findBrowser, NO_BROWSER } from "./find-browser.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const programs = join(root, "node_modules", ".bin");
@@ -16,7 +17,15 @@ const reportFile = join(scratch, "report.json");
 
 const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
 const given = process.argv.slice(2);
-const tests = { name: "tests", program: "vitest", args: ["run", ...reporters, ...given] };
+const hasBrowser = findBrowser() !== null;
+// Whatever opens a browser is named so (test/tidy.test.ts checks it).
+const BROWSER_TESTS = "**/*.browser.test.ts";
+const without = hasBrowser ? [] : ["--exclude", BROWSER_TESTS];
+const tests = {
+  name: "tests",
+  program: "vitest",
+  args: ["run", ...reporters, ...without, ...given],
+};
 const stages =
   given.length > 0
     ? [tests]
@@ -30,13 +39,15 @@ const stages =
 const results = [];
 for (const stage of stages) results.push(await run(stage));
 const counted = results.map((result) => ({ ...result, ...countsOf(result) }));
+const skipped = hasBrowser ? 0 : countBrowserTests();
 rmSync(scratch, { recursive: true, force: true });
 
 printTable(counted);
 const passed = sum(counted.map((result) => result.passed));
 const failed = sum(counted.map((result) => result.failed));
 if (failed > 0) process.exitCode = 1;
-console.log(`${passed} passed, ${failed} failed`);
+if (skipped > 0) console.log(`SKIPPED ${skipped} browser tests: ${NO_BROWSER}`);
+console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
 
 async function run({ name, program, args }) {
   console.log(`\n> ${[program, ...args].join(" ")}`);
@@ -63,6 +74,14 @@ function countsOf({ name, ok }) {
   const failed = report.numFailedTests + unstarted.length;
   // Whatever made vitest fail beside its tests (an unhandled error, no test found) is a failure.
   return { passed: report.numPassedTests, failed: !ok && failed === 0 ? 1 : failed };
+}
+
+/** Read from their files and not run; tests named on the command line are the only ones counted. */
+function countBrowserTests() {
+  const listFile = join(scratch, "browser-tests.json");
+  const args = ["list", "browser.test", ...given, `--json=${listFile}`];
+  spawnSync(join(programs, "vitest"), args, { cwd: root, env, stdio: "ignore" });
+  return JSON.parse(readFileSync(listFile, "utf8")).length;
 }
 
 function hasNotFailed(test) {

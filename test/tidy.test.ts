@@ -92,6 +92,14 @@ describe("names", () => {
     expect(wrong.map((file) => file.path)).toEqual([]);
   });
 
+  it("a test that opens a browser is named *.browser.test.ts, so that it can be left out", () => {
+    const opens = tests.filter(({ path, text }) => {
+      return path.endsWith(".test.ts") && /openBrowser|kyc-stage/.test(text);
+    });
+    const wrong = opens.filter(({ path }) => !path.endsWith(".browser.test.ts"));
+    expect(wrong.map((file) => file.path)).toEqual([]);
+  });
+
   it("no file has a name that says nothing", () => {
     const empty = /^(utils?|helpers?|commons?|managers?|misc|services?)$/;
     const wrong = code.filter(({ path }) =>

@@ -1,6 +1,12 @@
 import sparticuz from "@sparticuz/chromium";
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { findBrowser, NO_BROWSER } from "../../scripts/find-browser.mjs";
+
+/** A camera that shows a test picture, and that pages are allowed to use. */
+const CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
+
+const QUIET = ["--disable-quic", "--disable-gpu", "--disable-component-update", "--disable-sync"];
 
 const UNWANTED = new Set([
   // These would switch off what the tests of pages are about.
@@ -10,11 +16,14 @@ const UNWANTED = new Set([
   "--single-process",
 ]);
 
-/** A camera that shows a test picture, and that pages are allowed to use. */
-const CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
-
-/** A headless Chromium from npm; whoever opens it closes it, in a `finally`. */
+/** A headless Chromium (scripts/find-browser.mjs says which); whoever opens it closes it. */
 export async function openBrowser(): Promise<Browser> {
+  const found = findBrowser();
+  if (found === null) throw new Error(NO_BROWSER);
+  if ("path" in found) {
+    const args = [...QUIET, ...CAMERA];
+    return chromium.launch({ executablePath: found.path, args, headless: true });
+  }
   return chromium.launch({
     executablePath: await sparticuz.executablePath(),
     args: [...sparticuz.args.filter((argument) => !UNWANTED.has(argument)), ...CAMERA],

@@ -1,8 +1,5 @@
-import axe from "axe-core";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HttpVisitor } from "../access/http-visitor.ts";
-import { openBrowser, scrollsSideways, takeShot, watchErrors } from "../harness/browser.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { findFault, good } from "../offramps/story.ts";
 import {
@@ -185,39 +182,5 @@ describe("the page behind invoiceLinks.view", () => {
     const page = await here.visitor.get(here.path);
     expect(page.body).toContain("Canceled");
     expect(page.body).not.toContain("<form");
-  });
-});
-
-describe("in a browser", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser?.close());
-
-  it.each([360, 1200])("fits %s points, is readable for everybody, and works", async (width) => {
-    const here = await visit({
-      buyerInfo: { email: "a@example.com", businessName: "Zoë Widgets ".repeat(6) },
-      paymentTerms: { dueDate: "2026-12-31" },
-    });
-    const context = await browser.newContext({ viewport: { width, height: 740 } });
-    try {
-      const page = await context.newPage();
-      const errors = watchErrors(page);
-      await page.goto(`${server.url}${here.path}`);
-      await takeShot(page, `invoice-${width}`);
-      expect(await scrollsSideways(page)).toBe(false);
-      await page.evaluate(axe.source);
-      const found = await page.evaluate("axe.run()");
-      expect((found as { violations: { id: string }[] }).violations.map(({ id }) => id)).toEqual(
-        [],
-      );
-      await page.getByRole("button", { name: "Accept" }).click();
-      await page.getByText("Accepted").waitFor();
-      expect(errors).toEqual([]);
-      expect(await statusOf(here)).toBe("accepted");
-    } finally {
-      await context.close();
-    }
   });
 });

@@ -1,0 +1,96 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { findBrowser } from "../../scripts/find-browser.mjs";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+let root: string;
+
+/** A clone in which nothing is installed, beside an npm that says it did its work and did not. */
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "sliproad-bootstrap-"));
+  await cp(join(ROOT, "scripts"), join(root, "scripts"), { recursive: true });
+  for (const name of ["package.json", "package-lock.json"]) {
+    await cp(join(ROOT, name), join(root, name));
+  }
+  await writeFile(
+    join(root, "npm.cjs"),
+    'require("node:fs").mkdirSync("node_modules", { recursive: true });',
+  );
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+function bootstrap(...args: string[]) {
+  const env = { ...process.env, npm_execpath: join(root, "npm.cjs") };
+  const script = join(root, "scripts/bootstrap.mjs");
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
+    cwd: root,
+    encoding: "utf8",
+    env,
+  });
+  return { status, stdout, lines: stderr.trim().split("\n") };
+}
+
+describe("installing", () => {
+  it("says in one sentence that the lockfile is missing, and what to do", async () => {
+    await rm(join(root, "package-lock.json"));
+    expect(bootstrap()).toEqual({
+      status: 1,
+      stdout: "",
+      lines: [expect.stringMatching(/package-lock\.json is missing.*git checkout/)],
+    });
+  });
+
+  it("names the packages that npm left out, and does not count as done", () => {
+    const { status, lines } = bootstrap();
+    expect(status).toBe(1);
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toMatch(/^sliproad: npm left out .*@esbuild\/.*, which this machine needs;/);
+    expect(existsSync(join(root, "node_modules/.bootstrap-stamp"))).toBe(false);
+    expect(bootstrap().lines[0]).toContain("the last installation did not finish");
+  });
+
+  it("installs again where node_modules is for another processor", async () => {
+    await mkdir(join(root, "node_modules"));
+    await writeFile(join(root, "node_modules/.bootstrap-stamp"), "linux-s390x abc dev");
+    expect(bootstrap().lines[0]).toMatch(/node_modules is for linux-s390x, this machine is /);
+  });
+
+  it("says what npm said when it fails", async () => {
+    const npm = 'console.error("npm error code E404\\nnpm error 404 Not Found"); process.exit(1);';
+    await writeFile(join(root, "npm.cjs"), npm);
+    const { status, lines } = bootstrap();
+    expect(status).toBe(1);
+    expect(lines[1]).toMatch(/failed \(404 Not Found\); see bootstrap\.log, then run the command/);
+    expect(await readFile(join(root, "bootstrap.log"), "utf8")).toContain("E404");
+  });
+});
+
+describe("the browser of the tests", () => {
+  const program = async (name: string) => {
+    await writeFile(join(root, name), "");
+    await chmod(join(root, name), 0o755);
+    return join(root, name);
+  };
+
+  it("is the one that CHROMIUM_PATH names, else an installed one, else the one from npm", async () => {
+    const env = { PATH: root };
+    expect(findBrowser({ env, machine: "linux-x64" })).toEqual({ packaged: true });
+    const installed = await program("chromium");
+    expect(findBrowser({ env, machine: "linux-x64" })).toEqual({ path: installed });
+    const named = await program("my-chrome");
+    const both = { ...env, CHROMIUM_PATH: named };
+    expect(findBrowser({ env: both, machine: "linux-x64" })).toEqual({ path: named });
+    expect(() => findBrowser({ env: { CHROMIUM_PATH: join(root, "none") } })).toThrow(
+      /CHROMIUM_PATH names .*none, which is no program/,
+    );
+  });
+
+  it("is none on linux-arm64 where none is installed, because npm's is built for x64", () => {
+    expect(findBrowser({ env: { PATH: root }, machine: "linux-arm64" })).toBeNull();
+  });
+});

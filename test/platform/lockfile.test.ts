@@ -1,0 +1,88 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { isForMachine } from "../../scripts/check-native.mjs";
+
+type Entry = {
+  version: string;
+  link?: boolean;
+  integrity?: string;
+  dev?: boolean;
+  optional?: boolean;
+  engines?: { node?: string };
+  os?: string[];
+  cpu?: string[];
+  libc?: string[];
+  optionalDependencies?: Record<string, string>;
+};
+
+/** What `npm start` and `npm test` must work on; the others follow as far as the registry has them. */
+const MACHINES = [
+  { os: "linux", cpu: "x64", libc: "glibc" },
+  { os: "linux", cpu: "arm64", libc: "glibc" },
+  { os: "darwin", cpu: "arm64", libc: undefined },
+  { os: "darwin", cpu: "x64", libc: undefined },
+];
+
+let packages: [string, Entry][];
+beforeAll(async () => {
+  const text = await readFile(join(import.meta.dirname, "../../package-lock.json"), "utf8");
+  packages = Object.entries(JSON.parse(text).packages as Record<string, Entry>);
+});
+
+const isNative = ({ os, cpu }: Entry) => os !== undefined || cpu !== undefined;
+
+/** The entry that a package at `from` gets when it asks for `name`: the nearest one outwards. */
+function resolve(from: string, name: string): Entry | undefined {
+  const byPath = new Map(packages);
+  const nearest = byPath.get(`${from}/node_modules/${name}`);
+  return nearest ?? byPath.get(`node_modules/${name}`);
+}
+
+describe("the lockfile", () => {
+  it("names every package with its integrity", () => {
+    const bare = packages.filter(([path, entry]) => {
+      return path.includes("node_modules/") && !entry.link && !entry.integrity;
+    });
+    expect(bare.map(([path]) => path)).toEqual([]);
+    expect(packages.length).toBeGreaterThan(100);
+  });
+
+  it.each(MACHINES)("has each native package's binary for $os-$cpu", (machine) => {
+    const families = packages.filter(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).some((name) => {
+        const entry = resolve(path, name);
+        return entry !== undefined && isNative(entry);
+      }),
+    );
+    const incomplete = families.filter(([path, { optionalDependencies = {} }]) => {
+      const entries = Object.keys(optionalDependencies).map((name) => resolve(path, name));
+      const bindings = entries.filter((entry) => entry !== undefined && isNative(entry));
+      // fsevents is what only one system needs, with nothing in its place on the others.
+      if (bindings.every((entry) => `${entry!.os}` === "darwin")) return false;
+      return !bindings.some((entry) => isForMachine(entry!, machine));
+    });
+    expect(incomplete.map(([path]) => path)).toEqual([]);
+    const names = families.map(([path]) => path);
+    expect(names).toEqual(
+      expect.arrayContaining(["node_modules/esbuild", "node_modules/rolldown", ""]),
+    );
+  });
+
+  it("has no optional package for running that npm on Node 20 would leave out", () => {
+    const newer = packages.filter(([, entry]) => {
+      const range = entry.engines?.node;
+      return entry.optional && !entry.dev && range !== undefined && !takesNode20(range);
+    });
+    expect(newer.map(([path, { engines }]) => `${path}: ${engines?.node}`)).toEqual([]);
+  });
+});
+
+/** Ranges of the form `>=18` or `^18.1 || >=20`: one alternative has to begin at 20.0 or before. */
+function takesNode20(range: string): boolean {
+  return range.split("||").some((part) => {
+    const [, sign, major, rest = ""] = /^\s*(>=|\^)?\s*(\d+)((?:\.\d+)*)/.exec(part) ?? [];
+    if (sign === "^") return Number(major) === 20 && /^(\.0)*$/.test(rest);
+    return Number(major) < 20 || (Number(major) === 20 && /^(\.0)*$/.test(rest));
+  });
+}
