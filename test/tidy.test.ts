@@ -94,7 +94,7 @@ describe("names", () => {
 
   it("a test that opens a browser is named *.browser.test.ts, so that it can be left out", () => {
     const opens = tests.filter(({ path, text }) => {
-      return path.endsWith(".test.ts") && /openBrowser|kyc-stage/.test(text);
+      return path.endsWith(".test.ts") && /import [^;]*openBrowser|from "[^"]*kyc-stage/.test(text);
     });
     const wrong = opens.filter(({ path }) => !path.endsWith(".browser.test.ts"));
     expect(wrong.map((file) => file.path)).toEqual([]);
