@@ -1,7 +1,6 @@
-import type PDFDocument from "pdfkit";
-import { type Line, layoutText, shapesOf } from "./text-layout.ts";
-
-export type Doc = InstanceType<typeof PDFDocument>;
+import { type Doc, fontsOf } from "./document-fonts.ts";
+import type { Weight } from "./script-fonts.ts";
+import { type Line, layoutText } from "./text-layout.ts";
 
 export type TextOptions = {
   width: number;
@@ -20,7 +19,7 @@ export function writeText(doc: Doc, text: string, x: number, y: number, options:
 
 /** The lines that a text fills in the font that is set. */
 export function linesOf(doc: Doc, text: string, width: number): Line[] {
-  return layoutText(text, width, (part) => doc.widthOfString(part));
+  return layoutText(text, width, (part) => widthOf(doc, part));
 }
 
 export function writeLines(
@@ -37,65 +36,44 @@ export function writeLines(
     const top = doc.y;
     const is_right = align === "right" || (align === "start" && line.is_rtl);
     const left = x + (is_right ? width - line.width : 0);
-    if (line.text) doc.text(line.text, left, top, { lineBreak: false });
+    if (line.text) writeLine(doc, line.text, left, top);
     doc.y = top + height;
   }
 }
 
-type Position = Record<"xAdvance" | "yAdvance" | "xOffset" | "yOffset" | "advanceWidth", number>;
-type Shaped = { glyphs: { advanceWidth: number }[]; positions: Position[]; advanceWidth: number };
-type Direction = "ltr" | "rtl";
+/** Chooses the font for what follows; a character that it lacks is drawn by another. */
+export function setFont(doc: Doc, weight: Weight, size: number): Doc {
+  fontsOf(doc).weight = weight;
+  return doc.font(weight).fontSize(size);
+}
 
-/** What the PDF library does with a font, as far as it is done otherwise here. */
-type EmbeddedFont = {
-  scale: number;
-  font: {
-    layout(text: string, features: undefined, ...more: [undefined, undefined, Direction]): Shaped;
-    hasGlyphForCodePoint(code_point: number): boolean;
-  };
-  layout(text: string): Shaped;
-};
+function widthOf(doc: Doc, text: string): number {
+  const { weight, splitRuns } = fontsOf(doc);
+  const runs = splitRuns(text);
+  if (!runs) return doc.widthOfString(text);
+  const widths = runs.map((run) => doc.font(run.font ?? weight).widthOfString(run.text));
+  doc.font(weight);
+  return widths.reduce((sum, width) => sum + width, 0);
+}
 
-const REMEMBERED_LENGTH_MAX = 40;
-
-/**
- * Chooses a font whose words are shaped one by one, each in its own direction and once per
- * document. The library takes a word with the blank after it, which right-to-left letters put
- * before it: words would touch each other.
- */
-export function openFont(doc: Doc, name: string): EmbeddedFont["font"] {
-  const embedded = (doc.font(name) as unknown as { _font: EmbeddedFont })._font;
-  const known = new Map<string, Shaped>();
-  let [last_text, last_line]: [string, Shaped | undefined] = ["", undefined];
-  const shape = (text: string, direction: Direction): Shaped => {
-    const shaped = embedded.font.layout(text, undefined, undefined, undefined, direction);
-    const { glyphs, positions } = shaped;
-    positions.forEach((position, at) => {
-      for (const key of ["xAdvance", "yAdvance", "xOffset", "yOffset"] as const) {
-        position[key] *= embedded.scale;
-      }
-      position.advanceWidth = glyphs[at]!.advanceWidth * embedded.scale;
-    });
-    // The library adds it up anew each time it is asked.
-    return { glyphs, positions, advanceWidth: shaped.advanceWidth };
+/** One font after the other on one baseline, from left to right. */
+function writeLine(doc: Doc, text: string, left: number, top: number): void {
+  const { weight, splitRuns } = fontsOf(doc);
+  const runs = splitRuns(text);
+  if (!runs) {
+    doc.text(text, left, top, { lineBreak: false });
+    return;
+  }
+  const { _font: font, _fontSize: size } = doc as unknown as {
+    _font: { ascender: number };
+    _fontSize: number;
   };
-  embedded.layout = (text) => {
-    const found = text === last_text ? last_line : known.get(text);
-    if (found) return found;
-    const parts = shapesOf(text).map(({ text: part, direction }) => {
-      const shaped = known.get(part) ?? shape(part, direction);
-      known.set(part, shaped);
-      return shaped;
-    });
-    const line = {
-      glyphs: parts.flatMap((part) => part.glyphs),
-      positions: parts.flatMap((part) => part.positions),
-      advanceWidth: parts.reduce((width, part) => width + part.advanceWidth, 0),
-    };
-    // A line is asked for several times in a row, a word again and again.
-    if (text.length <= REMEMBERED_LENGTH_MAX) known.set(text, line);
-    else [last_text, last_line] = [text, line];
-    return line;
-  };
-  return embedded.font;
+  const baseline = top + (font.ascender / 1000) * size;
+  let x = left;
+  for (const run of runs) {
+    doc.font(run.font ?? weight);
+    doc.text(run.text, x, baseline, { lineBreak: false, baseline: "alphabetic" });
+    x += doc.widthOfString(run.text);
+  }
+  doc.font(weight);
 }

@@ -5,6 +5,6 @@ import type { PrintOrder, PrintResult } from "./pdf-press.ts";
 
 /** A thread of `createPdfPress`: prints what it is sent, one after the other. */
 parentPort!.on("message", async ({ job_id, printed }: PrintOrder) => {
-  const result: PrintResult = { job_id, bytes: await buffer(writePdf(printed)) };
+  const result: PrintResult = { job_id, bytes: await buffer(await writePdf(printed)) };
   parentPort!.postMessage(result);
 });

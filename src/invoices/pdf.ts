@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import PDFDocument from "pdfkit";
 import { countryName } from "../catalogue/countries.ts";
 import { type InvoiceItem, nameOf, type PartyInfo } from "./document.ts";
+import { type Doc, fontsOf, openFonts } from "./document-fonts.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
 import { type Invoice, STATUS_WORDS } from "./model.ts";
-import { type Doc, linesOf, openFont, writeLines, writeText } from "./pdf-text.ts";
+import { linesOf, setFont, writeLines, writeText } from "./pdf-text.ts";
 import { printItem, printTerms, printTotals } from "./printed-lines.ts";
-import { withGlyphs } from "./printed-text.ts";
+import { cleanTexts, textsOf, withGlyphs } from "./printed-text.ts";
+import { hanFamilyOf } from "./script-fonts.ts";
 import type { Line } from "./text-layout.ts";
 
 // A4 in points.
@@ -21,12 +21,9 @@ const INK = "#1a1f29";
 const MUTED = "#5d6675";
 const RULE = "#d5dae2";
 const ACCENT = "#1d5bb8";
-const FONTS = "dejavu-fonts-ttf/ttf";
-
-let fonts: { regular: Buffer; bold: Buffer } | undefined;
 
 /** An invoice as a person would send it: one page, or more where its items need them. */
-export function writePdf(given: PrintedInvoice): Doc {
+export async function writePdf(given: PrintedInvoice): Promise<Doc> {
   const title = titleOf(given.invoice);
   const doc = new PDFDocument({
     size: "A4",
@@ -40,11 +37,11 @@ export function writePdf(given: PrintedInvoice): Doc {
       ModDate: given.invoice.updated_at,
     },
   });
-  fonts ??= { regular: readFont("DejaVuSans.ttf"), bold: readFont("DejaVuSans-Bold.ttf") };
-  doc.registerFont("regular", fonts.regular);
-  doc.registerFont("bold", fonts.bold);
-  openFont(doc, "bold");
-  const printed = withGlyphs(given, openFont(doc, "regular"));
+  const cleaned = cleanTexts(given);
+  const { sellerInfo, buyerInfo } = cleaned.invoice.document;
+  const countries = [sellerInfo.address?.country, buyerInfo.address?.country];
+  await openFonts(doc, textsOf(cleaned), hanFamilyOf(countries));
+  const printed = withGlyphs(cleaned, fontsOf(doc).hasGlyph);
   const { invoice } = printed;
   writeHead(doc, invoice, title);
   writeParties(doc, invoice);
@@ -56,10 +53,6 @@ export function writePdf(given: PrintedInvoice): Doc {
   writeFeet(doc, `${title} ${invoice.document.invoiceNumber}`);
   doc.end();
   return doc;
-}
-
-function readFont(name: string): Buffer {
-  return readFileSync(fileURLToPath(import.meta.resolve(`${FONTS}/${name}`)));
 }
 
 function titleOf(invoice: Invoice): string {
@@ -290,7 +283,7 @@ function rule(doc: Doc, color: string): void {
 }
 
 function font(doc: Doc, name: "regular" | "bold", size: number, color: string): Doc {
-  return doc.font(name).fontSize(size).fillColor(color);
+  return setFont(doc, name, size).fillColor(color);
 }
 
 function dayOf(iso: string): string {

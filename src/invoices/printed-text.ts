@@ -1,9 +1,6 @@
 import { QUANTITY_DECIMALS_MAX } from "./check-invoice.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
 
-/** What a font can draw. */
-export type Face = { hasGlyphForCodePoint(code_point: number): boolean };
-
 const MISSING = "□";
 const CLUSTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
@@ -11,30 +8,47 @@ const CLUSTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const LINE_BREAKS = /\r\n?|[\u0085\u2028\u2029]/g;
 
-/** What the fonts cannot draw (Chinese, Japanese, emoji …) is shown to be there, as a box each. */
-export function withGlyphs(printed: PrintedInvoice, face: Face): PrintedInvoice {
-  const known = new Map<number, boolean>();
-  const hasGlyph = (letter: string) => {
-    const code_point = letter.codePointAt(0)!;
-    const found =
-      known.get(code_point) ?? (/\s/.test(letter) || face.hasGlyphForCodePoint(code_point));
-    known.set(code_point, found);
-    return found;
-  };
-  const hasGlyphs = (text: string) => [...text].every(hasGlyph);
-  const draw = (text: string) => {
-    const plain = text
+/** The vowel AM is a ring and a letter; the ring is drawn below a tone mark that is read before. */
+const THAI_AM = /([\u0e48-\u0e4b]?)\u0e33/g;
+
+/** The texts of an invoice as they are drawn, without what only tells how to draw them. */
+export function cleanTexts(printed: PrintedInvoice): PrintedInvoice {
+  return mapPrinted(printed, (text) =>
+    text
       .replace(DIRECTION_MARKS, "")
       .replace(LINE_BREAKS, "\n")
-      .replaceAll("\t", " ");
-    if (hasGlyphs(plain)) return plain;
-    const clusters = [...CLUSTERS.segment(plain)];
+      .replaceAll("\t", " ")
+      .replace(THAI_AM, "\u0e4d$1\u0e32"),
+  );
+}
+
+export function textsOf(printed: PrintedInvoice): string[] {
+  const texts: string[] = [];
+  mapPrinted(printed, (text) => {
+    texts.push(text);
+    return text;
+  });
+  return texts;
+}
+
+/** What no font can draw (emoji, rare scripts) is shown to be there, as a box each. */
+export function withGlyphs(
+  printed: PrintedInvoice,
+  hasGlyph: (char: string) => boolean,
+): PrintedInvoice {
+  const hasGlyphs = (text: string) => [...text].every(hasGlyph);
+  return mapPrinted(printed, (text) => {
+    if (hasGlyphs(text)) return text;
+    const clusters = [...CLUSTERS.segment(text)];
     return clusters.map(({ segment }) => (hasGlyphs(segment) ? segment : MISSING)).join("");
-  };
+  });
+}
+
+function mapPrinted(printed: PrintedInvoice, map: (text: string) => string): PrintedInvoice {
   const { invoice, ways_to_pay } = printed;
   return {
-    invoice: { ...invoice, document: mapTexts(invoice.document, draw) },
-    ways_to_pay: mapTexts(ways_to_pay, draw),
+    invoice: { ...invoice, document: mapTexts(invoice.document, map) },
+    ways_to_pay: mapTexts(ways_to_pay, map),
   };
 }
 

@@ -24,6 +24,14 @@ const RTL_WORDS_OR_SIGNS = new RegExp(`${RTL_WORD}|\\P{M}\\p{M}*|\\p{M}+`, "gv")
 const SHAPED_ALONE = new RegExp(`(${RTL_WORD}|\\s)`, "v");
 /** A word with the blanks after it; a hyphen between letters ends one as well. */
 const WORDS = /[^\s-]*\p{L}-(?=\p{L})|\S+\s*|\s+/gu;
+/** Scripts without blanks between words. */
+const UNSPACED_SCRIPTS = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer"];
+const UNSPACED = new RegExp(
+  `[${UNSPACED_SCRIPTS.map((script) => `\\p{Script=${script}}`).join("")}]`,
+  "u",
+);
+const UNSPACED_WORDS = new Intl.Segmenter("en", { granularity: "word" });
+const OPENS = /^[\p{Ps}\p{Pi}]+$/u;
 const CLUSTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Breaks a text into lines of a width. */
@@ -69,7 +77,7 @@ function breakLines(text: string, width: number, measure: Measure): Span[] {
 
 /** A word that is wider than the line comes in parts that are not. */
 function wordsOf(text: string, width: number, measure: Measure): string[] {
-  return (text.match(WORDS) ?? []).flatMap((word) => {
+  return (text.match(WORDS) ?? []).flatMap(splitUnspaced).flatMap((word) => {
     if (measure(word.trimEnd()) <= width) return [word];
     const parts = [""];
     let used = 0;
@@ -84,6 +92,20 @@ function wordsOf(text: string, width: number, measure: Measure): string[] {
     }
     return parts;
   });
+}
+
+/** Into words; signs stay with the word that they close or open, blanks with the one before. */
+function splitUnspaced(text: string): string[] {
+  if (!UNSPACED.test(text)) return [text];
+  const words: string[] = [];
+  for (const { segment, isWordLike } of UNSPACED_WORDS.segment(text)) {
+    const last = words.at(-1);
+    const is_joined =
+      last !== undefined && (OPENS.test(last) || (!isWordLike && !OPENS.test(segment)));
+    if (is_joined) words[words.length - 1] += segment;
+    else words.push(segment);
+  }
+  return words;
 }
 
 function inVisualOrder(text: string, embedding: EmbeddingLevels, { start, end }: Span): string {

@@ -48,6 +48,18 @@ async function watchLoop(until: Promise<unknown>): Promise<{ max: number }> {
   return { max: histogram.max / 1e6 };
 }
 
+/** What stands on one line in several fonts, from left to right. */
+function linesOf(runs: readonly Run[]): string[] {
+  const lines: { y: number; end: number; text: string }[] = [];
+  for (const { text, x, y } of runs) {
+    const line = lines.at(-1);
+    const goes_on = line && Math.abs(line.y - y) < 0.1 && x > line.end;
+    if (goes_on) Object.assign(line, { end: x, text: line.text + text });
+    else lines.push({ y, end: x, text });
+  }
+  return lines.map(({ text }) => text);
+}
+
 const textOf = (runs: readonly Run[]) => runs.map((run) => run.text).join("\n");
 
 const FULL = {
@@ -152,11 +164,54 @@ describe("the PDF of an invoice", () => {
   });
 
   it("shows that there is what its fonts cannot draw, with the e-mail beside it", async () => {
-    const buyerInfo = { email: "mei@example.com", businessName: "株式会社 Aé 👩‍👩‍👧" };
+    const buyerInfo = { email: "mei@example.com", businessName: "株式会社 Aé 👩‍👩‍👧👍" };
     const { id } = good(await create(server, { buyerInfo }));
-    const text = textOf((await download(id)).pages[0]!);
-    expect(text).toContain("□□□□ Aé □");
-    expect(text).toContain("mei@example.com");
+    const runs = (await download(id)).pages[0]!;
+    expect(linesOf(runs)).toContain("株式会社 Aé □□");
+    expect(textOf(runs)).toContain("mei@example.com");
+  });
+
+  it.each([
+    ["simplified Chinese", "CN", "北京示例科技有限公司"],
+    ["traditional Chinese", "TW", "臺灣範例科技股份有限公司"],
+    ["Japanese", "JP", "株式会社サンプル・さくら「東京」"],
+    ["Korean", "KR", "주식회사 예시기술"],
+    ["Thai", "TH", "บริษัท ตัวอย่าง จำกัด"],
+    ["Devanagari", "IN", "उदाहरण प्रौद्योगिकी"],
+  ])("prints names in %s, with a subset of their font embedded", async (_name, country, name) => {
+    const buyerInfo = { email: "buyer@example.com", businessName: name, address: { country } };
+    const { id } = good(await create(server, { buyerInfo, note: `${name} + Łódź 100 %` }));
+    const { answer, pages } = await download(id);
+    const lines = linesOf(pages[0]!);
+    expect(lines.join()).not.toContain("□");
+    // Glyphs of Devanagari stand for several letters, or in another order than these.
+    const printed = lines.map((line) => line.normalize("NFKC"));
+    if (country !== "IN") expect(printed).toContain(name.normalize("NFKC"));
+    const fonts = pages[0]!.flatMap(({ font }) => (font.includes("Noto") ? font : []));
+    expect(fonts.length).toBeGreaterThan(1);
+    expect((await answer.arrayBuffer()).byteLength).toBeLessThan(150_000);
+  });
+
+  it("puts a Thai tone mark above the ring of the vowel after it", async () => {
+    const { id } = good(await create(server, { note: "น้ำ" }));
+    expect(linesOf((await download(id)).pages[0]!)).toContain("น\u0e4d\u0e49\u0e32");
+  });
+
+  it("shapes Devanagari: a vowel stands before its letter, two letters are one", async () => {
+    const { id } = good(await create(server, { note: "हि क्ष" }));
+    const runs = (await download(id)).pages[0]!.filter(({ font }) => font.includes("Noto"));
+    // The vowel sign of हि is read after the letter and drawn before it.
+    expect(runs[0]!.text).toBe("िह");
+    expect(runs[1]!.text).toBe("क्ष");
+  });
+
+  it("breaks lines of Chinese and Thai between words, and before no closing sign", async () => {
+    const note = `${"北京示例科技有限公司，".repeat(12)}\n${"บริษัทตัวอย่างจำกัด".repeat(12)}`;
+    const { id } = good(await create(server, { note }));
+    const lines = linesOf((await download(id)).pages[0]!);
+    const long = lines.filter((line) => line.length > 30);
+    expect(long.length).toBeGreaterThan(4);
+    for (const line of long) expect(line).not.toMatch(/^[，\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]/);
   });
 
   it("writes Hebrew and Arabic from right to left, numbers and Latin among them not", async () => {

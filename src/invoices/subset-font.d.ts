@@ -1,0 +1,7 @@
+declare module "subset-font" {
+  export default function subsetFont(
+    font: Buffer,
+    text: string,
+    options: { targetFormat: "truetype"; variationAxes: Record<string, number> },
+  ): Promise<Buffer>;
+}
