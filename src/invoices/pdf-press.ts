@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { Refusal } from "../platform/errors.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
@@ -193,7 +194,9 @@ function openThread(limits: PressLimits, onIdle: () => void): PdfThread {
 }
 
 function startWorker(): Worker {
-  const worker = new Worker(new URL("./pdf-worker.ts", import.meta.url), {
+  // Beside this file, which is TypeScript in a clone and JavaScript in the published package.
+  const file = `./pdf-worker${extname(import.meta.url)}`;
+  const worker = new Worker(new URL(file, import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
   });
   // Nobody waits for it when the process ends.
