@@ -6,6 +6,7 @@ import { type Database, DatabaseUnavailableError } from "../platform/db/database
 import { Refusal } from "../platform/errors.ts";
 import type { Html } from "../platform/http/html.ts";
 import { logFailure } from "../platform/http/log-failure.ts";
+import { PAGE_BODY_BYTES_MAX } from "../platform/http/server.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { readCookie } from "./cookies.ts";
 import { localPath } from "./local-path.ts";
@@ -32,7 +33,6 @@ declare module "fastify" {
   }
 }
 
-const FORM_BYTES_MAX = 64 * 1024;
 const RETRY_AFTER_SECONDS = 2;
 /** Of every page. */
 export const PAGE_HEADERS = {
@@ -55,13 +55,17 @@ export function addPageScope(
 ): void {
   app.register(async (scope) => {
     await scope.register(cookie);
-    await scope.register(formbody, { bodyLimit: FORM_BYTES_MAX });
+    // Forms and nothing else: the server's own parser takes JSON of any caller.
+    scope.removeAllContentTypeParsers();
+    await scope.register(formbody, { bodyLimit: PAGE_BODY_BYTES_MAX });
     scope.decorateRequest("member", null);
     scope.addHook("onRequest", async (request, reply) => {
       reply.headers(PAGE_HEADERS);
       const token = readCookie(request, deps.public_url(), "session");
       request.member = await findSession(deps, token, realTime(deps.clock));
     });
+    // Twice: who is nobody is refused before the body is read, a wrong form after.
+    scope.addHook("preParsing", async (request) => void expectedCsrf(deps, request));
     scope.addHook("preHandler", async (request) => checkForm(deps, request));
     scope.setErrorHandler((error, request, reply) => sendErrorPage(deps, error, request, reply));
     addPages(scope);
@@ -100,12 +104,23 @@ function signInPath(request: FastifyRequest): string {
 
 /** Every POST, whatever its route: a page that forgets to ask is refused, not open. */
 function checkForm(deps: PageDeps, request: FastifyRequest): void {
-  if (["GET", "HEAD"].includes(request.method)) return;
+  const expected = expectedCsrf(deps, request);
+  if (expected === null || isSameToken(expected, readField(request, "csrf"))) return;
+  throw outOfDate();
+}
+
+/** What the form must show; null where nothing is sent. Refuses who could show nothing right. */
+function expectedCsrf(deps: PageDeps, request: FastifyRequest): string | null {
+  if (["GET", "HEAD"].includes(request.method)) return null;
   const expected = request.routeOptions.config.is_public_form
     ? publicFormCsrf(deps, request)
     : request.member?.csrf;
-  if (expected !== undefined && isSameToken(expected, readField(request, "csrf"))) return;
-  throw new Refusal(
+  if (expected === undefined) throw outOfDate();
+  return expected;
+}
+
+function outOfDate(): Refusal {
+  return new Refusal(
     "insufficient_scope",
     "This form is out of date, so nothing was done. Open the page again and repeat it there.",
   );

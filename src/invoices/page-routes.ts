@@ -48,9 +48,14 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
         .send(file);
     });
 
-    const public_form = { schema: HIDDEN, config: { is_public_form: true } };
+    const public_form = {
+      schema: HIDDEN,
+      config: { is_public_form: true },
+      // Before the form is read: the link is what lets its bearer send one.
+      onRequest: async (request: FastifyRequest) => void (await findLinked(request)),
+    };
     scope.post(PATH, public_form, async (request, reply) => {
-      const printed = await findLinked(request);
+      const printed = await findByToken(deps, (request.params as { token: string }).token);
       const refusal = await act(deps, request, printed);
       if (refusal) {
         const { token } = request.params as { token: string };

@@ -8,6 +8,7 @@ import { callerNetwork } from "../platform/http/caller-network.ts";
 import type { Html } from "../platform/http/html.ts";
 import type { JsonBody } from "../platform/http/json-body.ts";
 import { createRateLimiter } from "../platform/http/rate-limit.ts";
+import { PAGE_BODY_BYTES_MAX } from "../platform/http/server.ts";
 import { addStaticFiles, readStaticFiles } from "../platform/http/static-files.ts";
 import { isId } from "../platform/ids.ts";
 import { listKycFiles } from "./application-store.ts";
@@ -30,6 +31,13 @@ export type KycPageDeps = FileDeps & {
 };
 
 type Deps = KycPageDeps & { attempts: TokenAttempts };
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who comes with a link's cookie; only on routes of a session. */
+    visitor: Visitor | null;
+  }
+}
 
 /** A file that was replaced lies on the disk for some minutes more. */
 const UPLOADS_MAX = 40;
@@ -64,10 +72,21 @@ export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void 
       assertOwnPage(request);
       deps.attempts.assertAllowed(callerNetwork(request.ip));
     });
+    scope.addHook("onRoute", (route) => {
+      route.bodyLimit = PAGE_BODY_BYTES_MAX;
+    });
+    scope.decorateRequest("visitor", null);
     addShell(scope, deps, built?.get("index.html")?.bytes);
     addSession(scope, deps);
-    addChanges(scope, deps);
-    addFiles(scope, deps);
+    scope.register(async (session) => {
+      // Before any body is read.
+      session.addHook("onRequest", async (request) => {
+        request.visitor = await requireVisitor(deps, request);
+      });
+      addState(session, deps);
+      addChanges(session, deps);
+      addFiles(session, deps);
+    });
   });
 }
 
@@ -98,7 +117,9 @@ function addShell(app: FastifyInstance, deps: Deps, shell: Buffer | undefined): 
 }
 
 function addSession(app: FastifyInstance, deps: Deps): void {
-  app.post("/kyc/:token/session", HIDDEN, async (request, reply) => {
+  // The link is looked at before any body is read, which nobody needs to send.
+  const onRequest = async (request: FastifyRequest) => void (await openLink(deps, request));
+  app.post("/kyc/:token/session", { ...HIDDEN, onRequest }, async (request, reply) => {
     const session = await openLink(deps, request);
     // A page that is loaded again goes on where it was: what it typed stays its own.
     const known = await findVisitor(deps, session.id, readCookie(deps, request, session.id));
@@ -111,27 +132,29 @@ function addSession(app: FastifyInstance, deps: Deps): void {
     });
     return sendState(deps, reply, visitor);
   });
+}
 
+function addState(app: FastifyInstance, deps: Deps): void {
   app.get("/kyc/session", HIDDEN, async (request, reply) =>
-    sendState(deps, reply, await requireVisitor(deps, request)),
+    sendState(deps, reply, visitorOf(request)),
   );
 }
 
 function addChanges(app: FastifyInstance, deps: Deps): void {
   app.post("/kyc/session/confirm", HIDDEN, async (request, reply) => {
-    const visitor = await requireVisitor(deps, request);
+    const visitor = visitorOf(request);
     await confirmBirthDate(deps, visitor, readObject(request.body, null).date_of_birth);
     return sendState(deps, reply, await requireVisitor(deps, request));
   });
 
   app.patch("/kyc/session/identity", HIDDEN, async (request, reply) => {
-    const visitor = await requireVisitor(deps, request);
+    const visitor = visitorOf(request);
     await saveIdentity(deps, visitor, readObject(request.body, "identity"));
     return sendState(deps, reply, visitor);
   });
 
   app.post("/kyc/session/submit", HIDDEN, async (request, reply) => {
-    const visitor = await requireVisitor(deps, request);
+    const visitor = visitorOf(request);
     await submitApplication(deps, visitor);
     deps.poke();
     return sendState(deps, reply, visitor);
@@ -140,7 +163,7 @@ function addChanges(app: FastifyInstance, deps: Deps): void {
 
 function addFiles(app: FastifyInstance, deps: Deps): void {
   app.get("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
-    const visitor = await requireVisitor(deps, request);
+    const visitor = visitorOf(request);
     const slot = readSlot(request);
     const found = (await listKycFiles(deps.database, visitor.key, null)).find(
       (file) => file.slot === slot,
@@ -161,7 +184,7 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
   });
 
   app.delete("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
-    const visitor = await requireVisitor(deps, request);
+    const visitor = visitorOf(request);
     await deleteFile(deps, visitor, readSlot(request));
     return sendState(deps, reply, visitor);
   });
@@ -172,7 +195,7 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
     // Left alone here, as every upload: a parser that fails would end the connection.
     scope.addContentTypeParser(MULTIPART, (_request, _payload, done) => done(null));
     scope.put("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
-      const visitor = await requireVisitor(deps, request);
+      const visitor = visitorOf(request);
       const limit = uploads?.take(visitor.session.id);
       if (limit && !limit.allowed) {
         const message = "Too many files in a short time. Wait some minutes, then try again.";
@@ -196,12 +219,18 @@ async function openLink(deps: Deps, request: FastifyRequest) {
   return session;
 }
 
+/** The session's own hook has found it. */
+function visitorOf(request: FastifyRequest): Visitor {
+  if (!request.visitor) throw new Refusal("unauthorized");
+  return request.visitor;
+}
+
 async function requireVisitor(deps: Deps, request: FastifyRequest): Promise<Visitor> {
   const link_id = readLinkId(request);
   const value = link_id && readCookie(deps, request, link_id);
   const visitor = await findVisitor(deps, link_id, value);
   if (!visitor) {
-    if (value !== undefined) deps.attempts.wrong(callerNetwork(request.ip));
+    deps.attempts.wrong(callerNetwork(request.ip));
     throw new Refusal("unauthorized", "Open the link that you were sent once more.");
   }
   assertOpen(visitor.session, deps.clock.now());

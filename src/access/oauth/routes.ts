@@ -6,6 +6,7 @@ import { callerNetwork } from "../../platform/http/caller-network.ts";
 import { logFailure } from "../../platform/http/log-failure.ts";
 import { createRateLimiter, type RateLimit } from "../../platform/http/rate-limit.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
+import { PAGE_BODY_BYTES_MAX } from "../../platform/http/server.ts";
 import { createAttemptLimiter } from "../attempt-limiter.ts";
 import { addPageScope, type PageDeps } from "../page-scope.ts";
 import { addConsentPages } from "./consent-routes.ts";
@@ -17,7 +18,6 @@ import { checkTokenForm, formOfJson, OauthError } from "./token-request.ts";
 
 const HIDDEN = { schema: { hide: true } };
 const FORM_TYPE = "application/x-www-form-urlencoded";
-const FORM_BYTES_MAX = 56 * 1024;
 const WINDOW_MS = 60_000;
 /** Authorization requests of one address; each one leaves a row. */
 const REQUESTS_MAX = 120;
@@ -112,7 +112,7 @@ function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenP
 
 function addBodyParsers(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
-  const options = { parseAs: "string", bodyLimit: FORM_BYTES_MAX } as const;
+  const options = { parseAs: "string", bodyLimit: PAGE_BODY_BYTES_MAX } as const;
   scope.addContentTypeParser(FORM_TYPE, options, (_request, body, done) => done(null, body));
   scope.addContentTypeParser("application/json", options, (request, body, done) => {
     try {

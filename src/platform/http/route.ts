@@ -145,8 +145,6 @@ function sendFile(reply: FastifyReply, { file, media_type, file_name }: FileAnsw
   return reply
     .type(media_type)
     .header("Content-Disposition", `attachment; filename="${file_name}"`)
-    .header("X-Content-Type-Options", "nosniff")
     .header("Content-Security-Policy", "sandbox; default-src 'none'")
-    .header("Cache-Control", "private, no-store")
     .send(file);
 }

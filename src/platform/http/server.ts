@@ -10,6 +10,7 @@ import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts"
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { CORS_HEADERS } from "./cors.ts";
+import { drain } from "./drain.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { logFailure } from "./log-failure.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
@@ -17,6 +18,8 @@ import type { Caller } from "./route-spec.ts";
 
 export const VERSION = "2026-11-15";
 const BODY_BYTES_MAX = 1024 * 1024;
+/** Of routes for people, who have no key: anybody may send to them. */
+export const PAGE_BODY_BYTES_MAX = 16 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
 const RETRY_AFTER_SECONDS = 2;
 const CLOSE_IDLE_EVERY_MS = 100;
@@ -126,8 +129,11 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
 
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(headersOf(request.id));
+    // Here already: nobody's body is read for a route that does not exist.
+    if (request.is404) throw new Refusal("route_not_found");
     const { is_api, scope } = request.routeOptions.config;
     if (!is_api) return;
+    reply.headers(API_HEADERS);
     if (scope) reply.headers(CORS_HEADERS);
     const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
     request.caller = key ? await options.authenticate(key) : null;
@@ -139,6 +145,13 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     checkScope(request.caller, scope, reply);
     checkVersion(request);
     checkFormat(request);
+  });
+
+  // An answer that comes before the whole body was read, such as a refusal of its size: whoever
+  // still sends must come to read it.
+  app.addHook("onSend", (request, reply, _payload, done) => {
+    if (!request.raw.complete) lingerFor(request, reply);
+    done();
   });
 
   app.addHook("onResponse", async (request, reply) => {
@@ -156,6 +169,9 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     );
   });
 }
+
+/** Of answers that are no pages: nobody keeps them, nobody guesses what they are. */
+const API_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
 
 function headersOf(request_id: string): Record<string, string> {
   return { "X-Request-Id": request_id, "Sliproad-Version": VERSION };
@@ -177,6 +193,16 @@ function addClosing(app: FastifyInstance): void {
     if (is_closing) reply.header("Connection", "close");
     done();
   });
+}
+
+/** Keeps the connection until the body has been thrown away, also where it was to be closed. */
+function lingerFor({ raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.removeHeader("Connection");
+  if (!reply.raw.shouldKeepAlive) {
+    reply.raw.shouldKeepAlive = true;
+    raw.once("end", () => raw.socket.end());
+  }
+  drain(raw);
 }
 
 function announce(reply: FastifyReply, limit: RateLimit): void {
@@ -238,6 +264,7 @@ function sendError(
   return reply
     .code(refusal.status)
     .headers(headersOf(request.id))
+    .headers(API_HEADERS)
     .type("application/json; charset=utf-8")
     .send(errorBody(options, refusal, request.id));
 }
@@ -276,6 +303,7 @@ function answerUnreadable(
   const body = errorBody(options, refusal, request_id);
   const headers = {
     ...headersOf(request_id),
+    ...API_HEADERS,
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": String(Buffer.byteLength(body)),
     Connection: "close",

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
 import { Refusal } from "../errors.ts";
+import { drain } from "./drain.ts";
 import { FRAME_BYTES_MAX, missingPart, readBoundary, readOnePart } from "./multipart.ts";
 
 export type UploadRules<Type> = {
@@ -25,9 +26,6 @@ export type Upload<Type, Kept> = {
 
 /** Enough for every signature that is looked for. */
 const HEAD_BYTES = 8;
-// How long a refused client may go on sending, so that it comes to read the refusal.
-const DRAIN_BYTES_MAX = 32 * 1024 * 1024;
-const DRAIN_MS_MAX = 10_000;
 
 /**
  * Streams the file of a multipart request into the sink, no faster than the sink takes it. The
@@ -133,19 +131,4 @@ async function* bodyOf(raw: IncomingMessage): AsyncGenerator<Buffer> {
     // The client went away. Nobody reads this answer, but it must not count as our fault.
     throw new Refusal("bad_request", "The upload ended before it was complete.");
   }
-}
-
-function drain(raw: IncomingMessage): void {
-  if (raw.complete || raw.destroyed) {
-    raw.resume();
-    return;
-  }
-  let left = DRAIN_BYTES_MAX;
-  const timer = setTimeout(() => raw.destroy(), DRAIN_MS_MAX).unref();
-  raw.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) raw.destroy();
-  });
-  raw.once("close", () => clearTimeout(timer));
-  raw.on("error", () => {});
 }
