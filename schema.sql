@@ -869,6 +869,15 @@ create table refunds (
 );
 CREATE INDEX refunds_list ON public.refunds USING btree (account_id, user_id, id);
 
+create table rejected_documents (
+  account_id uuid not null,
+  offramp_id uuid not null,
+  hash bytea not null,
+  created_at timestamp with time zone not null,
+  constraint rejected_documents_pkey PRIMARY KEY (account_id, offramp_id, hash),
+  constraint rejected_documents_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
+);
+
 create table sandbox_bank_answers (
   number bigint not null generated always as identity,
   end_to_end_id text not null,

@@ -169,15 +169,15 @@ type Ramp = Awaited<ReturnType<typeof openRamp>>;
 type InvoiceParts = Core & { renderer: InvoiceRenderer };
 
 /** All background work, in the order of the rooms. */
-function listHandlers(ramp: Ramp, invoices: InvoiceParts, pokeDeliveries: () => void) {
+function listHandlers(ramp: Ramp, invoices: InvoiceParts, wakeDeliveries: () => void) {
   const { config, database, clock, log } = ramp;
   const signing_key = signingKey(signingSeed(config));
   return [
     sealTask(database, signing_key, log),
     trimCommandsTask(database, clock),
     sweepOauthTask(database, clock),
-    fanOutTask({ ...ramp, signing_key, pokeDeliveries }),
-    replayTask({ database, pokeDeliveries }),
+    fanOutTask({ ...ramp, signing_key, wakeDeliveries }),
+    replayTask({ database, wakeDeliveries }),
     trimEventsTask({ ...config, database }),
     ...kycTasks(ramp),
     ...invoiceTasks(invoices),

@@ -165,6 +165,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/apps/{app_id}/reset_used": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let the application count as not yet used */
+        post: operations["resetAppUsed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/apps/{app_id}/delete": {
         parameters: {
             query?: never;
@@ -995,7 +1012,7 @@ export interface paths {
         put?: never;
         /**
          * Move the sandbox's time forward
-         * @description Work that falls due on the way runs in order of its due time.
+         * @description For the operator's keys: it is the time of the whole installation. Work that falls due on the way runs in order of its due time.
          */
         post: operations["advanceSandboxClock"];
         delete?: never;
@@ -1253,7 +1270,7 @@ export interface components {
                 headers: string[];
                 /** @description The ramp events it chose; events of invoices need not be chosen. */
                 events: ("offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update")[];
-                /** @description Whether a record's next event waits until the one before has arrived. */
+                /** @description Whether a record's next event waits until the one before has arrived or was given up. */
                 is_ordered: boolean;
                 failing_since: string | null;
                 /** @description After several failures in a row nothing is sent before this time. */
@@ -1280,6 +1297,11 @@ export interface components {
             body: string | null;
             /** Format: date-time */
             created_at: string;
+            /**
+             * Format: date-time
+             * @description An event never changes: the same as `created_at`.
+             */
+            updated_at: string;
         };
         WebhookDelivery: {
             /** Format: uuid */
@@ -1307,6 +1329,8 @@ export interface components {
             }[];
             /** Format: date-time */
             created_at: string;
+            /** Format: date-time */
+            updated_at: string;
         };
         User: {
             /** Format: uuid */
@@ -2155,6 +2179,7 @@ export interface operations {
                         } | null;
                         /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
                         events?: string[] | null;
+                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
                         is_ordered?: boolean | null;
                         /** @description Made up when left out, if there is a webhook_url. */
                         webhook_secret?: string | null;
@@ -2432,6 +2457,7 @@ export interface operations {
                         } | null;
                         /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
                         events?: string[] | null;
+                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
                         is_ordered?: boolean | null;
                     };
                 };
@@ -3181,6 +3207,154 @@ export interface operations {
         };
     };
     rotateClientSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                app_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                        /** @description Shown once. */
+                        client_secret?: string;
+                        /** @description Shown once. */
+                        webhook_secret?: string;
+                        /** @description The same for libraries of Standard Webhooks. */
+                        webhook_secret_standard?: string;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    resetAppUsed: {
         parameters: {
             query?: never;
             header?: {

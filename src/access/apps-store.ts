@@ -47,7 +47,7 @@ export function listApps(session: Session, account_id: string): Promise<App[]> {
   );
 }
 
-/** Notes the first use, for good; later calls change nothing. */
+/** Notes the first use; later calls change nothing until an admin resets it. */
 export function updateAppUsed(
   tx: Transaction,
   app: { account_id: string; id: string },
@@ -174,7 +174,7 @@ export function updateApp(tx: Transaction, app: App): void {
        events = $12::text[], is_ordered = $13, webhook_state = $14, webhook_state_reason = $15,
        failing_since = $16, circuit_failures = $17, circuit_until = $18, updated_at = $19,
        failed_at = $20, failures_in_a_row = $21, webhook_version = webhook_version + 1,
-       deleted_at = $22
+       deleted_at = $22, used_at = $23
      where account_id = $1 and id = $2`,
     [
       app.account_id,
@@ -199,6 +199,7 @@ export function updateApp(tx: Transaction, app: App): void {
       app.failed_at,
       app.failures_in_a_row,
       app.deleted_at,
+      app.used_at,
     ],
   );
 }

@@ -20,6 +20,8 @@ export type AppChange =
   /** Ends the time to switch over. */
   | { kind: "switch_webhook_secret" }
   | { kind: "rotate_client_secret" }
+  /** It counts as not yet used: until it is again, it is told of every invoice of its account. */
+  | { kind: "reset_used" }
   /** For good: its tokens, consents and deliveries end with it. */
   | { kind: "delete" };
 
@@ -53,6 +55,8 @@ export function changeApp(
       return { app: { ...changed, webhook_state: "paused", ...PAUSED }, revealed: {} };
     case "resume":
       return { app: { ...changed, webhook_state: "active", ...RESUMED }, revealed: {} };
+    case "reset_used":
+      return { app: { ...changed, used_at: null }, revealed: {} };
     case "delete":
       return { app: { ...changed, deleted_at: now }, revealed: {} };
     case "rotate_webhook_secret":

@@ -35,7 +35,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   webhook_url: "--webhook-url",
   webhook_secret: "--webhook-secret",
   events: "--events",
-  is_ordered: "--ordered",
+  is_ordered: "--no-ordered",
 };
 
 export async function create(core: Core, options: CreateOptions) {
@@ -52,7 +52,7 @@ export async function create(core: Core, options: CreateOptions) {
         .split(",")
         .map((name) => name.trim())
         .filter(Boolean),
-      is_ordered: options.ordered ?? false,
+      is_ordered: options.ordered ?? true,
     },
     { allow_http: config.mode === "sandbox", refuseUrl: openSender(config).refuse },
     "",

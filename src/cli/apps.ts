@@ -41,7 +41,7 @@ function addCreate(apps: Command): void {
         .choices(RAMP_EVENTS)
         .argParser(String),
     )
-    .option("--ordered", "a record's next event waits until the one before has arrived")
+    .option("--no-ordered", "do not hold back a record's next event until the one before arrived")
     .option(...REASON)
     .option("--json", "print one JSON document")
     .action(async (options: CreateOptions) => {
@@ -129,11 +129,12 @@ function addStates(apps: Command): void {
   const states = [
     ["pause", "keep events back until the endpoint is resumed", "Paused"],
     ["resume", "send again to an endpoint that was paused or disabled", "Resumed"],
+    ["reset_used", "let it count as not yet used", "Reset"],
     ["delete", "delete it for good: its tokens and consents end at once", "Deleted"],
   ] as const;
   for (const [kind, description, done] of states) {
     apps
-      .command(kind)
+      .command(kind.replace("_", "-"))
       .description(description)
       .argument("<client_id>", "the application, from apps list")
       .option(...REASON)

@@ -90,7 +90,9 @@ async function createDue(
   }
   recordInvoices(tx, deps, created, now);
   if (created.length > 0) {
-    const moved = { ...invoice, next_occurrence_at: next, occurrences, updated_at: now };
+    // Never back: the timestamps of its events rise from it.
+    const updated_at = new Date(Math.max(now.getTime(), invoice.updated_at.getTime()));
+    const moved = { ...invoice, next_occurrence_at: next, occurrences, updated_at };
     recordMoved(tx, deps, { ...template, invoice: moved }, now);
   }
   return { created: created.length, next_at: next };

@@ -39,7 +39,9 @@ export function updateUsers(
     if (!isIdentityEditable(user) && changesIdentity(input.change))
       problems.push(approvedAlready());
     if (problems.length > 0) return { refusal: Refusal.of(problems) };
-    const changed = { ...user, ...checked.fields, updated_at: now };
+    // Never back: the timestamps of its events rise from it.
+    const updated_at = new Date(Math.max(now.getTime(), user.updated_at.getTime()));
+    const changed = { ...user, ...checked.fields, updated_at };
     // A later command of the same set must see this change.
     loaded.users.set(account_id, user.id, changed);
     loaded.taken.set(emailKey(account_id, email_index), user.id);

@@ -27,6 +27,7 @@ const HIDDEN = { hide: true };
 export function addAppPages(app: FastifyInstance, deps: AppPageDeps): void {
   const signed_in = { schema: HIDDEN, onRequest: requireSession() };
   const makes_apps = { schema: HIDDEN, onRequest: requireSession(...ROLES_WITH_APPS) };
+  const admins = { schema: HIDDEN, onRequest: requireSession("admin") };
   addPageScope(app, deps, (scope) => {
     scope.get(APPS_PATH, signed_in, (request, reply) => show(deps, request, reply));
 
@@ -43,6 +44,11 @@ export function addAppPages(app: FastifyInstance, deps: AppPageDeps): void {
     scope.post(`${APPS_PATH}/rotate`, makes_apps, async (request, reply) => {
       const secrets = await rotate(deps, request);
       return show(deps, request, reply, { secrets });
+    });
+
+    scope.post(`${APPS_PATH}/reset_used`, admins, async (request, reply) => {
+      await change(deps, request, { kind: "reset_used" });
+      return reply.redirect(APPS_PATH, 303);
     });
 
     scope.post(`${APPS_PATH}/delete`, makes_apps, async (request, reply) => {
@@ -95,7 +101,7 @@ async function create(
       account_id,
       webhook_secret,
       webhook_headers: null,
-      is_ordered: false,
+      is_ordered: true,
       actor: `member:${person_id}` as const,
       reason: "",
     };

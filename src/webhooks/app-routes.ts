@@ -176,6 +176,7 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     ["resume", "resumeApp", "Resume an endpoint that was paused or disabled"],
     ["switch_webhook_secret", "switchWebhookSecret", "End a rotation: the new secret signs alone"],
     ["rotate_client_secret", "rotateClientSecret", "Replace the client secret at once"],
+    ["reset_used", "resetAppUsed", "Let the application count as not yet used"],
     ["delete", "deleteApp", "Delete an application: its tokens and consents end at once"],
   ] as const;
   for (const [kind, operation, summary] of simple) {

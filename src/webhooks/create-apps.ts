@@ -70,6 +70,6 @@ export function withDefaults(account_id: string, fields: CheckedApp): NewApp {
     webhook_secret: fields.webhook_secret ?? (webhook_url === null ? null : makeWebhookSecret()),
     webhook_headers: fields.webhook_headers ?? null,
     events: fields.events ?? [],
-    is_ordered: fields.is_ordered ?? false,
+    is_ordered: fields.is_ordered ?? true,
   };
 }

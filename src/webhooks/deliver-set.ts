@@ -3,12 +3,11 @@ import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
 import { AccountShares } from "./account-shares.ts";
 import { createPageLoader } from "./due-pages.ts";
-import { EndpointWatch } from "./endpoint-watch.ts";
-import { Erasures } from "./erasures.ts";
-import { Lane } from "./lane.ts";
-import type { DeliverDeps } from "./lane-model.ts";
+import { EndpointPoll } from "./endpoint-poll.ts";
+import { EndpointSender } from "./endpoint-sender.ts";
 import { DELIVER_TASK } from "./model.ts";
 import { createRecorder } from "./record-outcomes.ts";
+import type { DeliverDeps } from "./sender-model.ts";
 
 export type DeliverLimits = {
   sets_at_once: number;
@@ -34,8 +33,7 @@ const PUT_OFF_MS = 2_000;
  * number of requests under way, and one that hangs holds up nobody but itself.
  */
 export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
-  const erasures = new Erasures(deps);
-  const watch = new EndpointWatch(deps, erasures);
+  const poll = new EndpointPoll(deps);
   const shares = new AccountShares(limits.long_sets_per_account);
   let long_sets = 0;
   /** A set lasts as long as its slowest endpoint; those that hang must not use up all places. */
@@ -51,7 +49,7 @@ export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
       set.leavePlace();
     }, LONG_AFTER_MS);
     try {
-      await deliverSet(deps, set, tasks, { watch, erasures, ended: share.ended });
+      await deliverSet(deps, set, tasks, { poll, ended: share.ended });
     } finally {
       clearTimeout(timer);
       if (is_long) long_sets -= 1;
@@ -87,21 +85,19 @@ export async function deliverSet(
   deps: DeliverDeps,
   set: TaskSet,
   tasks: readonly Task[],
-  shared: { watch: EndpointWatch; erasures: Erasures; ended: (task: Task) => void },
+  { poll, ended }: { poll: EndpointPoll; ended: (task: Task) => void },
 ): Promise<void> {
-  const { watch, erasures, ended } = shared;
-  const loadPage = createPageLoader({ ...deps, erasures });
-  const recorder = createRecorder(deps, set);
-  const parts = { loadPage, recorder, watch, isHeld: set.isHeld };
+  const loadDue = createPageLoader({ ...deps, countErasures: () => poll.countErasures() });
+  const parts = { loadDue, recorder: createRecorder(deps, set), poll, isHeld: set.isHeld };
   const results = await Promise.allSettled(
-    tasks.map((task) => runLane(new Lane(deps, task, parts)).finally(() => ended(task))),
+    tasks.map((task) => sendAll(new EndpointSender(deps, task, parts)).finally(() => ended(task))),
   );
   const failed = results.find((result) => result.status === "rejected");
   if (failed) throw failed.reason;
 }
 
 /** Until nothing is due, or its turn is over. */
-async function runLane(lane: Lane): Promise<void> {
-  do await lane.sendDue();
-  while (!(await lane.end()));
+async function sendAll(sender: EndpointSender): Promise<void> {
+  do await sender.sendDue();
+  while (!(await sender.end()));
 }

@@ -93,6 +93,7 @@ export type DueDelivery = Pick<
   | "app_id"
   | "event_account_id"
   | "event_id"
+  | "record_id"
   | "sequence"
   | "attempts"
   | "attempts_before"
@@ -114,6 +115,8 @@ export type DueQuery = {
   after: { due_at: string; id: string } | null;
 };
 
+export type RecordQuery = { account_id: string; app_id: string; record_id: string };
+
 // With ordered delivery, an event waits while an earlier one of its record does.
 const ELIGIBLE = `(not a.is_ordered or not exists (
     select from webhook_queue p
@@ -133,6 +136,51 @@ const CONSENT = `case
         and g.app_id = due.app_id) then 'withdrawn'
     else 'not_needed' end`;
 
+const QUEUE_ENTRY = `w.account_id, w.delivery_id as id, w.app_id, w.event_account_id, w.event_id,
+  w.record_id, w.sequence, w.is_sample, w.attempts, w.attempts_before, w.due_at`;
+// Of an endpoint that is left alone, nothing is read.
+const OPEN_APP = `apps a on a.account_id = q.account_id and a.id = q.app_id
+  and a.webhook_state = 'active' and (a.circuit_until is null or a.circuit_until <= $1)`;
+
+/** `due` are entries of the queue; the limits keep the planner from reading whole tables. */
+const withBodies = (due: string) => `
+  select due.account_id, due.id, due.app_id, due.event_account_id, due.event_id, due.record_id,
+    due.sequence, due.attempts, due.attempts_before, due.due_at::text as due_at,
+    sample.body as sample, e.body, e.subject_id, ${CONSENT} as consent
+  from ${due}
+  left join lateral (
+    select d.body from webhook_deliveries d
+    where due.is_sample and d.account_id = due.account_id and d.id = due.id limit 1
+  ) as sample on true
+  left join lateral (
+    select e.body, e.subject_id, e.change_id from events e
+    where e.account_id = due.event_account_id and e.id = due.event_id limit 1
+  ) as e on true
+  order by due.due_at, due.id`;
+
+const NEXT_PAGES = withBodies(`
+  unnest($2::uuid[], $3::uuid[], $4::timestamptz[], $5::uuid[])
+    as q (account_id, app_id, after_at, after_id)
+  join ${OPEN_APP}
+  cross join lateral (
+    select ${QUEUE_ENTRY} from webhook_queue w
+    where w.account_id = q.account_id and w.app_id = q.app_id and ${ELIGIBLE}
+      and w.due_at <= $1 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
+    -- One that fails is not read ahead for: it may take long until it is sent anything.
+    order by w.due_at, w.delivery_id
+    limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
+  ) as due`);
+
+const NEXT_OF_RECORDS = withBodies(`
+  unnest($2::uuid[], $3::uuid[], $4::uuid[]) as q (account_id, app_id, record_id)
+  join ${OPEN_APP}
+  cross join lateral (
+    select ${QUEUE_ENTRY} from webhook_queue w
+    where w.account_id = q.account_id and w.app_id = q.app_id and w.record_id = q.record_id
+      and ${ELIGIBLE} and w.due_at <= $1
+    order by w.sequence limit 1
+  ) as due`);
+
 /** For each application, the next due deliveries in order of their time. */
 export function listDueDeliveries(
   session: Session,
@@ -140,37 +188,22 @@ export function listDueDeliveries(
   now: Date,
   limits: { well: number; failing: number },
 ): Promise<DueDelivery[]> {
-  return session.query<DueDelivery>(
-    `select due.account_id, due.id, due.app_id, due.event_account_id, due.event_id, due.sequence,
-       due.attempts, due.attempts_before, due.due_at::text as due_at, sample.body as sample, e.body,
-       e.subject_id, ${CONSENT} as consent
-     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[])
-       as q (account_id, app_id, after_at, after_id)
-     -- Of an endpoint that is left alone, nothing is read.
-     join apps a on a.account_id = q.account_id and a.id = q.app_id and a.webhook_state = 'active'
-       and (a.circuit_until is null or a.circuit_until <= $5)
-     cross join lateral (
-       select w.account_id, w.delivery_id as id, w.app_id, w.event_account_id, w.event_id,
-         w.sequence, w.is_sample, w.attempts, w.attempts_before, w.due_at
-       from webhook_queue w
-       where w.account_id = q.account_id and w.app_id = q.app_id and ${ELIGIBLE}
-         and w.due_at <= $5 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
-       -- One that fails is not read ahead for: it may take long until it is sent anything.
-       order by w.due_at, w.delivery_id
-       limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
-     ) as due
-     left join lateral (
-       -- The limits keep the planner from reading whole tables to find these.
-       select d.body from webhook_deliveries d
-       where due.is_sample and d.account_id = due.account_id and d.id = due.id limit 1
-     ) as sample on true
-     left join lateral (
-       select e.body, e.subject_id, e.change_id from events e
-       where e.account_id = due.event_account_id and e.id = due.event_id limit 1
-     ) as e on true
-     order by due.due_at, due.id`,
-    [...positionsOf(queries), now, limits.well, limits.failing],
-  );
+  const values = [now, ...positionsOf(queries), limits.well, limits.failing];
+  return session.query<DueDelivery>(NEXT_PAGES, values);
+}
+
+/** For each record, its next delivery to the application, where it is due. */
+export function listDueOfRecords(
+  session: Session,
+  queries: readonly RecordQuery[],
+  now: Date,
+): Promise<DueDelivery[]> {
+  return session.query<DueDelivery>(NEXT_OF_RECORDS, [
+    now,
+    queries.map((query) => query.account_id),
+    queries.map((query) => query.app_id),
+    queries.map((query) => query.record_id),
+  ]);
 }
 
 function positionsOf(queries: readonly DueQuery[]): string[][] {

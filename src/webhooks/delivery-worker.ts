@@ -1,6 +1,6 @@
 import { createWorker, type Worker, type WorkerOptions } from "../platform/tasks/worker.ts";
 import { DELIVERY_SETS_MAX, deliverTask } from "./deliver-set.ts";
-import type { DeliverDeps } from "./lane-model.ts";
+import type { DeliverDeps } from "./sender-model.ts";
 
 /**
  * Deliveries have a worker of their own: a hundred endpoints that hang would otherwise take the

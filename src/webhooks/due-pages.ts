@@ -6,8 +6,12 @@ import { DecryptionError, open as openSealed } from "../platform/encryption/ciph
 import type { AccountKeys, Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import type { Endpoint } from "./audience.ts";
 import { coalesce } from "./coalesce.ts";
-import { type DueDelivery, type DueQuery, listDueDeliveries } from "./delivery-store.ts";
-import type { Erasures } from "./erasures.ts";
+import {
+  type DueDelivery,
+  type DueQuery,
+  listDueDeliveries,
+  listDueOfRecords,
+} from "./delivery-store.ts";
 import { bodyPlace } from "./record-events.ts";
 import { samplePlace } from "./send-sample.ts";
 
@@ -34,7 +38,8 @@ export type OpenEndpoint = Endpoint & {
   headers: Readonly<Record<string, string>>;
 };
 
-export type LoadPage = (query: DueQuery) => Promise<Page>;
+/** The next page; or, where records are named, the next delivery of each of them. */
+export type LoadDue = (query: DueQuery & { record_ids: readonly string[] }) => Promise<Page>;
 
 const PAGE = { well: 500, failing: 16 };
 
@@ -43,15 +48,15 @@ export function createPageLoader(deps: {
   database: Database;
   clock: Clock;
   keyring: Keyring;
-  erasures: Erasures;
-}): LoadPage {
+  countErasures: () => Promise<bigint>;
+}): LoadDue {
   const { database, clock, keyring } = deps;
-  return coalesce(async (queries) => {
+  return coalesce(async (queries: readonly Parameters<LoadDue>[0][]) => {
     const keys = queries.map(({ account_id, app_id }) => ({ account_id, id: app_id }));
     const [endpoints, due, erasures] = await Promise.all([
       listEndpoints(database, keys),
-      listDueDeliveries(database, queries, clock.now(), PAGE),
-      deps.erasures.count(),
+      listDue(database, queries, clock.now()),
+      deps.countErasures(),
     ]);
     const [account_keys, subject_keys] = await Promise.all([
       keyring.openAccounts(database, [
@@ -78,6 +83,22 @@ export function createPageLoader(deps: {
       };
     });
   });
+}
+
+async function listDue(
+  database: Database,
+  queries: readonly Parameters<LoadDue>[0][],
+  now: Date,
+): Promise<DueDelivery[]> {
+  const pages = queries.filter(({ record_ids }) => record_ids.length === 0);
+  const records = queries.flatMap(({ account_id, app_id, record_ids }) =>
+    record_ids.map((record_id) => ({ account_id, app_id, record_id })),
+  );
+  const found = await Promise.all([
+    pages.length > 0 ? listDueDeliveries(database, pages, now, PAGE) : [],
+    records.length > 0 ? listDueOfRecords(database, records, now) : [],
+  ]);
+  return found.flat();
 }
 
 function openEndpoint(endpoint: Endpoint, account_key: Buffer): OpenEndpoint {

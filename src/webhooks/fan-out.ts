@@ -24,7 +24,7 @@ export type FanOutDeps = {
   signing_key: KeyObject;
   log: TaskLog;
   /** Wakes the worker that delivers. */
-  pokeDeliveries: () => void;
+  wakeDeliveries: () => void;
 };
 
 /** Gives new events their place, and hands each to the applications that are told of it. */
@@ -81,7 +81,7 @@ export async function fanOut(deps: FanOutDeps, account_id: string, now: Date): P
         now,
       );
     });
-    if (deliveries.length > 0) deps.pokeDeliveries();
+    if (deliveries.length > 0) deps.wakeDeliveries();
   }
 }
 

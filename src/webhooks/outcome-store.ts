@@ -8,6 +8,7 @@ export type Outcome = {
   account_id: string;
   app_id: string;
   delivery_id: string;
+  record_id: string;
   /** The time for which it was sent: another one by now means that it was asked for again. */
   due_at: string;
   /** Absent when nothing was sent, because there was nothing to send any more. */

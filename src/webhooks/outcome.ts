@@ -10,7 +10,7 @@ export function outcomeOf(
   result: SendResult,
   attempt: { at: Date; latency_ms: number; account_key: Buffer; random: () => number },
 ): Outcome {
-  const { account_id, app_id, id: delivery_id, due_at, attempts, attempts_before } = delivery;
+  const { account_id, id: delivery_id, attempts, attempts_before } = delivery;
   const { at, latency_ms, account_key, random } = attempt;
   const { status, error, is_success } = result;
   const number = attempts + 1;
@@ -20,10 +20,7 @@ export function outcomeOf(
       : nextAttemptAt(number - attempts_before, at, random(), result.retry_after_ms);
   const answer = sealAnswer(account_key, { account_id, delivery_id, number }, result.answer);
   return {
-    account_id,
-    app_id,
-    delivery_id,
-    due_at,
+    ...keyOf(delivery),
     attempt: { number, status, error, latency_ms, answer },
     status: is_success ? "delivered" : next_attempt_at ? "pending" : "failed",
     reason: error,
@@ -34,7 +31,10 @@ export function outcomeOf(
 
 /** Of one that nothing was sent of, because there was nothing to send any more. */
 export function outcomeUnsent(delivery: DueDelivery, reason: string, at: Date): Outcome {
-  const { account_id, app_id, id: delivery_id, due_at } = delivery;
   const settled = { attempt: null, status: "skipped", reason, next_attempt_at: null, at } as const;
-  return { account_id, app_id, delivery_id, due_at, ...settled };
+  return { ...keyOf(delivery), ...settled };
+}
+
+function keyOf({ account_id, app_id, id: delivery_id, record_id, due_at }: DueDelivery) {
+  return { account_id, app_id, delivery_id, record_id, due_at };
 }

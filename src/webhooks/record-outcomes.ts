@@ -6,8 +6,8 @@ import type { Task } from "../platform/tasks/tasks.ts";
 import { type Endpoint, missingSetup } from "./audience.ts";
 import { coalesce } from "./coalesce.ts";
 import { listNextDue, updatePendingSkipped } from "./delivery-store.ts";
-import type { DeliverDeps, LaneState, Recorder } from "./lane-model.ts";
 import { type Outcome, updateOutcomes, updatePlanner } from "./outcome-store.ts";
+import type { DeliverDeps, Recorder, Turn } from "./sender-model.ts";
 
 /** Sending goes on meanwhile; what a crash in between would repeat are these few deliveries. */
 const WRITE_PACE_MS = 50;
@@ -15,8 +15,8 @@ const WRITE_PACE_MS = 50;
 export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
   const lost = new Set<Task>();
   return {
-    write: coalesce((states) => recordOutcomes(deps, set, states, lost), WRITE_PACE_MS),
-    end: coalesce((states) => endTurns(deps, set, states)),
+    write: coalesce((turns) => recordOutcomes(deps, set, turns, lost), WRITE_PACE_MS),
+    end: coalesce((turns) => endTurns(deps, set, turns)),
     isLost: (task) => lost.has(task),
   };
 }
@@ -25,48 +25,44 @@ export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
 export async function recordOutcomes(
   deps: DeliverDeps,
   set: TaskSet,
-  states: readonly LaneState[],
+  turns: readonly Turn[],
   lost: Set<Task>,
 ): Promise<Outcome[][]> {
-  const taken = new Map(states.map((state) => [state, state.outcomes]));
-  for (const state of states) state.outcomes = [];
-  const changed = new Map(states.map((state) => [state, state.health]));
+  const taken = new Map(turns.map((turn) => [turn, turn.outcomes]));
+  for (const turn of turns) turn.outcomes = [];
+  const changed = new Map(turns.map((turn) => [turn, turn.health]));
   await deps.database.transaction(async (tx) => {
     const [locked] = await Promise.all([
       set.lock(
         tx,
-        states.map((state) => state.task),
+        turns.map((turn) => turn.task),
       ),
       updatePlanner(tx),
     ]);
     const ours = new Set(locked);
-    for (const { task } of states) if (!ours.has(task)) lost.add(task);
-    const own = states.filter((state) => ours.has(state.task));
+    for (const { task } of turns) if (!ours.has(task)) lost.add(task);
+    const own = turns.filter((turn) => ours.has(turn.task));
     updateOutcomes(
       tx,
-      own.flatMap((state) => taken.get(state)!),
+      own.flatMap((turn) => taken.get(turn)!),
     );
     updateHealth(
       tx,
-      own.flatMap((state) => changed.get(state) ?? []),
+      own.flatMap((turn) => changed.get(turn) ?? []),
     );
-    for (const state of own) if (state.disable_reason !== null) await disable(deps, tx, state);
+    for (const turn of own) if (turn.disable_reason !== null) await disable(deps, tx, turn);
   });
-  for (const [state, health] of changed) {
-    if (!health || state.health !== health || !state.endpoint) continue;
-    state.endpoint = { ...state.endpoint, ...health };
-    state.health = null;
+  for (const [turn, health] of changed) {
+    if (!health || turn.health !== health || !turn.endpoint) continue;
+    turn.endpoint = { ...turn.endpoint, ...health };
+    turn.health = null;
   }
-  return states.map((state) => taken.get(state)!);
+  return turns.map((turn) => taken.get(turn)!);
 }
 
 /** Once. What waits is kept as skipped; the owner reads why, in the audit log and in the app. */
-async function disable(
-  { clock, log }: DeliverDeps,
-  tx: Transaction,
-  state: LaneState,
-): Promise<void> {
-  const { endpoint, disable_reason } = state;
+async function disable({ clock, log }: DeliverDeps, tx: Transaction, turn: Turn): Promise<void> {
+  const { endpoint, disable_reason } = turn;
   if (!endpoint || disable_reason === null) return;
   const { account_id, id } = endpoint;
   const now = clock.now();
@@ -91,7 +87,7 @@ async function disable(
 function endTurns(
   { database, clock }: DeliverDeps,
   set: TaskSet,
-  states: readonly LaneState[],
+  turns: readonly Turn[],
 ): Promise<boolean[]> {
   return database.transaction(async (tx) => {
     // Under the lock: whoever adds deliveries wakes the task first, and so waits for this commit
@@ -99,17 +95,17 @@ function endTurns(
     const ours = new Set(
       await set.lock(
         tx,
-        states.map((state) => state.task),
+        turns.map((turn) => turn.task),
       ),
     );
-    const apps = states.map(({ task }) => ({ account_id: task.account_id, id: task.record_id }));
+    const apps = turns.map(({ task }) => ({ account_id: task.account_id, id: task.record_id }));
     const [due, found] = await Promise.all([listNextDue(tx, apps), listEndpoints(tx, apps)]);
     const endpoints = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     const now = clock.now();
     const finished: Task[] = [];
     const postponed = new Map<Task, Date>();
-    const ended = states.map((state) => {
-      const { task } = state;
+    const ended = turns.map((turn) => {
+      const { task } = turn;
       if (!ours.has(task)) return true;
       const due_at = due.get(task.record_id);
       const endpoint = endpoints.get(task.record_id);
@@ -121,8 +117,7 @@ function endTurns(
         return true;
       }
       // One that was resumed after this turn had found out that it should be disabled begins anew.
-      const is_over = state.is_over || state.disable_reason !== null;
-      if (due_at <= now && !is_over) return false;
+      if (due_at <= now && turn.phase === "drained") return false;
       postponed.set(task, latest(due_at, endpoint.circuit_until, now));
       return true;
     });

@@ -129,6 +129,7 @@ function toEventRecord(event: ReadableEvent): Static<typeof WebhookEventRecord> 
     sequence: event.sequence,
     body: event.text,
     created_at: event.created_at.toISOString(),
+    updated_at: event.created_at.toISOString(),
   };
 }
 
@@ -169,6 +170,7 @@ function toDeliveryRecord(
       answer,
     })),
     created_at: delivery.created_at.toISOString(),
+    updated_at: delivery.updated_at.toISOString(),
   };
 }
 

@@ -11,12 +11,12 @@ import { DELIVER_TASK, REPLAY_TASK } from "./model.ts";
 import { listDeliveredEvents, updateEventsAgain, updateMissedAgain } from "./redelivery-store.ts";
 import { findReplay, type Replay, updateReplayDone } from "./webhook-store.ts";
 
-export type ReplayDeps = { database: Database; pokeDeliveries: () => void };
+export type ReplayDeps = { database: Database; wakeDeliveries: () => void };
 
 const CHUNK = 500;
 
 /** Sends a range of events again, in chunks: it may be long. */
-export function replayTask({ database, pokeDeliveries }: ReplayDeps): TaskHandler {
+export function replayTask({ database, wakeDeliveries }: ReplayDeps): TaskHandler {
   return {
     kind: REPLAY_TASK,
     set_max: 1,
@@ -29,7 +29,7 @@ export function replayTask({ database, pokeDeliveries }: ReplayDeps): TaskHandle
         if (replay && tasks.length > 0) updateReplayDone(tx, replay, deliveries);
         set.finish(tx, tasks);
       });
-      pokeDeliveries();
+      wakeDeliveries();
     },
   };
 }

@@ -42,7 +42,8 @@ export const AppRecord = Type.Object(
         description: "The ramp events it chose; events of invoices need not be chosen.",
       }),
       is_ordered: Type.Boolean({
-        description: "Whether a record's next event waits until the one before has arrived.",
+        description:
+          "Whether a record's next event waits until the one before has arrived or was given up.",
       }),
       failing_since: optional_time,
       circuit_until: Type.Union([time, Type.Null()], {
@@ -86,7 +87,13 @@ const settings = {
       description: `Ramp events to be told of: ${RAMP_EVENTS.join(", ")}.`,
     }),
   ),
-  is_ordered: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  is_ordered: Type.Optional(
+    Type.Union([Type.Boolean(), Type.Null()], {
+      description:
+        "True (the default): a record's next event waits until the one before has arrived or was " +
+        "given up. False: events are sent as they come.",
+    }),
+  ),
 };
 
 export const CreateAppBody = Type.Object(
@@ -166,6 +173,10 @@ export const WebhookEventRecord = Type.Object(
       description: "The exact text that is sent and signed; null when it is no longer kept.",
     }),
     created_at: time,
+    updated_at: Type.String({
+      format: "date-time",
+      description: "An event never changes: the same as `created_at`.",
+    }),
   },
   { title: "WebhookEvent" },
 );
@@ -214,6 +225,7 @@ export const DeliveryRecord = Type.Object(
       { description: "The latest 20." },
     ),
     created_at: time,
+    updated_at: time,
   },
   { title: "WebhookDelivery" },
 );

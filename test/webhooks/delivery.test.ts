@@ -244,7 +244,7 @@ describe("order", () => {
   ];
 
   it("a receiver that goes by timestamp or sequence ends right when an event is overtaken", async () => {
-    await addApp(server, { webhook_url: receiver.url });
+    await addApp(server, { webhook_url: receiver.url, is_ordered: false });
     let fails_left = 1;
     receiver.answer(({ body }) => (body.event === "paid" && fails_left-- > 0 ? 500 : 200));
     const record_id = randomUUID();
@@ -259,8 +259,9 @@ describe("order", () => {
     expect(by((got) => Number(got.headers["x-webhook-sequence"]))).toBe("c2fPaymentFailed");
   });
 
-  it("ordered delivery keeps a record's order and holds up no other record", async () => {
-    await addApp(server, { webhook_url: receiver.url, is_ordered: true });
+  it("unless another way is chosen, a record's order is kept and no other record held up", async () => {
+    const app = await addApp(server, { webhook_url: receiver.url });
+    expect((await showApp(app.id)).webhook.is_ordered).toBe(true);
     const [stuck, free] = [randomUUID(), randomUUID()];
     let fails_left = 2;
     receiver.answer(({ body }) =>

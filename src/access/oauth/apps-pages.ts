@@ -73,7 +73,7 @@ ${table({
     html`<div>${app.name}<br><code>${app.id}</code></div>`,
     FLOW_WORDS[app.flow],
     app.webhook_url ?? NONE,
-    app.used_at ? moment(app.used_at) : "Not yet",
+    usedCell(session, app),
     html`<form method="post" action="${APPS_PATH}/rotate">${csrfField(session.csrf)}
 <input type="hidden" name="app_id" value="${app.id}">
 <code>…${app.client_secret_last_four}</code>
@@ -85,6 +85,15 @@ ${table({
   empty: "This account has no application yet.",
 })}
 </section>`;
+}
+
+/** Once used, an application is told of fewer invoices; only an admin makes that undone. */
+function usedCell(session: MemberSession, app: App): Html | string {
+  if (!app.used_at) return "Not yet";
+  if (session.role !== "admin") return moment(app.used_at);
+  return html`<form method="post" action="${APPS_PATH}/reset_used">${csrfField(session.csrf)}
+<input type="hidden" name="app_id" value="${app.id}">${moment(app.used_at)}
+<button type="submit" aria-label="Let ${app.name} count as not yet used">Reset</button></form>`;
 }
 
 function newSection(session: MemberSession, form: AppForm, problems: readonly string[]): Html {

@@ -5,13 +5,13 @@ import type { OutboundAnswer } from "../../src/partners/outbound-http/outbound-r
 import type { Task } from "../../src/platform/tasks/tasks.ts";
 import type { DueDelivery } from "../../src/webhooks/delivery-store.ts";
 import type { OpenEndpoint, Page } from "../../src/webhooks/due-pages.ts";
-import type { EndpointWatch, Watcher } from "../../src/webhooks/endpoint-watch.ts";
-import { Lane } from "../../src/webhooks/lane.ts";
-import type { DeliverDeps, LaneState } from "../../src/webhooks/lane-model.ts";
+import type { EndpointPoll, Polled } from "../../src/webhooks/endpoint-poll.ts";
+import { EndpointSender } from "../../src/webhooks/endpoint-sender.ts";
 import type { Outcome } from "../../src/webhooks/outcome-store.ts";
+import type { DeliverDeps, Turn } from "../../src/webhooks/sender-model.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-/** A lane among parts that are told what to say: what depends on the moment can be tried. */
+/** A sender among parts that are told what to say: what depends on the moment can be tried. */
 const task = { account_id: randomUUID(), record_id: randomUUID() } as Task;
 
 const ENDPOINT = {
@@ -36,41 +36,41 @@ const ANSWER: OutboundAnswer = {
   truncated: false,
 };
 
-function openLane(loadPage: (calls: number) => Page) {
+function openSender(loadDue: (calls: number) => Page) {
   const answers: ((answer: OutboundAnswer) => void)[] = [];
   const written: Outcome[] = [];
   let calls = 0;
-  let watcher: Watcher | undefined;
+  let polled: Polled | undefined;
   const deps = {
     clock: { now: () => new Date(), difference_ms: () => 0 },
-    sender: { send: () => new Promise((resolve) => answers.push(resolve)) },
+    sender: { hasRoom: () => true, send: () => new Promise((resolve) => answers.push(resolve)) },
     random: () => 0,
     isStopping: () => false,
   } as unknown as DeliverDeps;
-  const lane = new Lane(deps, task, {
-    loadPage: async () => {
+  const sender = new EndpointSender(deps, task, {
+    loadDue: async () => {
       calls += 1;
-      return loadPage(calls);
+      return loadDue(calls);
     },
     recorder: {
-      write: async (state: LaneState) => {
-        const outcomes = state.outcomes;
-        state.outcomes = [];
+      write: async (turn: Turn) => {
+        const outcomes = turn.outcomes;
+        turn.outcomes = [];
         written.push(...outcomes);
         return outcomes;
       },
       end: async () => true,
       isLost: () => false,
     },
-    watch: {
-      add: (added: Watcher) => {
-        watcher = added;
+    poll: {
+      add: (added: Polled) => {
+        polled = added;
       },
       delete: () => {},
-    } as unknown as EndpointWatch,
+    } as unknown as EndpointPoll,
     isHeld: () => true,
   });
-  return { lane, answers, written, calls: () => calls, watcher: () => watcher! };
+  return { sender, answers, written, calls: () => calls, polled: () => polled! };
 }
 
 function pageOf(endpoint: OpenEndpoint | undefined, count: number): Page {
@@ -81,6 +81,7 @@ function pageOf(endpoint: OpenEndpoint | undefined, count: number): Page {
       app_id: task.record_id,
       id: randomUUID(),
       event_id: randomUUID(),
+      record_id: randomUUID(),
       sequence: 1,
       subject_id: null,
       attempts: 0,
@@ -93,10 +94,10 @@ function pageOf(endpoint: OpenEndpoint | undefined, count: number): Page {
 }
 
 it("what was under way when the application was deleted is recorded", async () => {
-  const { lane, answers, written, calls } = openLane((call) =>
+  const { sender, answers, written, calls } = openSender((call) =>
     call === 1 ? pageOf(ENDPOINT, 3) : pageOf(undefined, 0),
   );
-  const sent = lane.sendDue();
+  const sent = sender.sendDue();
   await waitFor(() => calls() === 2 && answers.length === 3);
   for (const answer of answers) answer(ANSWER);
   await sent;
@@ -104,20 +105,20 @@ it("what was under way when the application was deleted is recorded", async () =
 });
 
 it("more that is due is read while one request hangs, and not once the turn is over", async () => {
-  const { lane, answers, written, calls, watcher } = openLane((call) => ({
+  const { sender, answers, written, calls, polled } = openSender((call) => ({
     ...pageOf(ENDPOINT, call <= 2 ? 1 : 5),
     is_last: true,
   }));
-  const sent = lane.sendDue();
+  const sent = sender.sendDue();
   await waitFor(() => answers.length === 1);
-  expect(watcher().idleAfter()).not.toBeNull();
-  watcher().wake();
+  expect(polled().idleAfter()).not.toBeNull();
+  polled().wake();
   await waitFor(() => answers.length === 2);
   for (const answer of answers) answer(ANSWER);
   await sent;
-  expect(watcher().idleAfter()).toBeNull();
+  expect(polled().idleAfter()).toBeNull();
   // Asked while the turn lasted, told when it was over: another worker may be sending by now.
-  watcher().wake();
+  polled().wake();
   for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
   expect({ calls: calls(), sent: answers.length, written: written.length }).toEqual({
     calls: 2,
@@ -132,10 +133,10 @@ it("reads ahead for an endpoint that is well, and not for one that fails", async
     [ENDPOINT, 25],
     [failing, 1],
   ] as const) {
-    const { lane, answers, calls } = openLane((call) =>
+    const { sender, answers, calls } = openSender((call) =>
       call > 40 ? { ...pageOf(endpoint, 0), is_last: true } : pageOf(endpoint, 24),
     );
-    void lane.sendDue();
+    void sender.sendDue();
     await waitFor(() => answers.length > 0);
     // Whoever reads ahead has done so by then: its pages come at once.
     for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();

@@ -12,7 +12,7 @@ export type DeliverDeps = {
   database: Database;
   clock: Clock;
   keyring: Keyring;
-  sender: Pick<GuardedSender, "send">;
+  sender: Pick<GuardedSender, "send" | "hasRoom">;
   log: TaskLog;
   /** From 0 to 1, for the jitter of retries. */
   random: () => number;
@@ -20,9 +20,23 @@ export type DeliverDeps = {
   isStopping: () => boolean;
 };
 
-/** What is known of an endpoint during its turn. */
-export type LaneState = {
+/**
+ * | phase    | what the sender does               | what ends it                            |
+ * |----------|------------------------------------|-----------------------------------------|
+ * | sending  | loads what is due, sends, writes   | nothing left: drained; `stop`: stopping |
+ * | stopping | waits for answers, writes          | all written: stopped                    |
+ * | drained  | nothing; everything due was sent   | `sendDue`: sending                      |
+ * | stopped  | nothing; more may be due           |                                         |
+ *
+ * It is stopped when its time is over, the endpoint was changed, disabled, deleted or opened its
+ * circuit, another worker has its task, the process ends, or something failed.
+ */
+export type Phase = "sending" | "stopping" | "drained" | "stopped";
+
+/** What is known of an endpoint while it is sent to. */
+export type Turn = {
   task: Task;
+  phase: Phase;
   /** What came of its deliveries and is not being written yet. */
   outcomes: Outcome[];
   /** Undefined until it is loaded, and when the application is gone. */
@@ -30,16 +44,14 @@ export type LaneState = {
   /** Set while it differs from what is stored. */
   health: EndpointHealth | null;
   disable_reason: string | null;
-  /** The turn is over though more may be due. */
-  is_over: boolean;
 };
 
 /** Writes what came of attempts, for all endpoints of a set of tasks together. */
 export type Recorder = {
-  /** Takes the outcomes from the state when their turn comes, and returns them once written. */
-  write(state: LaneState): Promise<readonly Outcome[]>;
+  /** Takes the outcomes from the turn when they are written, and returns them afterwards. */
+  write(turn: Turn): Promise<readonly Outcome[]>;
   /** True when the task was given back; false when there is more to send now. */
-  end(state: LaneState): Promise<boolean>;
+  end(turn: Turn): Promise<boolean>;
   /** Another worker has the endpoint now: what we know of it no longer counts. */
   isLost(task: Task): boolean;
 };

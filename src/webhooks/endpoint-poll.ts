@@ -1,11 +1,12 @@
 import { listConsentsHeld, listEndpointVersions } from "../access/apps-store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Session } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
 import { type DueQuery, listMoreDue } from "./delivery-store.ts";
-import type { Erasures } from "./erasures.ts";
+import { findErasures } from "./webhook-store.ts";
 
 /** Who sends to an endpoint and has to know soon when its owner changed it. */
-export type Watcher = {
+export type Polled = {
   key: { account_id: string; id: string };
   /** When the endpoint was last known to be as the sender believes; null when that is no matter. */
   seenMs(): number | null;
@@ -33,77 +34,93 @@ const MORE_EVERY_MS = 500;
 const FRESH_MS = EVERY_MS / 2;
 
 /**
- * A turn lasts long and loads ahead, so a pause, another address or secret, a consent taken back,
- * or a person erased, would come too late; and what becomes due while one request hangs would wait
- * for it: small queries for all senders of the process tell them, several times a second.
+ * A turn lasts long and loads ahead, so a pause, another URL or secret, a consent taken back, or a
+ * person erased, would come too late; and what becomes due while one request hangs would wait for
+ * it: small queries for all senders of the process tell them, several times a second.
  */
-export class EndpointWatch {
+export class EndpointPoll {
   readonly #database: Session;
   readonly #clock: Clock;
-  readonly #erasures: Erasures;
-  readonly #watchers = new Set<Watcher>();
+  readonly #keyring: Pick<Keyring, "forgetSubjects">;
+  readonly #senders = new Set<Polled>();
   #timer: NodeJS.Timeout | null = null;
   #more_asked_ms = 0;
+  #erasures: bigint | null = null;
 
-  constructor(deps: { database: Session; clock: Clock }, erasures: Erasures) {
+  constructor(deps: {
+    database: Session;
+    clock: Clock;
+    keyring: Pick<Keyring, "forgetSubjects">;
+  }) {
     this.#database = deps.database;
     this.#clock = deps.clock;
-    this.#erasures = erasures;
+    this.#keyring = deps.keyring;
   }
 
-  add(watcher: Watcher): void {
-    this.#watchers.add(watcher);
+  add(sender: Polled): void {
+    this.#senders.add(sender);
     this.#timer ??= setTimeout(() => void this.#ask(), EVERY_MS);
   }
 
-  delete(watcher: Watcher): void {
-    this.#watchers.delete(watcher);
+  delete(sender: Polled): void {
+    this.#senders.delete(sender);
+  }
+
+  /**
+   * How many people were erased so far: what was opened under an older count must not be sent. The
+   * keys that this process still has in memory go as soon as a higher count is seen.
+   */
+  async countErasures(): Promise<bigint> {
+    const erasures = await findErasures(this.#database);
+    if (this.#erasures !== erasures) this.#keyring.forgetSubjects();
+    this.#erasures = erasures;
+    return erasures;
   }
 
   async #ask(): Promise<void> {
     const asked_ms = performance.now();
-    const asking = [...this.#watchers].filter((watcher) => {
-      const seen_ms = watcher.seenMs();
+    const asking = [...this.#senders].filter((sender) => {
+      const seen_ms = sender.seenMs();
       return seen_ms !== null && asked_ms - seen_ms >= FRESH_MS;
     });
     const found = asking.length > 0 ? await this.#find(asking) : null;
-    for (const watcher of asking) {
-      const version = found?.versions.get(watcher.key.id);
-      watcher.look(found && { version, erasures: found.erasures }, asked_ms);
+    for (const sender of asking) {
+      const version = found?.versions.get(sender.key.id);
+      sender.look(found && { version, erasures: found.erasures }, asked_ms);
     }
     if (asked_ms - this.#more_asked_ms >= MORE_EVERY_MS) {
       this.#more_asked_ms = asked_ms;
       await this.#wakeIdle();
     }
-    const is_needed = this.#watchers.size > 0;
+    const is_needed = this.#senders.size > 0;
     this.#timer = is_needed ? setTimeout(() => void this.#ask(), EVERY_MS) : null;
   }
 
   async #wakeIdle(): Promise<void> {
-    const idle = [...this.#watchers].flatMap((watcher) => {
-      const query = watcher.idleAfter();
-      return query ? [{ watcher, query }] : [];
+    const idle = [...this.#senders].flatMap((sender) => {
+      const query = sender.idleAfter();
+      return query ? [{ sender, query }] : [];
     });
     if (idle.length === 0) return;
     const queries = idle.map(({ query }) => query);
     // Should the database be away, they are asked about again.
     const more = await listMoreDue(this.#database, queries, this.#clock.now()).catch(() => null);
-    for (const { watcher, query } of idle) if (more?.has(query.app_id)) watcher.wake();
+    for (const { sender, query } of idle) if (more?.has(query.app_id)) sender.wake();
   }
 
   /** Null when the database is away; senders then wait. */
-  async #find(watchers: readonly Watcher[]): Promise<Found | null> {
-    const consents = watchers.flatMap(({ key, accountIds }) =>
-      accountIds().map((account_id) => ({ account_id, app_id: key.id })),
+  async #find(senders: readonly Polled[]): Promise<Found | null> {
+    const consents = senders.flatMap((sender) =>
+      sender.accountIds().map((account_id) => ({ account_id, app_id: sender.key.id })),
     );
     try {
       const [rows, held, erasures] = await Promise.all([
         listEndpointVersions(
           this.#database,
-          watchers.map((watcher) => watcher.key),
+          senders.map((sender) => sender.key),
         ),
         consents.length > 0 ? listConsentsHeld(this.#database, consents) : [],
-        this.#erasures.count(),
+        this.countErasures(),
       ]);
       const versions = new Map(rows.map((row) => [row.id, row.webhook_version]));
       const is_held = new Set(held.map((one) => `${one.account_id} ${one.app_id}`));
