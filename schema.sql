@@ -98,6 +98,15 @@ create table apps (
 );
 CREATE INDEX apps_list ON public.apps USING btree (account_id, id) WHERE (deleted_at IS NULL);
 
+create table attempts (
+  window_ends_at timestamp with time zone not null,
+  caller_hash bytea not null,
+  failed integer not null,
+  under_way integer not null,
+  constraint attempts_pkey PRIMARY KEY (window_ends_at, caller_hash),
+  constraint attempts_check CHECK (((failed >= 0) AND (under_way >= 0)))
+);
+
 create table audit_entries (
   account_id uuid not null,
   id uuid not null,

@@ -33,6 +33,7 @@ import { READ_CREDITS_TASK } from "./onramps/task-kinds.ts";
 import { onrampTasks } from "./onramps/tasks.ts";
 import { type FileType, judgeFile } from "./partners/files/judge-file.ts";
 import { addPaymentDetailRoutes } from "./payment-details/routes.ts";
+import { TRIM_ATTEMPTS_TASK, trimAttemptsTask } from "./platform/attempts/tasks.ts";
 import { createExecutor, type Executor } from "./platform/commands/executor.ts";
 import { createKeepAnswer, type KeepAnswer } from "./platform/commands/keep-answers.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
@@ -76,6 +77,7 @@ export { openSender, type Partners } from "./app/open-parts.ts";
 const RECURRING_TASKS = [
   SEAL_TASK,
   TRIM_COMMANDS_TASK,
+  TRIM_ATTEMPTS_TASK,
   SWEEP_OAUTH_TASK,
   REFRESH_RATES_TASK,
   WATCH_CHAINS_TASK,
@@ -175,6 +177,7 @@ function listHandlers(ramp: Ramp, invoices: InvoiceParts, wakeDeliveries: () => 
   return [
     sealTask(database, signing_key, log),
     trimCommandsTask(database, clock),
+    trimAttemptsTask(database, clock),
     sweepOauthTask(database, clock),
     fanOutTask({ ...ramp, signing_key, wakeDeliveries }),
     replayTask({ database, wakeDeliveries }),

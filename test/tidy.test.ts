@@ -108,8 +108,8 @@ describe("names", () => {
     expect(wrong.map((file) => file.path)).toEqual([]);
   });
 
-  it("what a store exports to run a statement begins with one of seven verbs", () => {
-    const verb = /^(find|list|lock|insert|update|delete|claim)([A-Z]|$)/;
+  it("what a store exports to run a statement begins with one of ten verbs", () => {
+    const verb = /^(find|list|lock|insert|update|upsert|delete|claim|count|exists)([A-Z]|$)/;
     const wrong = source
       .filter(({ path }) => isStore(path))
       .flatMap((file) =>

@@ -20,7 +20,7 @@ const HIDDEN = { hide: true };
 /** Sign-in, sign-out and the dashboard; other rooms add their pages with `addPageScope`. */
 export function addAccessPages(app: FastifyInstance, deps: PageDeps): void {
   addStylesheet(app);
-  const sign_in_deps = { ...deps, limits: createSignInLimits() };
+  const sign_in_deps = { ...deps, limits: createSignInLimits(deps) };
   addPageScope(app, deps, (scope) => {
     addSignIn(scope, deps, sign_in_deps);
     addDashboard(scope, deps);

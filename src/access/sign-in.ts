@@ -1,13 +1,9 @@
+import { type AttemptDeps, type Attempts, createAttempts } from "../platform/attempts/attempts.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
-import {
-  createRateLimiter,
-  type RateLimit,
-  type RateLimiter,
-} from "../platform/http/rate-limit.ts";
+import type { RateLimit } from "../platform/http/rate-limit.ts";
 import { FIRST_ID } from "../platform/ids.ts";
-import { type AttemptLimiter, createAttemptLimiter } from "./attempt-limiter.ts";
 import { verifyPassword } from "./passwords.ts";
 import { hashEmail } from "./person-email.ts";
 import { csrfOf, hashToken, recordSession, startSession } from "./sessions.ts";
@@ -29,10 +25,10 @@ export type SignInDeps = {
 };
 
 export type SignInLimits = {
-  by_address: RateLimiter;
-  by_email_and_address: RateLimiter;
+  by_address: Attempts;
+  by_email_and_address: Attempts;
   /** Failures alone. */
-  by_email: AttemptLimiter;
+  by_email: Attempts;
 };
 
 export type SignInInput = {
@@ -55,11 +51,13 @@ const FAILURES_BY_EMAIL_MAX = 200;
 const ATTEMPTS_WINDOW_MS = 60_000;
 const EXPIRED_PER_SIGN_IN_MAX = 1_000;
 
-export function createSignInLimits(): SignInLimits {
+export function createSignInLimits(deps: AttemptDeps): SignInLimits {
+  const limit = (purpose: string, attempts_max: number) =>
+    createAttempts(deps, { purpose, limit: attempts_max, window_ms: ATTEMPTS_WINDOW_MS });
   return {
-    by_address: createRateLimiter(ATTEMPTS_BY_ADDRESS_MAX, ATTEMPTS_WINDOW_MS)!,
-    by_email_and_address: createRateLimiter(ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX, ATTEMPTS_WINDOW_MS)!,
-    by_email: createAttemptLimiter(FAILURES_BY_EMAIL_MAX, ATTEMPTS_WINDOW_MS),
+    by_address: limit("sign-in by address", ATTEMPTS_BY_ADDRESS_MAX),
+    by_email_and_address: limit("sign-in by both", ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX),
+    by_email: limit("sign-in by e-mail", FAILURES_BY_EMAIL_MAX),
   };
 }
 
@@ -72,9 +70,9 @@ export async function signIn(deps: SignInDeps, input: SignInInput): Promise<Sign
   const email_index = hashEmail(deps.index_key, input.email);
   const email = email_index.toString("base64");
   // The address first: one that is over its limit cannot use up the attempts of an e-mail.
-  const from_address = by_address.take(input.address);
+  const from_address = await by_address.take(input.address);
   if (!from_address.allowed) return tooMany(from_address);
-  const taken = by_email_and_address.take(`${email} ${input.address}`);
+  const taken = await by_email_and_address.take(`${email} ${input.address}`);
   if (!taken.allowed) return tooMany(taken);
   const begun = await by_email.begin(email);
   if (!begun.allowed) return tooMany(begun);
@@ -84,7 +82,7 @@ export async function signIn(deps: SignInDeps, input: SignInInput): Promise<Sign
     has_failed = outcome instanceof Refusal;
     return outcome;
   } finally {
-    by_email.end(email, has_failed);
+    await begun.end(has_failed);
   }
 }
 

@@ -62,7 +62,7 @@ const HEADERS = {
 
 /** The page on which a person proves who they are, and what it asks of the server. */
 export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void {
-  const deps: Deps = { ...page_deps, attempts: createTokenAttempts() };
+  const deps: Deps = { ...page_deps, attempts: createTokenAttempts(page_deps) };
   const built = readStaticFiles(BUILT_PAGE);
   addStaticFiles(app, "/assets/kyc", built);
   app.register(async (scope) => {
@@ -70,7 +70,7 @@ export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void 
     scope.addHook("onRequest", async (request, reply) => {
       reply.headers(HEADERS);
       assertOwnPage(request);
-      deps.attempts.assertAllowed(callerNetwork(request.ip));
+      await deps.attempts.assertAllowed(callerNetwork(request.ip));
     });
     scope.addHook("onRoute", (route) => {
       route.bodyLimit = PAGE_BODY_BYTES_MAX;
@@ -212,7 +212,7 @@ async function openLink(deps: Deps, request: FastifyRequest) {
   const { token } = request.params as { token: string };
   const session = await findLinkSession(deps, token);
   if (!session) {
-    deps.attempts.wrong(callerNetwork(request.ip));
+    await deps.attempts.wrong(callerNetwork(request.ip));
     throw new Refusal("record_not_found", "This link is not known; ask for a new one.");
   }
   assertOpen(session, deps.clock.now());
@@ -230,7 +230,7 @@ async function requireVisitor(deps: Deps, request: FastifyRequest): Promise<Visi
   const value = link_id && readCookie(deps, request, link_id);
   const visitor = await findVisitor(deps, link_id, value);
   if (!visitor) {
-    deps.attempts.wrong(callerNetwork(request.ip));
+    await deps.attempts.wrong(callerNetwork(request.ip));
     throw new Refusal("unauthorized", "Open the link that you were sent once more.");
   }
   assertOpen(visitor.session, deps.clock.now());

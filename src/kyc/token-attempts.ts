@@ -1,34 +1,32 @@
+import { type AttemptDeps, createAttempts } from "../platform/attempts/attempts.ts";
 import { Refusal } from "../platform/errors.ts";
-import { createRateLimiter } from "../platform/http/rate-limit.ts";
-import { LruMap } from "../platform/lru-map.ts";
 
 const WRONG_MAX = 10;
 const WINDOW_MS = 60_000;
-const ADDRESSES_MAX = 100_000;
 
 /** Who tries tokens that are nobody's is kept waiting, also with one that would be right. */
 export type TokenAttempts = {
   /** Refuses an address that has tried too many. */
-  assertAllowed(address: string): void;
-  wrong(address: string): void;
+  assertAllowed(address: string): Promise<void>;
+  wrong(address: string): Promise<void>;
 };
 
-/** Counted per address in this process, on real time. Right tokens cost nothing. */
-export function createTokenAttempts(): TokenAttempts {
-  const limiter = createRateLimiter(WRONG_MAX, WINDOW_MS);
-  const blocked = new LruMap<string, number>(ADDRESSES_MAX);
+/** Counted per address for all processes, on real time. Right tokens are not counted. */
+export function createTokenAttempts(deps: AttemptDeps): TokenAttempts {
+  const attempts = createAttempts(deps, {
+    purpose: "kyc links",
+    limit: WRONG_MAX,
+    window_ms: WINDOW_MS,
+  });
   return {
-    assertAllowed: (address) => {
-      const left_ms = (blocked.get(address) ?? 0) - performance.now();
-      if (left_ms <= 0) return;
-      const seconds = Math.ceil(left_ms / 1000);
-      const message = `Too many wrong links. Wait ${seconds} seconds, then try again.`;
-      throw new Refusal("too_many_requests", message, seconds);
+    assertAllowed: async (address) => {
+      const { remaining, reset_seconds } = await attempts.look(address);
+      if (remaining > 0) return;
+      const message = `Too many wrong links. Wait ${reset_seconds} seconds, then try again.`;
+      throw new Refusal("too_many_requests", message, reset_seconds);
     },
-    wrong: (address) => {
-      const limit = limiter?.take(address);
-      if (!limit || limit.remaining > 0) return;
-      blocked.set(address, performance.now() + limit.reset_seconds * 1000);
+    wrong: async (address) => {
+      await attempts.take(address);
     },
   };
 }

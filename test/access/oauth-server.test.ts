@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SWEEP_OAUTH_TASK } from "../../src/access/oauth/tasks.ts";
+import { attemptTime } from "../../src/platform/attempts/attempts.ts";
 import {
   addApp,
   addMember,
@@ -221,8 +222,8 @@ describe("where it runs", () => {
 
 describe("limits", () => {
   test("wrong secrets from one address are cut off, and the right one with them", async () => {
-    const now_ms = performance.now();
-    const stopped = vi.spyOn(performance, "now").mockImplementation(() => now_ms);
+    const now = new Date();
+    const stopped = vi.spyOn(attemptTime, "now").mockImplementation(() => now);
     const limited = await startTestServer();
     try {
       const app = await addApp(limited, limited.account_id, { flow: "client_credentials" });
@@ -244,8 +245,8 @@ describe("limits", () => {
   });
 
   test("many wrong secrets at once are cut off as well, and many right ones all pass", async () => {
-    const now_ms = performance.now();
-    const stopped = vi.spyOn(performance, "now").mockImplementation(() => now_ms);
+    const now = new Date();
+    const stopped = vi.spyOn(attemptTime, "now").mockImplementation(() => now);
     const limited = await startTestServer();
     try {
       const app = await addApp(limited, limited.account_id, { flow: "client_credentials" });

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Provider } from "oidc-provider";
+import { createAttempts } from "../../platform/attempts/attempts.ts";
 import { DatabaseUnavailableError } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
@@ -7,7 +8,6 @@ import { logFailure } from "../../platform/http/log-failure.ts";
 import { createRateLimiter, type RateLimit } from "../../platform/http/rate-limit.ts";
 import type { AddRoute } from "../../platform/http/route.ts";
 import { PAGE_BODY_BYTES_MAX } from "../../platform/http/server.ts";
-import { createAttemptLimiter } from "../attempt-limiter.ts";
 import { addPageScope, type PageDeps } from "../page-scope.ts";
 import { addConsentPages } from "./consent-routes.ts";
 import { addMeRoutes } from "./me-routes.ts";
@@ -81,7 +81,11 @@ function addAuthorization(
 }
 
 function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenProvider): void {
-  const attempts = createAttemptLimiter(FAILURES_MAX, WINDOW_MS);
+  const attempts = createAttempts(deps, {
+    purpose: "client secrets",
+    limit: FAILURES_MAX,
+    window_ms: WINDOW_MS,
+  });
   app.register(async (scope) => {
     addBodyParsers(scope);
     scope.setErrorHandler((error, request, reply) => sendOauthError(error, request, reply));
@@ -95,10 +99,13 @@ function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenP
     const serveClient = async (request: FastifyRequest, reply: FastifyReply) => {
       const limit = await attempts.begin(callerNetwork(request.ip));
       if (!limit.allowed) throw tooMany(limit);
-      const end = () => attempts.end(callerNetwork(request.ip), reply.raw.statusCode === 401);
+      const end = () =>
+        limit
+          .end(reply.raw.statusCode === 401)
+          .catch((error: unknown) => logFailure(request, error, "an attempt was not counted"));
       // Who hung up while waiting is gone already: that is not told again.
       if (reply.raw.closed) return end();
-      reply.raw.once("close", end);
+      reply.raw.once("close", () => void end());
       await serve(request, reply);
     };
     const posts = [ROUTES.token, ROUTES.revocation, ROUTES.introspection];

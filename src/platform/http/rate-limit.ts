@@ -1,8 +1,11 @@
-/** Counts requests per caller in windows of one second, in this process. */
+import { LruMap } from "../lru-map.ts";
+
+/**
+ * Counts requests per caller in windows, in this process. Attempts at secrets are counted for all
+ * processes instead (platform/attempts).
+ */
 export type RateLimiter = {
   take(caller: string): RateLimit;
-  /** Whether one more would be allowed, without counting it. */
-  look(caller: string): RateLimit;
 };
 
 export type RateLimit = {
@@ -13,6 +16,7 @@ export type RateLimit = {
 };
 
 const WINDOW_MS = 1_000;
+/** With more callers in one window, those that have been silent the longest are forgotten. */
 const CALLERS_MAX = 100_000;
 
 /** `limit` 0 means that nothing is limited. Runs on real time. */
@@ -22,22 +26,24 @@ export function createRateLimiter(
 ): RateLimiter | null {
   if (limit === 0) return null;
   let window = 0;
-  let counts = new Map<string, number>();
-  const count = (caller: string, step: 0 | 1): RateLimit => {
-    const now_ms = performance.now();
-    const current = Math.floor(now_ms / window_ms);
-    if (current !== window || counts.size > CALLERS_MAX) {
-      window = current;
-      counts = new Map();
-    }
-    const before = counts.get(caller) ?? 0;
-    if (step === 1) counts.set(caller, before + 1);
-    return {
-      allowed: before < limit,
-      limit,
-      remaining: Math.max(0, limit - before - step),
-      reset_seconds: Math.ceil(((current + 1) * window_ms - now_ms) / 1000),
-    };
+  let counts = new LruMap<string, number>(CALLERS_MAX);
+  return {
+    take: (caller) => {
+      const now_ms = performance.now();
+      const current = Math.floor(now_ms / window_ms);
+      if (current !== window) {
+        window = current;
+        counts = new LruMap(CALLERS_MAX);
+      }
+      const before = counts.get(caller) ?? 0;
+      // Beyond the limit nothing is counted: who goes on asking costs no more.
+      if (before < limit) counts.set(caller, before + 1);
+      return {
+        allowed: before < limit,
+        limit,
+        remaining: Math.max(0, limit - before - 1),
+        reset_seconds: Math.ceil(((current + 1) * window_ms - now_ms) / 1000),
+      };
+    },
   };
-  return { take: (caller) => count(caller, 1), look: (caller) => count(caller, 0) };
 }

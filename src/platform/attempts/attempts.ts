@@ -1,0 +1,95 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "../clock.ts";
+import type { Database } from "../db/database.ts";
+import { keyedHash } from "../encryption/cipher.ts";
+import type { RateLimit } from "../http/rate-limit.ts";
+import { LruMap } from "../lru-map.ts";
+import { realTime } from "../tasks/real-time.ts";
+import { type AttemptKey, findAttempts, updateEnded, upsertBegun, upsertFailure } from "./store.ts";
+
+/**
+ * Limits how many wrong secrets somebody can try in a window, over all processes: the counts are
+ * rows of the database. Who has reached the limit is also remembered here, so that going on costs
+ * the database nothing.
+ *
+ * An attempt by `begin`:
+ *
+ *     allowed ─▶ under way ─▶ ended well: not counted
+ *                          └▶ failed: counted
+ *
+ * Each one under way may still fail: no more begin than could all fail. Others wait for them.
+ */
+export type Attempts = {
+  /** Counts an attempt whatever becomes of it. */
+  take(caller: string): Promise<RateLimit>;
+  /** Whether one more would be allowed. */
+  look(caller: string): Promise<RateLimit>;
+  begin(caller: string): Promise<RateLimit & { end(has_failed: boolean): Promise<void> }>;
+};
+
+export type AttemptDeps = { database: Database; index_key: Buffer; clock: Clock };
+export type AttemptRule = { purpose: string; limit: number; window_ms: number };
+
+const BLOCKED_MAX = 100_000;
+/** How long to wait for attempts that are under way in other processes. */
+const WAITS_MAX = 40;
+const WAIT_MS = 50;
+
+/** Real time, and the same for all processes. */
+export const attemptTime = { now: realTime };
+
+export function createAttempts(deps: AttemptDeps, rule: AttemptRule): Attempts {
+  const { database, index_key, clock } = deps;
+  const { purpose, limit, window_ms } = rule;
+  const blocked = new LruMap<string, number>(BLOCKED_MAX);
+
+  const keyOf = (caller: string): AttemptKey => {
+    const now_ms = attemptTime.now(clock).getTime();
+    const window_ends_at = new Date((Math.floor(now_ms / window_ms) + 1) * window_ms);
+    return { window_ends_at, caller_hash: keyedHash(index_key, `attempts ${purpose}`, caller) };
+  };
+  const describe = ({ window_ends_at }: AttemptKey, used: number): RateLimit => ({
+    allowed: used <= limit,
+    limit,
+    remaining: Math.max(0, limit - used),
+    reset_seconds: Math.ceil((window_ends_at.getTime() - attemptTime.now(clock).getTime()) / 1000),
+  });
+  const isBlocked = (caller: string, key: AttemptKey) =>
+    blocked.get(caller) === key.window_ends_at.getTime();
+  const refuse = (caller: string, key: AttemptKey): RateLimit => {
+    blocked.set(caller, key.window_ends_at.getTime());
+    return describe(key, limit + 1);
+  };
+  const endOf = (key: AttemptKey) => (has_failed: boolean) =>
+    updateEnded(database, key, has_failed);
+
+  return {
+    take: async (caller) => {
+      const key = keyOf(caller);
+      if (isBlocked(caller, key)) return refuse(caller, key);
+      const counts = await upsertFailure(database, key, limit);
+      return counts ? describe(key, counts.failed) : refuse(caller, key);
+    },
+    look: async (caller) => {
+      const key = keyOf(caller);
+      if (isBlocked(caller, key)) return refuse(caller, key);
+      const counts = await findAttempts(database, key);
+      const failed = counts?.failed ?? 0;
+      return failed < limit ? describe(key, failed) : refuse(caller, key);
+    },
+    begin: async (caller) => {
+      for (let waits = 0; ; waits += 1) {
+        const key = keyOf(caller);
+        const end = endOf(key);
+        if (isBlocked(caller, key)) return { ...refuse(caller, key), end };
+        const begun = await upsertBegun(database, key, limit);
+        if (begun) return { ...describe(key, begun.failed), end };
+        const counts = await findAttempts(database, key);
+        if ((counts?.failed ?? 0) >= limit) return { ...refuse(caller, key), end };
+        // Not remembered: those under way may all end well.
+        if (waits === WAITS_MAX) return { ...describe(key, limit + 1), end };
+        await pause(WAIT_MS);
+      }
+    },
+  };
+}
