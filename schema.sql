@@ -304,6 +304,17 @@ create table invoice_changes (
 );
 CREATE UNIQUE INDEX invoice_changes_key ON public.invoice_changes USING btree (account_id, invoice_id, change_key) WHERE (change_key IS NOT NULL);
 
+create table invoice_claims (
+  account_id uuid not null,
+  invoice_id uuid not null,
+  chain text not null,
+  tx_id text not null,
+  expires_at timestamp with time zone not null,
+  constraint invoice_claims_pkey PRIMARY KEY (account_id, invoice_id),
+  constraint invoice_claims_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+CREATE INDEX invoice_claims_transaction ON public.invoice_claims USING btree (chain, tx_id);
+
 create table invoice_links (
   token_hash bytea not null,
   account_id uuid not null,
@@ -341,6 +352,16 @@ create table invoice_request_ids (
   invoice_id uuid not null,
   constraint invoice_request_ids_pkey PRIMARY KEY (request_id),
   constraint invoice_request_ids_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
+);
+
+create table invoice_transfers (
+  chain text not null,
+  tx_id text not null,
+  log_index integer not null,
+  account_id uuid not null,
+  invoice_id uuid not null,
+  constraint invoice_transfers_pkey PRIMARY KEY (chain, tx_id, log_index),
+  constraint invoice_transfers_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
 );
 
 create table invoice_views (
@@ -397,6 +418,7 @@ create table invoices (
   sequence integer not null default 0,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  tracked bytea,
   constraint invoices_pkey PRIMARY KEY (account_id, id),
   constraint invoices_check CHECK (((shared_with IS NULL) = (shared_from IS NULL))),
   constraint invoices_check1 CHECK (((template_id IS NULL) = (occurrence IS NULL))),
@@ -945,6 +967,18 @@ create table sandbox_transfers (
   mined_at timestamp with time zone not null,
   constraint sandbox_transfers_pkey PRIMARY KEY (number),
   constraint sandbox_transfers_chain_tx_id_log_index_key UNIQUE (chain, tx_id, log_index)
+);
+
+create table sandbox_wallet_transfers (
+  chain text not null,
+  tx_id text not null,
+  log_index integer not null,
+  sender text not null,
+  recipient text not null,
+  token text not null,
+  amount bigint not null,
+  mined_at timestamp with time zone not null,
+  constraint sandbox_wallet_transfers_pkey PRIMARY KEY (chain, tx_id, log_index)
 );
 
 create table seal_blocks (

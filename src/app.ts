@@ -58,6 +58,7 @@ import { addRateRoutes } from "./quotes/rate-routes.ts";
 import { sendRefundTask } from "./quotes/refund-task.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./quotes/tasks.ts";
 import { refundProposalTask } from "./quotes/watched-refunds.ts";
+import { addCryptoTransferRoute } from "./sandbox/crypto-transfer-route.ts";
 import { addSandboxInvoiceRoute } from "./sandbox/invoice-routes.ts";
 import { addSandboxRoutes } from "./sandbox/routes.ts";
 import { addUserRoutes } from "./users/routes.ts";
@@ -183,7 +184,7 @@ function listHandlers(ramp: Ramp, invoices: InvoiceParts, wakeDeliveries: () => 
     replayTask({ database, wakeDeliveries }),
     trimEventsTask({ ...config, database }),
     ...kycTasks(ramp),
-    ...invoiceTasks(invoices),
+    ...invoiceTasks({ ...invoices, chain: ramp.chain }),
     refreshRatesTask(database, ramp.prices),
     sendRefundTask(ramp),
     refundProposalTask(ramp),
@@ -239,6 +240,7 @@ function addRoutes(
   if (deps.mode === "sandbox") {
     addSandboxRoutes(add, deps);
     addSandboxInvoiceRoute(add, invoices);
+    addCryptoTransferRoute(add, deps);
   }
   addOauth(server, add, deps);
   addAppPages(server, deps);

@@ -26,7 +26,7 @@ const COLUMNS_MAX = 100;
 /** Small tables that lead from a secret or an address to its account, which is not yet known. */
 const GLOBAL_LOOKUPS = [
   ...["api_key_hashes", "app_ids", "deposit_addresses", "deposit_codes", "invoice_links"],
-  ...["invoice_request_ids", "kyc_tokens", "oauth_artifacts", "sessions"],
+  ...["invoice_request_ids", "invoice_transfers", "kyc_tokens", "oauth_artifacts", "sessions"],
 ];
 
 const files = listFiles();

@@ -523,7 +523,7 @@ export interface paths {
         put?: never;
         /**
          * Accept, reject, cancel, or declare the payment of an invoice
-         * @description Buyers accept, reject (with a note) and declare a payment sent; sellers declare it received and mark a paid invoice unpaid; whoever made the invoice cancels it.
+         * @description Buyers accept, reject (with a note) and declare a payment sent; sellers declare it received, mark a paid invoice unpaid and correct the payment options; the creator of the invoice cancels it. A payment on chain is declared with `input.txHash` and `input.chain`.
          */
         post: operations["changeInvoice"];
         delete?: never;
@@ -1172,6 +1172,26 @@ export interface paths {
         patch: operations["setSandboxInvoice"];
         trace?: never;
     };
+    "/sandbox/crypto_transfers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a transfer between two wallets happen
+         * @description It is final at once. Invoices that were declared paid by it are checked.
+         */
+        post: operations["createSandboxCryptoTransfer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/me": {
         parameters: {
             query?: never;
@@ -1594,8 +1614,22 @@ export interface components {
                 isManuallyPaid?: boolean;
                 amount?: string;
                 txLink?: string;
+                txHash?: string;
+                chainName?: string;
             };
-            trackedTransactions: string[];
+            /** @description Transfers on chain that pay it. */
+            trackedTransactions: {
+                txHash: string;
+                chain: string;
+                logIndex: number;
+                currency: string;
+                /** @description Millionths of the token. */
+                amount: string;
+                from: string;
+                to: string;
+                /** Format: date-time */
+                date: string;
+            }[];
             invoiceLinks: {
                 view: string;
                 pay: string;
@@ -6864,14 +6898,51 @@ export interface operations {
                  */
                 "application/json": {
                     /** @enum {unknown} */
-                    type: "accept" | "reject" | "cancel" | "declareSentPayment" | "declareReceivedPayment" | "markUnpaid";
+                    type: "accept" | "reject" | "cancel" | "declareSentPayment" | "declareReceivedPayment" | "markUnpaid" | "changePaymentOptions";
                     input?: {
                         /** @description Why; needed for reject. */
                         note?: string | null;
                         /** @description Minor units, digits only. */
                         amount?: string | null;
-                        /** @description Address of the transaction in an explorer. */
+                        /** @description URL of the transaction in an explorer. */
                         txLink?: string | null;
+                        /** @description Of declareSentPayment: the transfer on chain that paid a USD invoice. */
+                        txHash?: string | null;
+                        /** @description The chain of txHash, e.g. polygon. */
+                        chain?: string | null;
+                        /** @description Over the invoice's id, by the address that paid: then no confirmation is needed. */
+                        signature?: string | null;
+                        /** @description Of changePaymentOptions: what takes the place of the present ones. */
+                        paymentOptions?: {
+                            /** @enum {unknown} */
+                            type: "wallet" | "bank-account";
+                            value: {
+                                /** @description What it takes, e.g. USDC-matic; needed for a wallet. */
+                                currencies?: string[] | null;
+                                paymentInformation: {
+                                    /** @description Address of the wallet. */
+                                    paymentAddress?: string | null;
+                                    /** @description Chain of the wallet, e.g. matic. */
+                                    chain?: string | null;
+                                    /** @description A payment detail of this account. */
+                                    paymentDetailId?: string | null;
+                                    /** @description Holder of the bank account. */
+                                    accountName?: string | null;
+                                    /** @description Name of the bank. */
+                                    bankName?: string | null;
+                                    /** @description IBAN. */
+                                    iban?: string | null;
+                                    /** @description BIC. */
+                                    swiftBic?: string | null;
+                                    /** @description Account number. */
+                                    accountNumber?: string | null;
+                                    /** @description ABA routing number. */
+                                    routingNumber?: string | null;
+                                    /** @description Sort code. */
+                                    sortCode?: string | null;
+                                };
+                            };
+                        }[] | null;
                     } | null;
                 };
             };
@@ -12974,6 +13045,177 @@ export interface operations {
              *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
              *
              *     `invalid_transition`: This change is not possible in the record's present state.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createSandboxCryptoTransfer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "crypto_transfer": {
+                 *         "blockchain": "polygon",
+                 *         "amount": 239.98,
+                 *         "from": "0x7e5f4552091a69125d5dfcb7b8c2659029395bdf",
+                 *         "to": "0x2b5ad5c4795c026514f8317c7a215e218dccd6cf"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    crypto_transfer: {
+                        /** @description The chain, e.g. polygon. */
+                        blockchain: string;
+                        /** @description Made up when left out; again: one more transfer of it. */
+                        tx_id?: string;
+                        /** @description usdc when left out. */
+                        token?: string;
+                        amount: number | string;
+                        /** @description The sender's address. */
+                        from: string;
+                        /** @description The recipient's address. */
+                        to: string;
+                        /** @description ISO 8601; now when left out. */
+                        mined_at?: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        crypto_transfer: {
+                            blockchain: string;
+                            tx_id: string;
+                            log_index: number;
+                            token: string;
+                            amount: number;
+                            from: string;
+                            to: string;
+                            /** Format: date-time */
+                            mined_at: string;
+                        };
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
              */
             422: {
                 headers: {

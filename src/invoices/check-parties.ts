@@ -95,10 +95,22 @@ function readAddress(fields: Fields, field: string, value: unknown): Address {
   }) as Address;
 }
 
+/** The payment details that options name, each with its field. */
+export function detailIds(
+  options: readonly PaymentOption[],
+  parent = "",
+): { field: string; id: string }[] {
+  return options.flatMap(({ value }, index) => {
+    const id = value.paymentInformation.paymentDetailId;
+    const field = `${parent}paymentOptions[${index}].value.paymentInformation.paymentDetailId`;
+    return id && isId(id) ? [{ field, id }] : [];
+  });
+}
+
 /** How the seller can be paid: wallets with their chain, bank accounts with what banks ask for. */
-export function checkPaymentOptions(fields: Fields, value: unknown): PaymentOption[] {
+export function checkPaymentOptions(fields: Fields, value: unknown, parent = ""): PaymentOption[] {
   return listOf(value).map((option, index) => {
-    const field = `paymentOptions[${index}]`;
+    const field = `${parent}paymentOptions[${index}]`;
     const { type, value: inner } = objectOf(option);
     const { currencies, paymentInformation } = objectOf(inner);
     const place = `${field}.value.paymentInformation`;

@@ -11,10 +11,11 @@ import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts
 import type { Transaction } from "../platform/db/database.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
-import { isId, newId } from "../platform/ids.ts";
+import { newId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { insertLinks } from "./change-store.ts";
 import type { CheckedInvoice } from "./check-invoice.ts";
+import { detailIds } from "./check-parties.ts";
 import type { InvoiceDocument } from "./document.ts";
 import { hashLinkToken, hashNumber, linkToken, wordsOf } from "./links.ts";
 import { type Invoice, type KeyedInvoice, ownRole } from "./model.ts";
@@ -94,7 +95,7 @@ async function load(
     findPaymentDetails(
       tx,
       documents.flatMap(({ account_id, document }) =>
-        detailIds(document).map(({ id }) => ({ account_id, id })),
+        detailIds(document.paymentOptions).map(({ id }) => ({ account_id, id })),
       ),
     ),
   ]);
@@ -122,7 +123,7 @@ function decideOne(
     const message = "Another invoice of this account has this number; use another one.";
     problems.push({ field: "invoiceNumber", code: "record_not_unique", message });
   }
-  for (const { field, id } of detailIds(document)) {
+  for (const { field, id } of detailIds(document.paymentOptions)) {
     if (!loaded.details.has(account_id, id)) problems.push(notFound(field));
   }
   const party_index = partyIndex(index_key, checked);
@@ -182,14 +183,6 @@ function withProfile(checked: CheckedInvoice, profile: BillingProfile): InvoiceD
   return { ...document, sellerInfo: filled };
 }
 
-function detailIds(document: InvoiceDocument): { field: string; id: string }[] {
-  return document.paymentOptions.flatMap(({ value }, index) => {
-    const id = value.paymentInformation.paymentDetailId;
-    const field = `paymentOptions[${index}].value.paymentInformation.paymentDetailId`;
-    return id && isId(id) ? [{ field, id }] : [];
-  });
-}
-
 export function newInvoice(
   account_id: string,
   checked: Omit<CheckedInvoice, "is_payable" | "next_occurrence_at" | "document">,
@@ -216,6 +209,7 @@ export function newInvoice(
     shared_from: null,
     was_accepted: false,
     payment: null,
+    tracked: [],
     offramp_id: null,
     occurrences: 0,
     template_id: null,

@@ -1,5 +1,6 @@
+import type { Chain } from "../catalogue/chains.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
-import type { InvoiceDocument } from "./document.ts";
+import type { InvoiceDocument, PaymentOption } from "./document.ts";
 
 export const INVOICE_FORMATS = ["svc_invoice", "svc_salary"] as const;
 export type InvoiceFormat = (typeof INVOICE_FORMATS)[number];
@@ -38,18 +39,26 @@ export const CHANGE_TYPES = [
   "declareSentPayment",
   "declareReceivedPayment",
   "markUnpaid",
+  "changePaymentOptions",
 ] as const;
 export type ChangeType = (typeof CHANGE_TYPES)[number];
 
-/** Everything that happens to an invoice; the last two only the service itself can do. */
-export type ChangeName = ChangeType | "create" | "paid" | "c2fPaymentFailed";
+/** Everything that happens to an invoice; from `paid` on only the service itself can do it. */
+export type ChangeName =
+  | ChangeType
+  | "create"
+  | "paid"
+  | "c2fPaymentFailed"
+  | "trackTransaction"
+  | "dropClaim";
 
 /** The issuer made the invoice: the seller, or of a salary the employer, who is its buyer. */
 export type Party = Role | "issuer" | "service";
 
 type Rule = {
   by: Party;
-  /** From where to where; a payment that fails may lead to a state it had earlier. */
+  /** Whether it leads back to `accepted` instead of `open` if the buyer had accepted before. */
+  restores_acceptance?: boolean;
   moves: Readonly<Partial<Record<InvoiceStatus, InvoiceStatus>>>;
 };
 
@@ -68,16 +77,38 @@ export const CHANGES: Readonly<Record<ChangeName, Rule>> = {
     moves: { open: "paid", accepted: "paid", declaredPaid: "paid" },
   },
   markUnpaid: { by: "seller", moves: { paid: "open" } },
-  paid: { by: "service", moves: { paid: "paid" } },
+  // The buyer accepted what is now changed.
+  changePaymentOptions: { by: "seller", moves: { open: "open", accepted: "open" } },
+  paid: { by: "service", moves: { declaredPaid: "paid", paid: "paid" } },
   // What was marked unpaid before its payment came back stays as it is.
   c2fPaymentFailed: {
     by: "service",
+    restores_acceptance: true,
     moves: { open: "open", accepted: "accepted", declaredPaid: "open", paid: "open" },
+  },
+  trackTransaction: { by: "service", moves: { declaredPaid: "declaredPaid", paid: "paid" } },
+  dropClaim: {
+    by: "service",
+    restores_acceptance: true,
+    moves: {
+      ...{ open: "open", accepted: "accepted", declaredPaid: "open", paid: "paid" },
+      ...{ canceled: "canceled", rejected: "rejected" },
+    },
   },
 };
 
 /** What may come with a change. */
-export type ChangeInput = { note?: string; amount?: string; txLink?: string };
+export type ChangeInput = {
+  note?: string;
+  amount?: string;
+  txLink?: string;
+  /** A claim: the transfer that pays, on the chain as the payment option spells it. */
+  txHash?: string;
+  chain?: string;
+  /** Over the invoice's id, by the address that paid. */
+  signature?: string;
+  paymentOptions?: PaymentOption[];
+};
 
 export type InvoiceChange = {
   id: string;
@@ -96,6 +127,21 @@ export type Payment = {
   is_manually_paid: boolean;
   amount?: string;
   tx_link?: string;
+  tx_hash?: string;
+  chain?: string;
+};
+
+/** A transfer that pays an invoice, as the invoice shows it. */
+export type TrackedTransaction = {
+  chain: Chain;
+  tx_id: string;
+  log_index: number;
+  token: string;
+  /** Millionths of the token, as text. */
+  amount: string;
+  from: string;
+  to: string;
+  mined_at: string;
 };
 
 export type Invoice = {
@@ -118,6 +164,8 @@ export type Invoice = {
   shared_from: number | null;
   was_accepted: boolean;
   payment: Payment | null;
+  /** Transfers on chain that were found to pay it. */
+  tracked: readonly TrackedTransaction[];
   offramp_id: string | null;
   next_occurrence_at: Date | null;
   occurrences: number;
@@ -152,86 +200,26 @@ export function refusalOf(
   const needed = by === "issuer" ? ownRole(invoice.format) : by;
   if (needed !== role) return `Only the ${needed} can do this.`;
   // Said by hand, it would hide what becomes of the offramp, and its failure.
-  const is_declared = name === "declareSentPayment" || name === "declareReceivedPayment";
-  if (is_declared && is_paying) {
-    return "An offramp pays this invoice; its progress declares the payment by itself.";
+  if (is_paying && BY_HAND.includes(name)) {
+    return "An offramp is paying this invoice; wait until it has paid or failed.";
   }
   if (moves[invoice.status]) return null;
   return `This is not possible while the invoice is ${invoice.status}.`;
 }
+
+const BY_HAND: readonly ChangeName[] = [
+  "declareSentPayment",
+  "declareReceivedPayment",
+  "changePaymentOptions",
+];
 
 /** A draft and a template are nobody else's matter: nothing is told of them. */
 export function isIssued(status: InvoiceStatus): boolean {
   return status !== "draft" && status !== "scheduled";
 }
 
-export type Act = {
-  name: ChangeName;
-  actor_account_id: string | null;
-  input: ChangeInput | null;
-  /** For a new request id, where the change gives one. */
-  request_id?: string;
-  /** The offramp by which it is paid. */
-  offramp_id?: string;
-};
-
-/** The invoice after a change that its rule allows, and the change as its history keeps it. */
-export function applyChange(
-  entry: KeyedInvoice,
-  act: Act,
-  id: string,
-  now: Date,
-): KeyedInvoice & { change: InvoiceChange } {
-  const { invoice } = entry;
-  const to_status = nextStatus(invoice, act.name);
-  // Receivers go by the event's time: it must rise with every change of a record.
-  const at = new Date(Math.max(now.getTime(), invoice.updated_at.getTime() + 1));
-  const change: InvoiceChange = {
-    id,
-    sequence: invoice.sequence + 1,
-    name: act.name,
-    from_status: act.name === "create" ? null : invoice.status,
-    to_status,
-    actor_account_id: act.actor_account_id,
-    input: act.input,
-    at,
-  };
-  const changed: Invoice = {
-    ...invoice,
-    ...effectOf(invoice, act, at),
-    status: to_status,
-    sequence: change.sequence,
-    updated_at: at,
-  };
-  return { ...entry, invoice: changed, history: [...entry.history, change], change };
-}
-
-function nextStatus(invoice: Invoice, name: ChangeName): InvoiceStatus {
-  const next = CHANGES[name].moves[invoice.status];
-  if (!next) throw new Error(`an invoice that is ${invoice.status} does not know ${name}`);
-  return name === "c2fPaymentFailed" && invoice.was_accepted ? "accepted" : next;
-}
-
-/** What a change means beside the state. */
-function effectOf(invoice: Invoice, act: Act, at: Date): Partial<Invoice> {
-  const { name, input, request_id = invoice.request_id, offramp_id = invoice.offramp_id } = act;
-  if (name === "create" || name === "c2fPaymentFailed") {
-    return name === "create" ? { request_id } : { request_id, payment: null, offramp_id: null };
-  }
-  if (name === "accept") return { was_accepted: true };
-  if (name === "markUnpaid") return { was_accepted: false, payment: null, offramp_id: null };
-  if (name !== "declareReceivedPayment" && name !== "declareSentPayment") return {};
-  const payment: Payment = {
-    payment_date: at.toISOString(),
-    is_manually_paid: act.offramp_id === undefined,
-    ...(input?.amount ? { amount: input.amount } : {}),
-    ...(input?.txLink ? { tx_link: input.txLink } : {}),
-  };
-  return { offramp_id, payment: { ...invoice.payment, ...payment } };
-}
-
 /** Everything of the record that is not personal: what its last change vouches for. */
-export function digestFacts(invoice: Omit<Invoice, "document" | "payment">): Buffer {
+export function digestFacts(invoice: Omit<Invoice, "document" | "payment" | "tracked">): Buffer {
   return digestOf(
     invoice.account_id,
     invoice.id,

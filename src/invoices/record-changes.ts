@@ -7,11 +7,12 @@ import {
   type NewEvent,
   recordEvents,
 } from "../webhooks/record-events.ts";
+import { type Act, applyChange } from "./apply-change.ts";
 import { insertChanges, insertRequestIds } from "./change-store.ts";
+import { claimsOf } from "./claim-model.ts";
+import { insertClaims } from "./claim-store.ts";
 import { newRequestId } from "./links.ts";
 import {
-  type Act,
-  applyChange,
   digestFacts,
   type InvoiceStatus,
   isIssued,
@@ -21,7 +22,7 @@ import {
 } from "./model.ts";
 import type { InvoiceRenderer } from "./render.ts";
 import { updateInvoices } from "./store.ts";
-import { CARRY_CHANGES_TASK } from "./task-kinds.ts";
+import { CARRY_CHANGES_TASK, CHECK_CLAIM_TASK } from "./task-kinds.ts";
 import { updateFreedOfSent, updateViews } from "./view-store.ts";
 
 export type ChangedInvoice = ReturnType<typeof applyChange> & { change_key: Buffer | null };
@@ -87,6 +88,14 @@ export function recordHistory(
     tx,
     changes.flatMap((entry) => ownEvent(renderer, entry)),
     now,
+  );
+  const claims = changes.flatMap(claimsOf);
+  insertClaims(tx, claims);
+  enqueueTasks(
+    tx,
+    claims.map(({ account_id, invoice_id }) =>
+      taskNow(CHECK_CLAIM_TASK, { account_id, id: invoice_id }, now),
+    ),
   );
   const shared = changes.map(({ invoice }) => invoice).filter((invoice) => invoice.shared_with);
   const by_id = new Map(shared.map((invoice) => [invoice.id, invoice]));

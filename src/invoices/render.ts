@@ -1,9 +1,17 @@
 import type { Static } from "typebox";
 import type { Mode } from "../access/model.ts";
+import { upperAscii } from "../catalogue/text.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { type PartyInfo, VCARD_NAMES } from "./document.ts";
 import { linkToken } from "./links.ts";
-import { type InvoiceChange, isIssued, type KeyedInvoice, type Role } from "./model.ts";
+import {
+  type InvoiceChange,
+  isIssued,
+  type KeyedInvoice,
+  type Payment,
+  type Role,
+  type TrackedTransaction,
+} from "./model.ts";
 import { compactObject } from "./read-fields.ts";
 import { InvoiceRecord } from "./schemas.ts";
 
@@ -51,15 +59,8 @@ export function createInvoiceRenderer(deps: {
         date: at.toISOString(),
         ...(input?.note ? { note: input.note } : {}),
       })),
-      paymentMetadata: payment
-        ? {
-            paymentDate: payment.payment_date,
-            isManuallyPaid: payment.is_manually_paid,
-            ...(payment.amount ? { amount: payment.amount } : {}),
-            ...(payment.tx_link ? { txLink: payment.tx_link } : {}),
-          }
-        : {},
-      trackedTransactions: [],
+      paymentMetadata: payment ? toMetadata(payment) : {},
+      trackedTransactions: invoice.tracked.map(toTracked),
       invoiceLinks: may_act ? linksOf(invoice) : null,
       createdAt: invoice.created_at.toISOString(),
       updatedAt: invoice.updated_at.toISOString(),
@@ -91,6 +92,21 @@ export function createInvoiceRenderer(deps: {
       `{"variant":${JSON.stringify(entry.invoice.format)},"event":${JSON.stringify(change.name)},` +
       `"timestamp":${change.at.getTime()},"invoice":${write(entry, role, false)}}`,
   };
+}
+
+function toMetadata(payment: Payment) {
+  return {
+    paymentDate: payment.payment_date,
+    isManuallyPaid: payment.is_manually_paid,
+    ...(payment.amount ? { amount: payment.amount } : {}),
+    ...(payment.tx_link ? { txLink: payment.tx_link } : {}),
+    ...(payment.tx_hash ? { txHash: payment.tx_hash, chainName: payment.chain! } : {}),
+  };
+}
+
+function toTracked({ tx_id, log_index, token, mined_at, ...rest }: TrackedTransaction) {
+  const named = { txHash: tx_id, logIndex: log_index, currency: upperAscii(token) };
+  return { ...rest, ...named, date: mined_at };
 }
 
 /** A template that was canceled makes no more. */

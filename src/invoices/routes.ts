@@ -1,10 +1,11 @@
 import { Readable } from "node:stream";
+import { findPaymentDetails } from "../payment-details/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { KeepAnswer } from "../platform/commands/keep-answers.ts";
 import type { CommandRequest } from "../platform/commands/model.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute, Caller } from "../platform/http/route.ts";
 import type { CarryDeps } from "./carry-changes.ts";
 import { changeAsParty } from "./change-as-party.ts";
@@ -12,10 +13,12 @@ import { changeInvoices, notNow } from "./change-invoices.ts";
 import { checkChange } from "./check-change.ts";
 import { checkInvoice } from "./check-invoice.ts";
 import { checkList } from "./check-list.ts";
+import { detailIds } from "./check-parties.ts";
 import { createInvoices } from "./create-invoices.ts";
 import { findVisible, findVisibleView, openViews } from "./find-visible.ts";
 import { REQUEST_ID } from "./links.ts";
 import { loadPdf } from "./load-pdf.ts";
+import type { ChangeInput } from "./model.ts";
 import type { PdfPress } from "./pdf-press.ts";
 import {
   ChangeInvoiceBody,
@@ -196,16 +199,18 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
     summary: "Accept, reject, cancel, or declare the payment of an invoice",
     description:
       "Buyers accept, reject (with a note) and declare a payment sent; sellers declare it " +
-      "received and mark a paid invoice unpaid; whoever made the invoice cancels it.",
+      "received, mark a paid invoice unpaid and correct the payment options; the creator of the " +
+      "invoice cancels it. A payment on chain is declared with `input.txHash` and `input.chain`.",
     tag: TAG,
     body: ChangeInvoiceBody,
     body_example: { type: "cancel" as const, input: { note: "Sent by mistake." } },
     answer: InvoiceRecord,
-    errors: ["invalid_transition", "value_too_long"],
+    errors: ["invalid_transition", "value_too_long", "record_not_found"],
     scope: "invoices:write",
     handle: async ({ caller, params, body, problems, command }) => {
       const { name, input, problems: found } = checkChange(body, problems);
-      const all = [...problems, ...found];
+      const unknown = await unknownDetails(deps, caller.account_id, input);
+      const all = [...problems, ...found, ...unknown];
       const invoice_id = params.invoice_id!;
       const view = await findVisibleView(deps, caller.account_id, invoice_id);
       if (!view || view.owner_account_id === caller.account_id) {
@@ -223,6 +228,22 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
       });
     },
   });
+}
+
+/** Payment details that the new payment options name and the caller does not have. */
+async function unknownDetails(
+  { database }: InvoiceDeps,
+  account_id: string,
+  input: ChangeInput | null,
+): Promise<Problem[]> {
+  const named = detailIds(input?.paymentOptions ?? [], "input.");
+  if (named.length === 0) return [];
+  const rows = await findPaymentDetails(
+    database,
+    named.map(({ id }) => ({ account_id, id })),
+  );
+  const known = new Set(rows.map((row) => row.id));
+  return named.filter(({ id }) => !known.has(id)).map(({ field }) => notFound(field));
 }
 
 /** Whether the caller may be given links by which one acts: a key, or a token that may write. */

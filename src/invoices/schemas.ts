@@ -97,6 +97,11 @@ const OPTION = {
   ),
 };
 
+const PAYMENT_OPTIONS = Type.Array(Type.Object(OPTION, closed), {
+  minItems: 1,
+  maxItems: OPTIONS_MAX,
+});
+
 export const CreateInvoiceBody = Type.Object(
   {
     meta: optionalObject({
@@ -114,10 +119,7 @@ export const CreateInvoiceBody = Type.Object(
       lateFeesFix: optional("Minor units, digits only."),
       miscellaneous: optional("Other terms."),
     }),
-    paymentOptions: Type.Array(Type.Object(OPTION, closed), {
-      minItems: 1,
-      maxItems: OPTIONS_MAX,
-    }),
+    paymentOptions: PAYMENT_OPTIONS,
     note: optional("Free text."),
     terms: optional("Free text."),
     purchaseOrderId: optional("The buyer's order number."),
@@ -139,7 +141,17 @@ export const ChangeInvoiceBody = Type.Object(
     input: optionalObject({
       note: optional("Why; needed for reject."),
       amount: optional("Minor units, digits only."),
-      txLink: optional("Address of the transaction in an explorer."),
+      txLink: optional("URL of the transaction in an explorer."),
+      txHash: optional("Of declareSentPayment: the transfer on chain that paid a USD invoice."),
+      chain: optional("The chain of txHash, e.g. polygon."),
+      signature: optional(
+        "Over the invoice's id, by the address that paid: then no confirmation is needed.",
+      ),
+      paymentOptions: Type.Optional(
+        Type.Union([PAYMENT_OPTIONS, Type.Null()], {
+          description: "Of changePaymentOptions: what takes the place of the present ones.",
+        }),
+      ),
     }),
   },
   closed,
@@ -176,6 +188,17 @@ const OptionRecord = Type.Object({
       strings(Object.keys(OPTION.value.properties.paymentInformation.properties)),
     ),
   }),
+});
+
+const TrackedRecord = Type.Object({
+  txHash: Type.String(),
+  chain: Type.String(),
+  logIndex: Type.Integer(),
+  currency: Type.String(),
+  amount: Type.String({ description: "Millionths of the token." }),
+  from: Type.String(),
+  to: Type.String(),
+  date: Type.String({ format: "date-time" }),
 });
 
 export const InvoiceRecord = Type.Object(
@@ -222,9 +245,11 @@ export const InvoiceRecord = Type.Object(
     paymentMetadata: Type.Object({
       paymentDate: given,
       isManuallyPaid: Type.Optional(Type.Boolean()),
-      ...strings(["amount", "txLink"]),
+      ...strings(["amount", "txLink", "txHash", "chainName"]),
     }),
-    trackedTransactions: Type.Array(Type.String()),
+    trackedTransactions: Type.Array(TrackedRecord, {
+      description: "Transfers on chain that pay it.",
+    }),
     invoiceLinks: Type.Union([
       Type.Object({ view: Type.String(), pay: Type.String(), signUpAndPay: Type.String() }),
       Type.Null(),

@@ -6,9 +6,10 @@ import type { Invoice, InvoiceChange, KeyedInvoice } from "./model.ts";
 /** Where an invoice stands: its owner's account and its id. */
 export type InvoiceKey = { account_id: string; id: string };
 
-export type InvoiceRow = Omit<Invoice, "document" | "payment"> & {
+export type InvoiceRow = Omit<Invoice, "document" | "payment" | "tracked"> & {
   document: Buffer;
   payment: Buffer | null;
+  tracked: Buffer | null;
 };
 type ChangeRow = Omit<InvoiceChange, "input"> & {
   account_id: string;
@@ -86,6 +87,7 @@ function toInvoice(row: InvoiceRow, key: Buffer): Invoice {
     ...row,
     document: read("document", row.document),
     payment: row.payment && read("payment", row.payment),
+    tracked: row.tracked ? read("tracked", row.tracked) : [],
   };
 }
 
@@ -145,12 +147,13 @@ export function updateInvoices(tx: Transaction, entries: readonly KeyedInvoice[]
     `update invoices set status = t.status, request_id = t.request_id,
        shared_with = t.shared_with, shared_from = t.shared_from, was_accepted = t.was_accepted,
        payment = t.payment, offramp_id = t.offramp_id, next_occurrence_at = t.next_occurrence_at,
-       occurrences = t.occurrences, sequence = t.sequence, updated_at = t.updated_at
+       occurrences = t.occurrences, sequence = t.sequence, updated_at = t.updated_at,
+       document = t.document, tracked = t.tracked
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::int[],
        $7::boolean[], $8::bytea[], $9::uuid[], $10::timestamptz[], $11::int[], $12::int[],
-       $13::timestamptz[])
+       $13::timestamptz[], $14::bytea[], $15::bytea[])
        as t (account_id, id, status, request_id, shared_with, shared_from, was_accepted, payment,
-         offramp_id, next_occurrence_at, occurrences, sequence, updated_at)
+         offramp_id, next_occurrence_at, occurrences, sequence, updated_at, document, tracked)
      where invoices.account_id = t.account_id and invoices.id = t.id`,
     [
       of((invoice) => invoice.account_id),
@@ -168,6 +171,14 @@ export function updateInvoices(tx: Transaction, entries: readonly KeyedInvoice[]
       of((invoice) => invoice.occurrences),
       of((invoice) => invoice.sequence),
       of((invoice) => invoice.updated_at),
+      entries.map(({ invoice, key }) =>
+        sealJson(key, place(invoice, "document"), invoice.document),
+      ),
+      entries.map(({ invoice, key }) =>
+        invoice.tracked.length === 0
+          ? null
+          : sealJson(key, place(invoice, "tracked"), invoice.tracked),
+      ),
     ],
   );
 }

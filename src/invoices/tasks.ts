@@ -1,16 +1,23 @@
 import { SHARE_INVOICES_TASK } from "../access/set-billing-email.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { applyPayments } from "./apply-payments.ts";
-import { type CarryDeps, carryChanges } from "./carry-changes.ts";
+import { carryChanges } from "./carry-changes.ts";
+import { type ClaimDeps, checkClaims } from "./check-claims.ts";
 import { createOccurrences, TEMPLATES_PER_SET_MAX } from "./create-occurrences.ts";
 import { shareInvoices } from "./share-invoices.ts";
-import { CARRY_CHANGES_TASK, CREATE_OCCURRENCES_TASK, INVOICE_PAYMENT_TASK } from "./task-kinds.ts";
+import {
+  CARRY_CHANGES_TASK,
+  CHECK_CLAIM_TASK,
+  CREATE_OCCURRENCES_TASK,
+  INVOICE_PAYMENT_TASK,
+} from "./task-kinds.ts";
 
 /** The background work of invoices, each kind as sets of due tasks. */
-export function invoiceTasks(deps: CarryDeps): TaskHandler[] {
+export function invoiceTasks(deps: ClaimDeps): TaskHandler[] {
   return [
     { kind: CARRY_CHANGES_TASK, set_max: 100, handle: (set) => carryChanges(deps, set) },
     { kind: INVOICE_PAYMENT_TASK, set_max: 100, handle: (set) => applyPayments(deps, set) },
+    { kind: CHECK_CLAIM_TASK, set_max: 20, handle: (set) => checkClaims(deps, set) },
     {
       kind: CREATE_OCCURRENCES_TASK,
       set_max: TEMPLATES_PER_SET_MAX,

@@ -86,3 +86,36 @@ export const CryptoDepositAnswer = Type.Object({
     mined_at: Type.String({ format: "date-time" }),
   }),
 });
+
+export const CryptoTransferBody = Type.Object(
+  {
+    crypto_transfer: Type.Object(
+      {
+        blockchain: Type.String({ description: "The chain, e.g. polygon." }),
+        tx_id: Type.Optional(
+          Type.String({ description: "Made up when left out; again: one more transfer of it." }),
+        ),
+        token: Type.Optional(Type.String({ description: "usdc when left out." })),
+        amount,
+        from: Type.String({ description: "The sender's address." }),
+        to: Type.String({ description: "The recipient's address." }),
+        mined_at: Type.Optional(Type.String({ description: "ISO 8601; now when left out." })),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
+export const CryptoTransferAnswer = Type.Object({
+  crypto_transfer: Type.Object({
+    blockchain: Type.String(),
+    tx_id: Type.String(),
+    log_index: Type.Integer(),
+    token: Type.String(),
+    amount: Type.Number(),
+    from: Type.String(),
+    to: Type.String(),
+    mined_at: Type.String({ format: "date-time" }),
+  }),
+});

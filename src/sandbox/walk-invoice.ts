@@ -14,7 +14,10 @@ import { type InvoiceKey, lockInvoices, openInvoices } from "../invoices/store.t
 import { findPath } from "./find-path.ts";
 
 /** What people can do, and making a draft payable; payments that fail need an offramp. */
-const STEPS: readonly ChangeName[] = ["create", ...CHANGE_TYPES];
+const STEPS: readonly ChangeName[] = [
+  "create",
+  ...CHANGE_TYPES.filter((type) => type !== "changePaymentOptions"),
+];
 const MOVES = Object.fromEntries(
   INVOICE_STATUSES.map((from) => [from, STEPS.flatMap((name) => CHANGES[name].moves[from] ?? [])]),
 ) as unknown as Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>>;

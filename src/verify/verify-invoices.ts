@@ -119,9 +119,9 @@ function checkChanges(invoice: InvoiceRow, changes: readonly ChangeRow[]): strin
 }
 
 function isLegal({ name, from_status, to_status }: ChangeRow): boolean {
-  const { moves } = CHANGES[name];
+  const { moves, restores_acceptance } = CHANGES[name];
   if (from_status === null) return name === "create" && to_status === "open";
-  if (name === "c2fPaymentFailed" && to_status === "accepted") return from_status in moves;
+  if (restores_acceptance && to_status === "accepted" && moves[from_status] === "open") return true;
   return moves[from_status] === to_status;
 }
 

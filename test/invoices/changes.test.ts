@@ -35,8 +35,23 @@ const TABLE: Record<string, Partial<Record<(typeof STATES)[number], string>>> = 
   "buyer declareSentPayment": { open: "declaredPaid", accepted: "declaredPaid" },
   "seller declareReceivedPayment": { open: "paid", accepted: "paid", declaredPaid: "paid" },
   "seller markUnpaid": { paid: "open" },
+  "seller changePaymentOptions": { open: "open", accepted: "open" },
 };
-const TYPES = ["accept", "reject", "cancel", "declareSentPayment", "declareReceivedPayment"];
+const TYPES = [
+  ...["accept", "reject", "cancel", "declareSentPayment", "declareReceivedPayment"],
+  ...["markUnpaid", "changePaymentOptions"],
+];
+const INPUTS: Record<string, Record<string, unknown>> = {
+  reject: { note: "Why" },
+  changePaymentOptions: { paymentOptions: [bankOption("DE89370400440532013000")] },
+};
+
+function bankOption(iban: string) {
+  return {
+    type: "bank-account",
+    value: { currencies: ["EUR"], paymentInformation: { accountName: "Sample Seller", iban } },
+  };
+}
 
 describe("who may do what", () => {
   it.each(STATES)("from %s follows the table, and nothing else is possible", async (from) => {
@@ -44,7 +59,7 @@ describe("who may do what", () => {
       ["seller", seller],
       ["buyer", buyer],
     ] as const;
-    const cases = [...TYPES, "markUnpaid"].flatMap((type) =>
+    const cases = TYPES.flatMap((type) =>
       sides.map(([side, account]) => ({ type, side, account })),
     );
     const invoices = await Promise.all(
@@ -62,8 +77,8 @@ describe("who may do what", () => {
     await settle(server);
     await Promise.all(
       cases.map(async ({ type, side, account }, at) => {
-        const input = type === "reject" ? { note: "Why" } : undefined;
-        const answer = await change(server, invoices[at]!.body.id, type, account.key, input);
+        const { id } = invoices[at]!.body;
+        const answer = await change(server, id, type, account.key, INPUTS[type]);
         const expected = TABLE[`${side} ${type}`]?.[from];
         if (expected) expect(good(answer), `${side} ${type}`).toMatchObject({ status: expected });
         else expectProblem(answer, "type", "invalid_transition");
@@ -101,6 +116,71 @@ describe("who may do what", () => {
     await settle(server);
     const names = ["create", "declareReceivedPayment", "declareReceivedPayment"];
     expect(await namesOf(server, buyer.account_id, invoice.id)).toEqual(names);
+  });
+});
+
+describe("changePaymentOptions", () => {
+  const options = (...ibans: string[]) => ({ paymentOptions: ibans.map(bankOption) });
+
+  it("replaces the options for both sides, asks for acceptance anew, and tells no event", async () => {
+    const invoice = await send();
+    good(await change(server, invoice.id, "accept", buyer.key));
+    const input = { ...options("GB29NWBK60161331926819"), note: "We have changed our bank." };
+    const changed = good(
+      await change(server, invoice.id, "changePaymentOptions", seller.key, input),
+    );
+    expect(changed).toMatchObject({ status: "open", ...options("GB29NWBK60161331926819") });
+    await settle(server);
+    const seen = await server.call("GET", `/invoices/${invoice.id}`, undefined, buyer);
+    expect(good(seen).paymentOptions).toEqual(changed.paymentOptions);
+    expect(seen.body.events.at(-1)).toMatchObject({
+      name: "changePaymentOptions",
+      note: "We have changed our bank.",
+    });
+    expect(await namesOf(server, buyer.account_id, invoice.id)).toEqual(["create", "accept"]);
+    expect(good(await change(server, invoice.id, "accept", buyer.key)).status).toBe("accepted");
+  });
+
+  it("of a salary is the employee's, who does not own it", async () => {
+    const salary = good(
+      await create(
+        server,
+        {
+          meta: { format: "svc_salary" },
+          buyerInfo: { email: buyer.email },
+          sellerInfo: { email: seller.email },
+          convert: true,
+        },
+        buyer.key,
+      ),
+    );
+    await settle(server);
+    const input = options("GB29NWBK60161331926819");
+    const by_employer = await change(server, salary.id, "changePaymentOptions", buyer.key, input);
+    expectProblem(by_employer, "type", "invalid_transition");
+    good(await change(server, salary.id, "changePaymentOptions", seller.key, input));
+    const seen = await server.call("GET", `/invoices/${salary.id}`, undefined, buyer);
+    expect(good(seen)).toMatchObject(input);
+  });
+
+  it("needs options that are whole, and says what is wrong with them", async () => {
+    const invoice = await send();
+    const attempt = (input?: Record<string, unknown>) =>
+      change(server, invoice.id, "changePaymentOptions", seller.key, input);
+    expectProblem(await attempt(), "input.paymentOptions", "parameter_missing");
+    const place = "input.paymentOptions[0].value.paymentInformation";
+    expectProblem(await attempt(options("DE00")), `${place}.iban`, "record_invalid");
+    const option = bankOption("DE89370400440532013000");
+    const paymentInformation = { paymentDetailId: "01900000-0000-7000-8000-000000000000" };
+    const unknown = { ...option, value: { ...option.value, paymentInformation } };
+    const answer = await attempt({ paymentOptions: [unknown] });
+    expectProblem(answer, `${place}.paymentDetailId`, "record_not_found");
+    const none = await attempt({ paymentOptions: [] });
+    expectProblem(none, "input.paymentOptions", "parameter_missing");
+    const misplaced = await change(server, invoice.id, "cancel", seller.key, options("DE00"));
+    expectProblem(misplaced, "input.paymentOptions", "record_invalid");
+    const shown = await server.call("GET", `/invoices/${invoice.id}`, undefined, seller);
+    expect(good(shown).paymentOptions).toEqual(invoice.paymentOptions);
   });
 });
 

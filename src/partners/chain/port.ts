@@ -22,6 +22,21 @@ export type ExpectedTransfer = {
 
 export type TransferStatus = "unknown" | "pending" | "final" | "failed";
 
+/** A transfer of a token between any two addresses, in the form in which addresses are kept. */
+export type WalletTransfer = {
+  log_index: number;
+  from: string;
+  to: string;
+  token: string;
+  /** Millionths of a token. */
+  amount: bigint;
+};
+
+/** A transaction of anybody's; what it moved is known once it is final. */
+export type ChainTransaction =
+  | { status: Exclude<TransferStatus, "final"> }
+  | { status: "final"; mined_at: Date; transfers: WalletTransfer[] };
+
 /** What we ask of blockchains. */
 export type ChainPort = {
   chains: readonly Chain[];
@@ -36,6 +51,8 @@ export type ChainPort = {
     limit: number,
   ): Promise<{ transfers: Transfer[]; cursor: string | null }>;
   findStatus(chain: Chain, tx_id: string): Promise<TransferStatus>;
+  /** A transaction with all transfers of the tokens we know, whoever sent and received them. */
+  readTransaction(chain: Chain, tx_id: string): Promise<ChainTransaction>;
   /** What was sent under a key; null when nothing was. */
   findSend(chain: Chain, key: string): Promise<{ tx_id: string } | null>;
   /**

@@ -1,5 +1,5 @@
 import type { Session } from "../../platform/db/database.ts";
-import type { Transfer } from "./port.ts";
+import type { Transfer, WalletTransfer } from "./port.ts";
 
 /**
  * Transfers are read by their number: one that is committed after a higher one was read would never
@@ -76,4 +76,38 @@ export async function findSandboxSend(
     [key],
   );
   return row ?? null;
+}
+
+/** Lets a transfer between two wallets happen; one transaction may hold several, mined at once. */
+export async function insertWalletTransfer(
+  session: Session,
+  chain: string,
+  tx_id: string,
+  transfer: Omit<WalletTransfer, "log_index"> & { mined_at: Date },
+): Promise<{ log_index: number; mined_at: Date }> {
+  const [row] = await session.query<{ log_index: number; mined_at: Date }>(
+    `insert into sandbox_wallet_transfers
+       (chain, tx_id, log_index, sender, recipient, token, amount, mined_at)
+     select $1, $2, next.log_index, $3, $4, $5, $6, coalesce(next.mined_at, $7)
+     from ${TURN}, (select coalesce(max(log_index) + 1, 0) as log_index, min(mined_at) as mined_at
+       from sandbox_wallet_transfers where chain = $1 and tx_id = $2) as next
+     returning log_index, mined_at`,
+    [
+      ...[chain, tx_id, transfer.from, transfer.to, transfer.token],
+      ...[transfer.amount, transfer.mined_at],
+    ],
+  );
+  return row!;
+}
+
+export function listWalletTransfers(
+  session: Session,
+  chain: string,
+  tx_id: string,
+): Promise<(WalletTransfer & { mined_at: Date })[]> {
+  return session.query(
+    `select log_index, sender as "from", recipient as "to", token, amount, mined_at
+     from sandbox_wallet_transfers where chain = $1 and tx_id = $2 order by log_index`,
+    [chain, tx_id],
+  );
 }

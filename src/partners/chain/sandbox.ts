@@ -8,6 +8,7 @@ import {
   insertSandboxSend,
   insertSandboxTransfer,
   listSandboxTransfers,
+  listWalletTransfers,
 } from "./sandbox-store.ts";
 import { sandboxTxId } from "./tx-id.ts";
 
@@ -31,6 +32,13 @@ export function createSandboxChain(session: Session): ChainPort {
     },
     findStatus: async (chain, tx_id) =>
       (await findSandboxTransfer(session, chain, { tx_id })) ? "final" : "unknown",
+    readTransaction: async (chain, tx_id) => {
+      const rows = await listWalletTransfers(session, chain, tx_id);
+      const [first] = rows;
+      if (!first) return { status: "unknown" };
+      const transfers = rows.map(({ mined_at: _, ...transfer }) => transfer);
+      return { status: "final", mined_at: first.mined_at, transfers };
+    },
     findSend: (_chain, key) => findSandboxSend(session, key),
     send: async ({ chain, key }) => {
       const tx_id = sandboxTxId(chain, key);

@@ -1,0 +1,109 @@
+import {
+  CHANGES,
+  type ChangeInput,
+  type ChangeName,
+  type Invoice,
+  type InvoiceChange,
+  type InvoiceStatus,
+  type KeyedInvoice,
+  type Payment,
+  type TrackedTransaction,
+} from "./model.ts";
+
+export type Act = {
+  name: ChangeName;
+  actor_account_id: string | null;
+  input: ChangeInput | null;
+  /** For a new request id, where the change gives one. */
+  request_id?: string;
+  /** The offramp by which it is paid. */
+  offramp_id?: string;
+  /** The transfer on chain by which it is paid. */
+  tracked?: TrackedTransaction;
+};
+
+/** The invoice after a change that its rule allows, and the change as its history keeps it. */
+export function applyChange(
+  entry: KeyedInvoice,
+  act: Act,
+  id: string,
+  now: Date,
+): KeyedInvoice & { change: InvoiceChange } {
+  const { invoice } = entry;
+  const to_status = nextStatus(invoice, act.name);
+  // Receivers go by the event's time: it must rise with every change of a record.
+  const at = new Date(Math.max(now.getTime(), invoice.updated_at.getTime() + 1));
+  const change: InvoiceChange = {
+    id,
+    sequence: invoice.sequence + 1,
+    name: act.name,
+    from_status: act.name === "create" ? null : invoice.status,
+    to_status,
+    actor_account_id: act.actor_account_id,
+    input: act.input,
+    at,
+  };
+  const changed: Invoice = {
+    ...invoice,
+    ...effectOf(invoice, act, at),
+    status: to_status,
+    sequence: change.sequence,
+    updated_at: at,
+  };
+  return { ...entry, invoice: changed, history: [...entry.history, change], change };
+}
+
+function nextStatus(invoice: Invoice, name: ChangeName): InvoiceStatus {
+  const next = CHANGES[name].moves[invoice.status];
+  if (!next) throw new Error(`an invoice that is ${invoice.status} does not know ${name}`);
+  const is_back = next === "open" && CHANGES[name].restores_acceptance === true;
+  return is_back && invoice.was_accepted ? "accepted" : next;
+}
+
+/** What a change means beside the state. */
+function effectOf(invoice: Invoice, act: Act, at: Date): Partial<Invoice> {
+  const { name, input, request_id = invoice.request_id, tracked } = act;
+  switch (name) {
+    case "create":
+      return { request_id };
+    case "c2fPaymentFailed":
+      return { request_id, payment: null, offramp_id: null };
+    case "accept":
+      return { was_accepted: true };
+    case "markUnpaid":
+      return { was_accepted: false, payment: null, offramp_id: null };
+    case "changePaymentOptions": {
+      const { paymentOptions = invoice.document.paymentOptions } = input ?? {};
+      return { was_accepted: false, document: { ...invoice.document, paymentOptions } };
+    }
+    case "trackTransaction":
+      return tracked ? { tracked: [...invoice.tracked, tracked] } : {};
+    case "paid":
+      return tracked && invoice.payment
+        ? { payment: { ...invoice.payment, ...onChain(tracked) } }
+        : {};
+    case "dropClaim":
+      return invoice.status === "declaredPaid" ? { payment: null } : {};
+    case "declareSentPayment":
+    case "declareReceivedPayment":
+      return declaredPayment(invoice, act, at);
+    default:
+      return {};
+  }
+}
+
+function declaredPayment(invoice: Invoice, act: Act, at: Date): Partial<Invoice> {
+  const { input, offramp_id = invoice.offramp_id } = act;
+  const payment: Payment = {
+    payment_date: at.toISOString(),
+    is_manually_paid: act.offramp_id === undefined,
+    ...(input?.amount ? { amount: input.amount } : {}),
+    ...(input?.txLink ? { tx_link: input.txLink } : {}),
+    ...(input?.txHash ? { tx_hash: input.txHash, chain: input.chain! } : {}),
+  };
+  return { offramp_id, payment: { ...invoice.payment, ...payment } };
+}
+
+function onChain({ tx_id, chain, mined_at }: TrackedTransaction): Payment {
+  return { payment_date: mined_at, is_manually_paid: false, tx_hash: tx_id, chain };
+}
