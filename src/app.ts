@@ -125,7 +125,7 @@ export async function createApp(
     ...core,
     renderer: createInvoiceRenderer({ public_url: publicUrl, mode: config.mode, index_key }),
   };
-  const deliveries = createDeliveryWorker(ramp);
+  const deliveries = createDeliveryWorker({ ...ramp, countAttempt: metrics.countAttempt });
   const worker = withDeliveries(deliveries, {
     database,
     clock,

@@ -19,7 +19,13 @@ export type FirstStartInput = {
 /** What was made, to be shown to the person once; `created` is null on every later start. */
 export type FirstStart = {
   operator: Account;
-  created: { api_key: string; admin_email: string; admin_password: string } | null;
+  created: {
+    api_key: string;
+    admin_email: string;
+    admin_password: string;
+    /** What came from the settings: whoever set it knows it, so it is never shown. */
+    given: { api_key: boolean; admin_password: boolean };
+  } | null;
 };
 
 const EMAIL_DEFAULT = "admin@sliproad.test";
@@ -60,6 +66,10 @@ export async function firstStart(
       { account_id, email, password_hash, role: "admin", ...BY },
       now,
     );
-    return { operator, created: { api_key, admin_email, admin_password } };
+    const given = {
+      api_key: input.api_key !== undefined,
+      admin_password: input.admin_password !== undefined,
+    };
+    return { operator, created: { api_key, admin_email, admin_password, given } };
   });
 }

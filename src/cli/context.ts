@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from "../platform/db/embedded.ts";
 import type { OnMigration } from "../platform/db/migrate.ts";
 import { claimDataDir, readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { keepSandboxKey, tellFirstStart } from "./first-start.ts";
+import { keepFirstSecrets, keepSandboxKey } from "./first-start.ts";
 
 /**
  * Runs a command's work on the database that the service uses: an outside one, the embedded one of
@@ -22,11 +22,10 @@ export async function withCore<Result>(
   try {
     const core = await openCoreOrSay(config, found.url, onMigration);
     try {
-      if (core.first_start.created) {
-        await keepSandboxKey(core);
-        // Not on stdout, where --json promises one document.
-        console.error(tellFirstStart(core, core.first_start.created).join("\n"));
-      }
+      await keepSandboxKey(core);
+      const { lines } = await keepFirstSecrets(core, process.stderr.isTTY === true);
+      // Not on stdout, where --json promises one document.
+      if (lines.length > 0) console.error(lines.join("\n"));
       return await work(core);
     } finally {
       await core.database.close();

@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { FirstStart } from "../access/first-start.ts";
 import type { Core } from "../app/open-core.ts";
 import type { Config } from "../platform/config/config.ts";
 import { ensureDataDir } from "../platform/instance.ts";
+import { replaceSecretFile } from "../platform/secret-file.ts";
 
 /** The sandbox keeps its own first key, so that the command line can use it. */
 export async function keepSandboxKey({ config, first_start }: Core): Promise<void> {
@@ -16,24 +16,50 @@ export function sandboxKeyFile({ data_dir }: Config): string {
   return join(data_dir, "sandbox-api-key");
 }
 
-/** Whatever the first process was and however it ends, what it made up is said. */
-export function tellFirstStart(
-  { config }: Core,
-  created: NonNullable<FirstStart["created"]>,
-): string[] {
-  const keep =
-    config.mode === "sandbox"
-      ? [
-          "Keep the password: it is shown only now.",
-          `The sandbox's key is also in ${relativeToHere(sandboxKeyFile(config))}.`,
-        ]
-      : ["Keep the key and the password: they are shown only now."];
-  return [
-    `  API key    ${created.api_key}`,
-    `  Sign in    ${created.admin_email}  ${created.admin_password}`,
-    "",
-    ...keep,
+/** What the first process made up: shown on a terminal, else kept in a file. */
+export type FirstSecrets = {
+  lines: string[];
+  /** Null when there is no such file. */
+  file: string | null;
+  /** The key itself, where it may be shown. */
+  api_key: string | null;
+};
+
+/**
+ * A log is read by more people than a terminal and is kept for longer: without a terminal the
+ * secrets go into a file that only its owner can read. Whatever comes after, they are not lost.
+ */
+export async function keepFirstSecrets(
+  { config, first_start: { created } }: Core,
+  has_terminal: boolean,
+): Promise<FirstSecrets> {
+  if (!created) return { lines: [], file: null, api_key: null };
+  const { api_key, admin_email, admin_password, given } = created;
+  const is_made_up = !given.api_key || !given.admin_password;
+  if (has_terminal || !is_made_up) {
+    const key = given.api_key ? "as set in SLIPROAD_API_KEY" : api_key;
+    const password = given.admin_password ? "with the password that you set" : admin_password;
+    const lines = [`  API key    ${key}`, `  Sign in    ${admin_email}  ${password}`];
+    if (is_made_up) lines.push("", "Keep these now: they are not shown again.");
+    return { lines, file: null, api_key: given.api_key ? null : api_key };
+  }
+  const file = join(config.data_dir, "first-start-secrets");
+  await ensureDataDir(config.data_dir);
+  const kept = [
+    ...(given.api_key ? [] : [`SLIPROAD_API_KEY=${api_key}`]),
+    ...(given.admin_password ? [] : [`SLIPROAD_ADMIN_PASSWORD=${admin_password}`]),
   ];
+  replaceSecretFile(file, `${kept.join("\n")}\n`);
+  const where = relativeToHere(file);
+  const key = given.api_key ? "as set in SLIPROAD_API_KEY" : `in ${where}`;
+  const password = given.admin_password ? "as you set it" : `in ${where}`;
+  const lines = [
+    `  API key    ${key}`,
+    `  Sign in    ${admin_email}, password ${password}`,
+    "",
+    `Read ${where} (mode 0600), keep what it holds in a safe place, then delete it.`,
+  ];
+  return { lines, file, api_key: null };
 }
 
 export function relativeToHere(file: string): string {

@@ -2,18 +2,18 @@ import { existsSync } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
 import type { Core } from "../app/open-core.ts";
 import type { Config } from "../platform/config/config.ts";
-import { relativeToHere, sandboxKeyFile, tellFirstStart } from "./first-start.ts";
+import { type FirstSecrets, relativeToHere, sandboxKeyFile } from "./first-start.ts";
 
 /** What a person sees when the service is ready: where it is, the key, what to paste next. */
 export function greetingLines(input: {
   public_url: string;
   core: Core;
   notice: string | null;
+  secrets: FirstSecrets;
 }): string[] {
-  const { public_url, core, notice } = input;
-  const made = core.first_start.created;
+  const { public_url, core, notice, secrets } = input;
   const key_file = findKeyFile(core.config);
-  const key = made?.api_key ?? (key_file ? `$(cat ${key_file})` : "<your API key>");
+  const key = secrets.api_key ?? (key_file ? `$(cat ${key_file})` : "<your API key>");
   const lines = [
     "",
     `Sliproad is ready (${core.config.mode}).`,
@@ -22,8 +22,8 @@ export function greetingLines(input: {
     `  Docs       ${public_url}/docs`,
     `  Dashboard  ${public_url}/dashboard`,
   ];
-  if (made) {
-    lines.push(...tellFirstStart(core, made));
+  if (secrets.lines.length > 0) {
+    lines.push(...secrets.lines);
   } else {
     const where = key_file ? `in ${key_file}` : "shown on the first start";
     lines.push(`  API key    ${where}; sliproad keys create makes another`);
@@ -39,10 +39,9 @@ function findKeyFile(config: Config): string | null {
   return existsSync(file) ? quoteForShell(relativeToHere(file)) : null;
 }
 
-/** The same for a program, with null for what is told only once, or not at all. */
-export function readyFacts(core: Core, public_url: string | null) {
+/** The same for a program, with null for what only the first start has. No secret is in it. */
+export function readyFacts(core: Core, public_url: string | null, secrets: FirstSecrets) {
   const { config, first_start } = core;
-  const made = first_start.created;
   return {
     mode: config.mode,
     url: public_url,
@@ -50,9 +49,8 @@ export function readyFacts(core: Core, public_url: string | null) {
     dashboard_url: public_url && `${public_url}/dashboard`,
     data_dir: config.data_dir,
     api_key_file: existsSync(sandboxKeyFile(config)) ? sandboxKeyFile(config) : null,
-    api_key: made?.api_key ?? null,
-    admin_email: made?.admin_email ?? null,
-    admin_password: made?.admin_password ?? null,
+    admin_email: first_start.created?.admin_email ?? null,
+    first_start_secrets_file: secrets.file,
   };
 }
 

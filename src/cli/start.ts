@@ -6,7 +6,7 @@ import { unknownSettings } from "../platform/config/unknown-settings.ts";
 import { claimDataDir } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { openCoreOrSay, startOwn } from "./context.ts";
-import { keepSandboxKey, tellFirstStart } from "./first-start.ts";
+import { type FirstSecrets, keepFirstSecrets, keepSandboxKey } from "./first-start.ts";
 import { greetingLines, readyFacts } from "./greeting.ts";
 import { type JsonOption, printDocument } from "./output.ts";
 
@@ -40,8 +40,10 @@ async function run(parts: Parts, options: JsonOption): Promise<void> {
   try {
     const core = await openCoreOrSay(config, home.url);
     await keepSandboxKey(core);
-    await tellOnce(core, options, (onReady) => {
-      const service = { core, parts, home, options };
+    const has_terminal = process.stdout.isTTY === true && !options.json;
+    const secrets = await keepFirstSecrets(core, has_terminal);
+    await tellOnce({ core, options, secrets }, (onReady) => {
+      const service = { core, parts, home, options, secrets };
       return serve(service, stopping, (...facts) => {
         is_serving = true;
         onReady(...facts);
@@ -55,22 +57,20 @@ async function run(parts: Parts, options: JsonOption): Promise<void> {
 
 /** A first start that fails later (the port is taken) has made its keys all the same. */
 async function tellOnce(
-  core: Core,
-  options: JsonOption,
+  { core, options, secrets }: Pick<Service, "core" | "options" | "secrets">,
   work: (onReady: OnReady) => Promise<void>,
 ): Promise<void> {
-  const secrets = core.first_start.created ? tellFirstStart(core, core.first_start.created) : [];
   let is_told = false;
   try {
     await work((public_url, greeting) => {
       is_told = true;
-      const lines = greeting ?? secrets;
-      if (options.json) printDocument({ ready: readyFacts(core, public_url) });
+      const lines = greeting ?? secrets.lines;
+      if (options.json) printDocument({ ready: readyFacts(core, public_url, secrets) });
       else if (lines.length > 0) console.log(lines.join("\n"));
     });
   } finally {
     const say = options.json ? console.error : console.log;
-    if (!is_told && secrets.length > 0) say(secrets.join("\n"));
+    if (!is_told && secrets.lines.length > 0) say(secrets.lines.join("\n"));
   }
 }
 
@@ -108,10 +108,16 @@ async function openHome(config: Config, is_whole: boolean): Promise<Home> {
   return { url, notice: null, lost: never, write: claim.write, close };
 }
 
-type Service = { core: Core; parts: Parts; home: Home; options: JsonOption };
+type Service = {
+  core: Core;
+  parts: Parts;
+  home: Home;
+  options: JsonOption;
+  secrets: FirstSecrets;
+};
 
 async function serve(
-  { core, parts, home, options }: Service,
+  { core, parts, home, options, secrets }: Service,
   stopping: Promise<void>,
   onReady: OnReady,
 ): Promise<void> {
@@ -132,7 +138,8 @@ async function serve(
     }
     if (parts.worker) app.worker.start();
     await home.write({ database_url: home.url, public_url });
-    if (parts.api) onReady(public_url, greetingLines({ public_url, core, notice: home.notice }));
+    if (parts.api)
+      onReady(public_url, greetingLines({ public_url, core, secrets, notice: home.notice }));
     else onReady(null, null);
     const lost = home.lost.then(() => "lost");
     if ((await Promise.race([stopping, lost])) === "lost") {

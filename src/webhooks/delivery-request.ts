@@ -5,6 +5,7 @@ import type {
   OutboundRequest,
 } from "../partners/outbound-http/outbound-request.ts";
 import type { Clock } from "../platform/clock.ts";
+import { traceparentOf } from "../platform/http/trace-context.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import type { DueDelivery } from "./delivery-store.ts";
 import type { OpenEndpoint } from "./due-pages.ts";
@@ -48,6 +49,8 @@ export function requestOf(
       ...endpoint.headers,
       "content-type": "application/json",
       "user-agent": USER_AGENT,
+      // All attempts to deliver an event are one trace.
+      traceparent: traceparentOf(delivery.event_id),
       "x-webhook-sequence": String(delivery.sequence),
       ...signatureHeaders(secrets, { id: delivery.event_id, timestamp_s, body }),
     },

@@ -57,7 +57,17 @@ export async function recordOutcomes(
     turn.endpoint = { ...turn.endpoint, ...health };
     turn.health = null;
   }
+  for (const turn of turns.filter(({ task }) => !lost.has(task))) {
+    for (const outcome of taken.get(turn)!) countAttempt(deps, outcome);
+  }
   return turns.map((turn) => taken.get(turn)!);
+}
+
+function countAttempt({ countAttempt }: DeliverDeps, outcome: Outcome): void {
+  const { attempt, status, next_attempt_at } = outcome;
+  if (attempt === null) return;
+  const is_over = next_attempt_at === null;
+  countAttempt?.(status === "delivered" ? "delivered" : is_over ? "failed" : "retried");
 }
 
 /** Once. What waits is kept as skipped; the owner reads why, in the audit log and in the app. */

@@ -172,14 +172,17 @@ describe("migrate", () => {
     });
   });
 
-  it("as the first command on a database tells the keys it made, beside its JSON", async () => {
+  it("as the first command on a database says where the keys are, beside its JSON", async () => {
     const environment = { DATABASE_URL: empty.url, SLIPROAD_DATA_DIR: empty_dir };
     const first = await run(["migrate", "--json"], environment);
     expect(first.code).toBe(0);
     expect(JSON.parse(first.stdout).migrations.length).toBeGreaterThan(1);
-    const key = /API key {4}(sk_test_\S+)/.exec(first.stderr)?.[1];
+    expect(first.stderr).toContain(`API key    in ${join(empty_dir, "first-start-secrets")}`);
+    expect(first.stderr).toContain("Sign in    admin@sliproad.test");
+    const secrets = await readFile(join(empty_dir, "first-start-secrets"), "utf8");
+    const key = /^SLIPROAD_API_KEY=(sk_test_\S+)$/m.exec(secrets)?.[1];
     expect(key).toBeDefined();
-    expect(first.stderr).toMatch(/Sign in {4}admin@sliproad\.test {2}\S+/);
+    expect(first.stderr).not.toContain(key);
     expect(await readFile(join(empty_dir, "sandbox-api-key"), "utf8")).toBe(`${key}\n`);
     documentOf(await run(["migrate", "--json"], environment));
   });
@@ -336,7 +339,11 @@ describe("with --json everything is one document on stdout", () => {
       const { code, stdout } = await running.ended;
       expect(code).toBe(0);
       const url = half === "api" ? expect.stringMatching(/^http:/) : null;
-      expect(JSON.parse(stdout).ready).toMatchObject({ mode: "sandbox", url, api_key: null });
+      expect(JSON.parse(stdout).ready).toMatchObject({
+        mode: "sandbox",
+        url,
+        first_start_secrets_file: null,
+      });
     };
     await Promise.all(["api", "worker"].map(check));
   });
@@ -413,7 +420,7 @@ describe("what goes wrong is said in one sentence", () => {
     }
   });
 
-  it("a first start that fails has told the key it made", async () => {
+  it("a first start that fails has kept the key it made", async () => {
     const database = await createTestDatabase();
     const data_dir = await mkdtemp(join(tmpdir(), "sliproad-cli-"));
     const taken = createServer().listen(0, "127.0.0.1");
@@ -427,7 +434,9 @@ describe("what goes wrong is said in one sentence", () => {
       });
       expect(ended.code).toBe(1);
       expect(ended.stderr).toMatch(/^sliproad: Port \d+ on 127\.0\.0\.1 is taken [^\n]+\.\n$/);
-      expect(ended.stdout).toMatch(/API key {4}sk_test_[\w-]{43}\n/);
+      const file = join(data_dir, "first-start-secrets");
+      expect(ended.stdout).toContain(`API key    in ${file}\n`);
+      expect(await readFile(file, "utf8")).toMatch(/^SLIPROAD_API_KEY=sk_test_[\w-]{43}\n/);
     } finally {
       taken.close();
       await database.drop();

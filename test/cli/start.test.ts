@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,15 +34,20 @@ afterAll(async () => {
 });
 
 test(
-  "the first start prints the address, the key and a line that works when pasted",
+  "the first start prints the address, where the secrets are, and a line that works when pasted",
   async () => {
     const { stdout, stderr } = await start();
     expect(stderr).toBe("");
     expect(stdout).toContain("Sliproad is ready (sandbox).");
     expect(stdout).toContain(`  Address    ${address()}\n`);
-    key = /API key {4}(sk_test_[\w-]+)\n/.exec(stdout)![1]!;
-    expect(stdout).toContain("Keep the password: it is shown only now.");
-    expect(stdout).toContain(`also in ${join(data_dir, "sandbox-api-key")}.`);
+    // Its output is no terminal, so that no secret is in it.
+    const secrets_file = join(data_dir, "first-start-secrets");
+    expect(stdout).toContain(`  API key    in ${secrets_file}\n`);
+    expect((await stat(secrets_file)).mode & 0o777).toBe(0o600);
+    const secrets = await readFile(secrets_file, "utf8");
+    key = /^SLIPROAD_API_KEY=(sk_test_[\w-]+)$/m.exec(secrets)![1]!;
+    const password = /^SLIPROAD_ADMIN_PASSWORD=(.+)$/m.exec(secrets)![1]!;
+    for (const secret of [key, password]) expect(stdout).not.toContain(secret);
     expect(await readFile(join(data_dir, "sandbox-api-key"), "utf8")).toBe(`${key}\n`);
 
     const pasted = stdout.slice(stdout.indexOf("  curl "), stdout.indexOf("}}'") + 3);

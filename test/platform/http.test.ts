@@ -60,6 +60,17 @@ describe("every answer", () => {
     expect(one.headers.get("sliproad-version")).toBe(VERSION);
   });
 
+  it("says that browsers must use https where the public URL does, and only there", async () => {
+    for (const path of ["/healthz", "/sign-in", "/nowhere", "/docs", `/users/${UNKNOWN_ID}`]) {
+      const { headers } = await server.call("GET", path);
+      expect(headers.get("strict-transport-security"), path).toBe("max-age=31536000");
+    }
+    const plain = await startTestServer({ beside: server });
+    const { headers } = await plain.call("GET", "/sign-in");
+    await plain.app.close();
+    expect(headers.get("strict-transport-security")).toBeNull();
+  });
+
   it("success is 200, creations included, as JSON", async () => {
     const answer = await createUser(server);
     expect(answer.status).toBe(200);

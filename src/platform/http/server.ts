@@ -15,6 +15,7 @@ import { parseJsonBody } from "./json-body.ts";
 import { logFailure } from "./log-failure.ts";
 import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
+import { traceOf } from "./trace-context.ts";
 
 export const VERSION = "2026-11-15";
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -79,6 +80,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     trustProxy: options.trusted_proxies.length > 0 ? [...options.trusted_proxies] : false,
     genReqId: () => randomUUID(),
+    // All lines of a request name the trace that the caller says it belongs to.
+    childLoggerFactory: (logger, bindings, child_options, request) =>
+      logger.child({ ...bindings, ...traceOf(request.headers.traceparent) }, child_options),
     return503OnClosing: false,
     forceCloseConnections: "idle",
     routerOptions: { maxParamLength: PARAMETER_LENGTH_MAX },
@@ -128,7 +132,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
   const address_limiter = createRateLimiter(options.rate_limit_anonymous);
 
   app.addHook("onRequest", async (request, reply) => {
-    reply.headers(headersOf(request.id));
+    reply.headers(headersOf(options, request.id));
     // Here already: nobody's body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
     const { is_api, scope } = request.routeOptions.config;
@@ -173,8 +177,16 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
 /** Of answers that are no pages: nobody keeps them, nobody guesses what they are. */
 const API_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
 
-function headersOf(request_id: string): Record<string, string> {
-  return { "X-Request-Id": request_id, "Sliproad-Version": VERSION };
+/** Browsers that have been here over https never again ask without it; for a year. */
+const HTTPS_ONLY = { "Strict-Transport-Security": "max-age=31536000" };
+
+function headersOf({ public_url }: ServerOptions, request_id: string): Record<string, string> {
+  const is_https = public_url().startsWith("https://");
+  return {
+    "X-Request-Id": request_id,
+    "Sliproad-Version": VERSION,
+    ...(is_https ? HTTPS_ONLY : {}),
+  };
 }
 
 /**
@@ -263,7 +275,7 @@ function sendError(
   if (refusal.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
   return reply
     .code(refusal.status)
-    .headers(headersOf(request.id))
+    .headers(headersOf(options, request.id))
     .headers(API_HEADERS)
     .type("application/json; charset=utf-8")
     .send(errorBody(options, refusal, request.id));
@@ -302,7 +314,7 @@ function answerUnreadable(
   const refusal = new Refusal("bad_request", message);
   const body = errorBody(options, refusal, request_id);
   const headers = {
-    ...headersOf(request_id),
+    ...headersOf(options, request_id),
     ...API_HEADERS,
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": String(Buffer.byteLength(body)),
