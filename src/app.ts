@@ -35,7 +35,6 @@ import { type FileType, judgeFile } from "./partners/files/judge-file.ts";
 import { addPaymentDetailRoutes } from "./payment-details/routes.ts";
 import { TRIM_ATTEMPTS_TASK, trimAttemptsTask } from "./platform/attempts/tasks.ts";
 import { createExecutor, type Executor } from "./platform/commands/executor.ts";
-import { createKeepAnswer, type KeepAnswer } from "./platform/commands/keep-answers.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
 import type { Config } from "./platform/config/config.ts";
 import { addApiReference, addOpenApi } from "./platform/http/docs.ts";
@@ -133,11 +132,9 @@ export async function createApp(
     handlers: listHandlers(ramp, invoice_deps, deliveries.poke),
   });
   const executor = openExecutor(core, worker.poke);
-  const keepAnswer = createKeepAnswer(database, executor);
   const deps = {
     ...ramp,
     executor,
-    keepAnswer,
     app_rules: { allow_http: ramp.allow_http, refuseUrl: ramp.sender.refuse },
     poke: worker.poke,
     public_url: publicUrl,
@@ -201,7 +198,6 @@ function listMetricSources({ operator_id }: Ramp): MetricSource[] {
 
 type Deps = Ramp & {
   executor: Executor;
-  keepAnswer: KeepAnswer;
   app_rules: AppRules;
   poke: () => void;
   public_url: () => string;
@@ -217,8 +213,8 @@ function addRoutes(
   deps: Deps,
   invoices: Omit<Deps, "renderer"> & InvoiceParts & { press: PdfPress },
 ) {
-  const { index_key, files, keepAnswer } = deps;
-  const add: AddRoute = (spec) => addRoute(server, index_key, spec, keepAnswer);
+  const { index_key, files, executor } = deps;
+  const add: AddRoute = (spec) => addRoute(server, index_key, spec, executor.keepAnswer);
   const addUpload: AddUploadRoute<FileType> = (spec) =>
     addUploadRoute(server, index_key, { ...files, judge: judgeFile }, spec);
 

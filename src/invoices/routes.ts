@@ -2,7 +2,6 @@ import { Readable } from "node:stream";
 import { findPaymentDetails } from "../payment-details/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
-import type { KeepAnswer } from "../platform/commands/keep-answers.ts";
 import type { CommandRequest } from "../platform/commands/model.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
@@ -32,7 +31,6 @@ import { listViews } from "./view-store.ts";
 export type InvoiceDeps = CarryDeps & {
   executor: Executor;
   clock: Clock;
-  keepAnswer: KeepAnswer;
   poke: () => void;
   press: PdfPress;
 };
@@ -218,7 +216,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
       }
       if (all.length > 0 || name === null) throw Refusal.of(all);
       const request = command(null);
-      return deps.keepAnswer(request, async () => {
+      return deps.executor.keepAnswer(request, async () => {
         const key = { account_id: view.owner_account_id, id: view.id };
         const change_key = changeKey(deps.index_key, request);
         const act = { name, input, role: view.role, caller: request, change_key };

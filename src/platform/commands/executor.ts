@@ -1,5 +1,6 @@
 import { Batcher } from "../batcher/batcher.ts";
 import { createTurns } from "./in-turn.ts";
+import { createKeeping, type KeepAnswer, keepAnswers } from "./keep-answers.ts";
 import type { Answer, CommandRequest, ExecutorDeps, Outcome, Queued } from "./model.ts";
 import { runToTheEnd } from "./run-to-the-end.ts";
 import type { AnyUseCase, UseCase } from "./use-case.ts";
@@ -11,25 +12,46 @@ export type Executor = {
   register<Input, Loaded, Output>(
     use_case: UseCase<Input, Loaded, Output>,
   ): (request: CommandRequest<Input>) => Promise<Answer>;
+  /** Keeps the answer of work that is no command. */
+  keepAnswer: KeepAnswer;
 };
 
 /** Every write of the API goes through here: batched, idempotent, and answered with the truth. */
 export function createExecutor(deps: ExecutorDeps): Executor {
   // Idempotency keys belong to the account, whatever the use case: one set of turns for all.
   const inTurn = createTurns();
+  const keep = createKeeping(deps.database, createSubmit(deps, keepAnswers));
   return {
     register: (use_case) => {
-      const batcher = new Batcher<Queued, Outcome>({
-        run: (queued) => runToTheEnd(deps, use_case as unknown as AnyUseCase, queued),
-        across_accounts: deps.across_accounts,
-      });
+      const submit = createSubmit(deps, use_case);
       return async (request) => {
-        const { account_id, bytes, input, idempotency } = request;
-        const queued = { request, account_id, bytes, rows: use_case.rows(input) };
-        const outcome = await inTurn(account_id, idempotency, () => batcher.submit(queued));
-        if ("refusal" in outcome) throw outcome.refusal;
-        return outcome.answer;
+        const { account_id, idempotency } = request;
+        return answerOf(await inTurn(account_id, idempotency, () => submit(request)));
       };
     },
+    keepAnswer: async (request, make) => {
+      const { account_id, idempotency } = request;
+      if (!idempotency) return make();
+      return answerOf(await inTurn(account_id, idempotency, () => keep(request, make)));
+    },
   };
+}
+
+function createSubmit<Input, Loaded, Output>(
+  deps: ExecutorDeps,
+  use_case: UseCase<Input, Loaded, Output>,
+): (request: CommandRequest<Input>) => Promise<Outcome> {
+  const batcher = new Batcher<Queued, Outcome>({
+    run: (queued) => runToTheEnd(deps, use_case as unknown as AnyUseCase, queued),
+    across_accounts: deps.across_accounts,
+  });
+  return (request) => {
+    const { account_id, bytes, input } = request;
+    return batcher.submit({ request, account_id, bytes, rows: use_case.rows(input) });
+  };
+}
+
+function answerOf(outcome: Outcome): Answer {
+  if ("refusal" in outcome) throw outcome.refusal;
+  return outcome.answer;
 }

@@ -1,7 +1,7 @@
-import type { Session } from "../db/database.ts";
+import type { Database } from "../db/database.ts";
 import { Refusal } from "../errors.ts";
-import type { Answer, CommandRequest, Executor } from "./executor.ts";
-import { findStoredAnswers } from "./store.ts";
+import type { Answer, CommandRequest, Outcome } from "./model.ts";
+import { findStoredAnswers, lockKey } from "./store.ts";
 import type { UseCase } from "./use-case.ts";
 
 /** Gives a request with an Idempotency-Key its first answer again, although it stores no record. */
@@ -11,22 +11,53 @@ export type KeepAnswer = (
 ) => Promise<Answer | string>;
 
 const RETRY_AFTER_SECONDS = 1;
+/** Each holds a connection while its work takes others: of the pool, no more than this part. */
+const POOL_PART = 4;
 
 /**
- * For routes whose work is no command: what they answered is kept like a command's answer. The
- * work and the keeping are not one transaction, which calculators and the sandbox can afford.
+ * For routes whose work is no command: what they answered is kept like a command's answer. The key
+ * is locked in the database before the work begins, so that of many callers with one key, in
+ * however many processes, one does the work. The work and the keeping are not one transaction:
+ * whoever dies between them does it again, which calculators, the sandbox and deliveries, sent at
+ * least once, can afford.
  */
-export function createKeepAnswer(session: Session, executor: Executor): KeepAnswer {
-  const submit = executor.register(keepAnswers);
+export function createKeeping(
+  database: Database,
+  submit: (request: CommandRequest<string | null>) => Promise<Outcome>,
+): (request: CommandRequest<null>, make: () => Promise<string>) => Promise<Outcome> {
+  const begin = createSlots(Math.max(1, Math.floor(database.pool().max / POOL_PART)));
   return async (request, make) => {
-    if (!request.idempotency) return make();
-    const stored = await findStoredAnswers(session, [{ ...request, id: "" }]);
-    // A known key needs no work: the executor finds the answer, or that the request is another.
-    return submit({ ...request, input: stored.size > 0 ? null : await make() });
+    const end = await begin();
+    try {
+      return await database.transaction(async (tx) => {
+        await lockKey(tx, request.account_id, request.idempotency!);
+        const stored = await findStoredAnswers(tx, [{ ...request, id: "" }]);
+        // A known key needs no work: the executor finds the answer, or that the request is another.
+        return submit({ ...request, input: stored.size > 0 ? null : await make() });
+      });
+    } finally {
+      end();
+    }
   };
 }
 
-const keepAnswers: UseCase<string | null, null, string> = {
+/** At most `slots_max` at once; the others wait in order. */
+function createSlots(slots_max: number): () => Promise<() => void> {
+  let free = slots_max;
+  const waiting: (() => void)[] = [];
+  const end = () => {
+    const next = waiting.shift();
+    if (next) next();
+    else free += 1;
+  };
+  return async () => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    return end;
+  };
+}
+
+export const keepAnswers: UseCase<string | null, null, string> = {
   name: "keep-answers",
   rows: () => 1,
   load: async () => null,

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../db/database.ts";
-import type { Command } from "./use-case.ts";
+import type { Command, Idempotency } from "./use-case.ts";
 
 export type StoredAnswer = {
   id: string;
@@ -38,6 +38,17 @@ export async function findStoredAnswers(
     if (row) stored.set(id, row);
   }
   return stored;
+}
+
+/** Waits for whoever works under this key, in any process; from then on the others wait. */
+export async function lockKey(
+  tx: Transaction,
+  account_id: string,
+  { index }: Idempotency,
+): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+    `${account_id} ${index.toString("hex")}`,
+  ]);
 }
 
 /**

@@ -16,7 +16,7 @@ const KEPT_SECONDS = 2 * 60 * 60;
 
 const PREFLIGHT_HEADERS = {
   ...CORS_HEADERS,
-  "Access-Control-Allow-Methods": "GET, POST, PATCH",
+  "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
   // A `*` would not stand for Authorization.
   "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Sliproad-Version",
   "Access-Control-Max-Age": String(KEPT_SECONDS),

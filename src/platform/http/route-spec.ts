@@ -18,7 +18,7 @@ export type Caller = {
 };
 
 export type RouteSpec<Query extends TObject, Body extends TObject> = {
-  method: "GET" | "POST" | "PATCH";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path with parameters such as `:user_id`; every parameter is a record's id. */
   path: string;
   operation: string;
@@ -36,7 +36,7 @@ export type RouteSpec<Query extends TObject, Body extends TObject> = {
   body_bytes_max?: number;
   /** What a token must hold to be accepted here; without it the route takes API keys only. */
   scope?: string;
-  /** True for a POST or PATCH that is no command; its answer is kept for repetition as well. */
+  /** True for a write that is no command; its answer is kept for repetition as well. */
   stores_nothing?: boolean;
   /** True when the answer is a file instead of JSON. */
   is_file?: boolean;
