@@ -34,6 +34,7 @@ const TRIALS = {
 
 /** Throws a sentence that names the package which is missing or does not run; `set`: runtime | dev. */
 export function checkNativePackages(set) {
+  checkBundledNode();
   const missing = listMissing(set);
   if (missing.length > 0) {
     throw new BuildError(
@@ -42,6 +43,24 @@ export function checkNativePackages(set) {
     );
   }
   for (const trial of TRIALS[set]) tryOut(trial);
+}
+
+/** First: npm leaves out, without a word, a package whose install script it could not run on it. */
+function checkBundledNode() {
+  if (!existsSync(bundledNode())) return;
+  const { status, stderr, error } = spawnSync(bundledNode(), ["--version"], { encoding: "utf8" });
+  if (status === 0) return;
+  const reason = (error?.message ?? stderr).trim().split("\n", 1)[0];
+  const library = /lib[\w+.-]+\.so[\w.]*/.exec(reason)?.[0];
+  const hint = library?.startsWith("libatomic")
+    ? " (Debian, Ubuntu: apt-get install libatomic1)"
+    : "";
+  throw new BuildError(
+    library
+      ? `the Node of this program needs ${library}, which this machine does not have; install ` +
+          `it${hint} and run the command again.`
+      : `the Node of this program does not run here: ${reason}`,
+  );
 }
 
 /** The Node that comes with the dependencies. */
