@@ -190,10 +190,12 @@ create table deposits (
   amount bigint not null,
   mined_at timestamp with time zone not null,
   created_at timestamp with time zone not null,
+  sender text,
   constraint deposits_pkey PRIMARY KEY (account_id, id),
   constraint deposits_amount_check CHECK ((amount > 0)),
   constraint deposits_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id)
 );
+CREATE INDEX deposits_list ON public.deposits USING btree (account_id, user_id, id);
 CREATE INDEX deposits_quote ON public.deposits USING btree (account_id, quote_id, id);
 CREATE UNIQUE INDEX deposits_transfer ON public.deposits USING btree (account_id, chain, tx_id, log_index);
 
@@ -682,6 +684,7 @@ create table offramps (
   constraint offramps_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id),
   constraint offramps_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
+CREATE INDEX offramps_account_list_by_status ON public.offramps USING btree (status, account_id, id);
 CREATE INDEX offramps_list ON public.offramps USING btree (user_id, account_id, id);
 CREATE INDEX offramps_list_by_status ON public.offramps USING btree (user_id, account_id, status, id);
 CREATE INDEX offramps_open ON public.offramps USING btree (status, created_at) WHERE (status = ANY (ARRAY['pending_internal_assessment'::text, 'ongoing_checks'::text, 'sending_fiat'::text]));
@@ -856,6 +859,10 @@ create table quotes (
   constraint quotes_price_version_id_fkey FOREIGN KEY (price_version_id) REFERENCES price_versions(id)
 );
 CREATE INDEX quotes_list ON public.quotes USING btree (user_id, account_id, id);
+CREATE INDEX quotes_list_executed ON public.quotes USING btree (account_id, user_id, id) WHERE ((executed_at IS NOT NULL) AND (closed_at IS NULL));
+CREATE INDEX quotes_list_failed ON public.quotes USING btree (account_id, user_id, id) WHERE ((executed_at IS NOT NULL) AND (closed_at IS NOT NULL));
+CREATE INDEX quotes_list_unclosed ON public.quotes USING btree (account_id, user_id, id) WHERE ((executed_at IS NULL) AND (closed_at IS NULL));
+CREATE INDEX quotes_list_unexecuted ON public.quotes USING btree (account_id, user_id, id) WHERE (executed_at IS NULL);
 CREATE UNIQUE INDEX quotes_tx ON public.quotes USING btree (account_id, deposit_token_chain, tx_id) WHERE (tx_id IS NOT NULL);
 
 create table rate_checks (
@@ -880,6 +887,7 @@ create table refund_addresses (
   constraint refund_addresses_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
 CREATE UNIQUE INDEX refund_addresses_address ON public.refund_addresses USING btree (account_id, user_id, chain, address_index);
+CREATE INDEX refund_addresses_list ON public.refund_addresses USING btree (account_id, user_id, id);
 
 create table refunds (
   account_id uuid not null,
@@ -899,6 +907,7 @@ create table refunds (
   constraint refunds_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
 CREATE INDEX refunds_list ON public.refunds USING btree (account_id, user_id, id);
+CREATE INDEX refunds_list_by_status ON public.refunds USING btree (account_id, user_id, status, id);
 
 create table rejected_documents (
   account_id uuid not null,
@@ -907,6 +916,17 @@ create table rejected_documents (
   created_at timestamp with time zone not null,
   constraint rejected_documents_pkey PRIMARY KEY (account_id, offramp_id, hash),
   constraint rejected_documents_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
+);
+
+create table removed_offramps (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  quote_id uuid not null,
+  sequence integer not null,
+  removed_at timestamp with time zone not null,
+  constraint removed_offramps_pkey PRIMARY KEY (account_id, id),
+  constraint removed_offramps_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id)
 );
 
 create table sandbox_bank_answers (
@@ -965,6 +985,7 @@ create table sandbox_transfers (
   token text not null,
   amount bigint not null,
   mined_at timestamp with time zone not null,
+  sender text,
   constraint sandbox_transfers_pkey PRIMARY KEY (number),
   constraint sandbox_transfers_chain_tx_id_log_index_key UNIQUE (chain, tx_id, log_index)
 );

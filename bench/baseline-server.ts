@@ -36,7 +36,7 @@ const server = createServer({
   public_url: () => public_url,
   authenticate: createAuthenticate(core, config.mode),
 });
-const renderer = createOfframpRenderer(() => public_url);
+const renderer = createOfframpRenderer(() => public_url, clock);
 const prices = await openPrices(
   {
     database: core.database,

@@ -592,6 +592,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/balances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is owed to all users of the account
+         * @description The sum over the account's users, by token.
+         */
+        get: operations["listAccountBalances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/crypto_deposits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a user's crypto deposits
+         * @description Every transfer to an address of the user's quotes, with its sender.
+         */
+        get: operations["listCryptoDeposits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{user_id}/refund_addresses": {
         parameters: {
             query?: never;
@@ -763,6 +803,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/offramps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the offramps of all users */
+        get: operations["listAccountOfframps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{user_id}/quotes/{quote_id}/offramps/{offramp_id}": {
         parameters: {
             query?: never;
@@ -773,7 +830,11 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Remove an offramp from a quote
+         * @description Until the quote is executed or expires. Answers the offramp as it was; the quote's totals no longer contain it.
+         */
+        delete: operations["removeOfframp"];
         options?: never;
         head?: never;
         /**
@@ -1679,6 +1740,32 @@ export interface components {
             currency: string;
             amount: number;
         };
+        CryptoDeposit: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            /**
+             * Format: uuid
+             * @description The quote whose address was paid.
+             */
+            quote_id: string;
+            token: string;
+            /** @enum {unknown} */
+            chain: "polygon" | "ethereum" | "arbitrum" | "base" | "tron" | "solana";
+            amount: number;
+            /** @description The address that sent it; null where the chain does not say. */
+            from: string | null;
+            tx_id: string;
+            /** @description Which transfer of the transaction it is. */
+            log_index: number;
+            /** Format: date-time */
+            mined_at: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
         RefundAddress: {
             /** Format: uuid */
             id: string;
@@ -1689,6 +1776,8 @@ export interface components {
             address: string;
             /** Format: date-time */
             created_at: string;
+            /** Format: date-time */
+            updated_at: string;
         };
         Refund: {
             /** Format: uuid */
@@ -1701,7 +1790,10 @@ export interface components {
             chain: "polygon" | "ethereum" | "arbitrum" | "base" | "tron" | "solana";
             amount: number;
             address: string;
-            /** @enum {unknown} */
+            /**
+             * @description `pending`: recorded. `sending`: given to the chain. `sent`: it has left; see `tx_id`.
+             * @enum {unknown}
+             */
             status: "pending" | "sending" | "sent";
             tx_id: string | null;
             /** Format: date-time */
@@ -1725,6 +1817,11 @@ export interface components {
             /** @description Unix seconds. */
             expiry: number;
             executed: boolean;
+            /**
+             * @description `open`: offramps can be added until the expiry. `executed`: the transfer was named, or the balance used. `expired`: not executed in time. `failed`: executed, but not paid in time; its offramps have failed.
+             * @enum {unknown}
+             */
+            status: "open" | "executed" | "expired" | "failed";
             /** @description Destination units for one token, for the currencies in use. */
             rates: {
                 [key: string]: number;
@@ -1748,7 +1845,8 @@ export interface components {
             status_message: string | null;
             destination_amount: number;
             destination_currency: string;
-            reference: string | null;
+            /** @description Empty when none was given. */
+            reference: string;
             rails: string;
             /** @description Destination units for one token. */
             rate: number;
@@ -7529,6 +7627,218 @@ export interface operations {
             };
         };
     };
+    listAccountBalances: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        balances: components["schemas"]["Balance"][];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listCryptoDeposits: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path: {
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        crypto_deposits: components["schemas"]["CryptoDeposit"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listRefundAddresses: {
         parameters: {
             query?: {
@@ -7816,6 +8126,8 @@ export interface operations {
                 created_after?: string;
                 /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
+                /** @description Only refunds with this status. */
+                status?: "pending" | "sending" | "sent";
             };
             header?: never;
             path: {
@@ -8099,6 +8411,8 @@ export interface operations {
                 created_after?: string;
                 /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
+                /** @description Only quotes with this status. */
+                status?: "open" | "executed" | "expired" | "failed";
             };
             header?: never;
             path: {
@@ -9076,6 +9390,7 @@ export interface operations {
                 created_after?: string;
                 /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
+                /** @description Only offramps with this status. */
                 status?: "initiated" | "pending_internal_assessment" | "ongoing_checks" | "sending_fiat" | "fiat_sent" | "bounced" | "failed";
                 /** @description Only offramps of this quote. */
                 quote_id?: string;
@@ -9282,6 +9597,266 @@ export interface operations {
                 };
             };
             /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listAccountOfframps: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+                /** @description Only offramps with this status. */
+                status?: "initiated" | "pending_internal_assessment" | "ongoing_checks" | "sending_fiat" | "fiat_sent" | "bounced" | "failed";
+                /** @description Only offramps of this quote. */
+                quote_id?: string;
+                /** @description Only offramps of this user. */
+                user_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        offramps: components["schemas"]["Offramp"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    removeOfframp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                user_id: string;
+                quote_id: string;
+                offramp_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        offramp: components["schemas"]["Offramp"];
+                    };
+                };
+            };
+            /**
+             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+             *
+             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+             *
+             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+             *
+             *     `parameter_missing`: A required field is missing; send every field listed in errors.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `record_not_found`: There is no such record; check the id. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `body_too_large`: Send a smaller body. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+             *
+             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+             *
+             *     `quote_already_executed`: The quote was executed; create a new quote.
+             *
+             *     `quote_expired`: The quote has expired; create a new quote.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on our side; report the request id. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+             *
+             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+             */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12273,8 +12848,10 @@ export interface operations {
                     crypto_deposit: {
                         /** @description The quote whose address is paid. */
                         quote_id: string;
-                        /** @description Made up when left out. */
-                        tx_id?: string;
+                        /** @description The transaction, in the form of its chain; invented when left out. */
+                        tx_id?: string | null;
+                        /** @description The address that sends; an invented one when left out. */
+                        from?: string | null;
                         /** @description The quote's token when left out. */
                         token?: string;
                         amount: number | string;
@@ -12300,6 +12877,8 @@ export interface operations {
                             amount: number;
                             address: string;
                             blockchain: string;
+                            /** @description The address that sent it. */
+                            from: string;
                             /** Format: date-time */
                             mined_at: string;
                         };

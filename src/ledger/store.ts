@@ -51,6 +51,21 @@ export function listBalances(
   );
 }
 
+/** What is owed to all users of an account together, by token. */
+export async function listAccountBalances(
+  session: Session,
+  account_id: string,
+): Promise<{ currency: string; balance: bigint }[]> {
+  // As text: the sum may be larger than what one balance can hold.
+  const rows = await session.query<{ currency: string; balance: string }>(
+    `select currency, sum(balance)::text as balance from ledger_balances
+     where account_id = $1 and starts_with(ledger_account, $2)
+     group by currency order by currency`,
+    [account_id, owedTo("")],
+  );
+  return rows.map(({ currency, balance }) => ({ currency, balance: BigInt(balance) }));
+}
+
 /** Entries with their lines, by id; those that do not exist are absent. */
 export function listEntriesById(
   session: Session,

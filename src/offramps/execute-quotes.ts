@@ -5,7 +5,7 @@ import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { EXECUTION_GRACE_MS, type Quote, TRANSFER_NOT_FOUND_MS } from "../quotes/model.ts";
+import { type Quote, TRANSFER_NOT_FOUND_MS } from "../quotes/model.ts";
 import { listQuotesByTransfer, lockQuotes, updateProgress } from "../quotes/store.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs } from "../users/store.ts";
@@ -180,8 +180,8 @@ function stateProblems(quote: Quote, input: Execution, now: Date): Problem[] {
   if (quote.executed_at && !mayRename(quote, input, now)) {
     return refuse("quote_already_executed", "The quote was executed with another transfer.");
   }
-  if (now.getTime() > quote.expires_at.getTime() + EXECUTION_GRACE_MS || quote.closed_at) {
-    return refuse("quote_expired", "The quote expired more than an hour ago; create a new one.");
+  if (quote.closed_at || (!quote.executed_at && now >= quote.expires_at)) {
+    return refuse("quote_expired", "The quote has expired; create a new one.");
   }
   if (quote.offramp_count === 0) {
     return refuse("no_offramps_present", "Add at least one offramp before executing the quote.");

@@ -21,28 +21,34 @@ export type Funding =
  * What is to be done for a quote that was executed or received a deposit. `owed` is what the user
  * has with us in the quote's token: a deposit that was spent otherwise meanwhile funds nothing.
  */
-export function decideFunding(quote: Quote, deposits: readonly Deposit[], owed: bigint): Funding {
+export function decideFunding(
+  quote: Quote,
+  deposits: readonly Deposit[],
+  owed: bigint,
+  tolerance_max: bigint,
+): Funding {
   if (!quote.executed_at || quote.funded_at || quote.closed_at || quote.received === 0n) {
     return { decision: "nothing" };
   }
   if (quote.token_amount === 0n) return { decision: "nothing" };
   const available = least(quote.received, owed);
-  if (available < quote.token_amount - toleranceOf(quote)) return { decision: "short" };
+  const enough = quote.token_amount - toleranceOf(quote, tolerance_max);
+  if (available < enough) return { decision: "short" };
   const used = least(available, quote.token_amount);
-  return { decision: "fund", used, hold: isLate(quote, deposits) ? "late_deposit" : null };
+  return { decision: "fund", used, hold: isLate(quote, deposits, enough) ? "late_deposit" : null };
 }
 
 /**
  * The locked rate holds for a transfer mined before the expiry, and for topping it up within a
  * day. Counted are the deposits that were needed, not one that came on top of enough.
  */
-function isLate(quote: Quote, deposits: readonly Deposit[]): boolean {
+function isLate(quote: Quote, deposits: readonly Deposit[], enough: bigint): boolean {
   const [first] = deposits;
   if (!first || first.mined_at > quote.expires_at) return true;
   const top_up_until = new Date(first.mined_at.getTime() + TOP_UP_MS);
   const in_time = deposits.filter((deposit) => deposit.mined_at <= top_up_until);
   const sum = in_time.reduce((total, deposit) => total + deposit.amount, 0n);
-  return sum < quote.token_amount - toleranceOf(quote);
+  return sum < enough;
 }
 
 /**
@@ -61,6 +67,7 @@ export async function withoutAbandoned(session: Session, quote: Quote): Promise<
 /** Sets aside what is owed to the user for this quote; its offramps follow in chunks. */
 export async function fundQuote(
   tx: Transaction,
+  { deposit_tolerance }: { deposit_tolerance: bigint },
   key: QuoteKey & { user_id: string },
   now: Date,
 ): Promise<void> {
@@ -75,7 +82,7 @@ export async function fundQuote(
     listQuoteDeposits(tx, account_id, id, quote.deposit_token),
     findBalances(tx, [owed_key]),
   ]);
-  const funding = decideFunding(quote, deposits, balances.get(owed_key));
+  const funding = decideFunding(quote, deposits, balances.get(owed_key), deposit_tolerance);
   if (funding.decision === "nothing") return;
   if (funding.decision === "fund") {
     updateProgress(tx, { ...quote, funded_at: now, hold: funding.hold, updated_at: now });

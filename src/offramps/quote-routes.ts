@@ -73,7 +73,8 @@ function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
   });
 }
 
-function addReadRoutes(addRoute: AddRoute, { database, keyring, renderer }: QuoteDeps): void {
+function addReadRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
+  const { database, keyring, renderer, clock } = deps;
   addRoute({
     method: "GET",
     path: "/users/:user_id/quotes",
@@ -90,7 +91,10 @@ function addReadRoutes(addRoute: AddRoute, { database, keyring, renderer }: Quot
       const key = { account_id, user_id: params.user_id! };
       if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
       if (found.length > 0) throw Refusal.of(found);
-      const { rows, has_more } = cutPage(await listQuotes(database, key, page), page);
+      const { rows, has_more } = cutPage(
+        await listQuotes(database, key, query.status, page, clock.now()),
+        page,
+      );
       const ids = rows.map((quote) => quote.id);
       const rates = Map.groupBy(
         await listQuoteRates(database, account_id, ids),

@@ -1,8 +1,9 @@
 import type { Static } from "typebox";
 import { minorDigits } from "../catalogue/currencies.ts";
+import type { Clock } from "../platform/clock.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { minorToNumber } from "../platform/money.ts";
-import type { Quote } from "../quotes/model.ts";
+import { type Quote, quoteStatus } from "../quotes/model.ts";
 import type { Offramp } from "./model.ts";
 import { OfframpRecord, QuoteAnswer, QuoteListAnswer } from "./schemas.ts";
 
@@ -18,7 +19,7 @@ export type Rates = Record<string, number>;
 /** Writes offramps and quotes; addresses in answers are built from the public address. */
 export type OfframpRenderer = ReturnType<typeof createOfframpRenderer>;
 
-export function createOfframpRenderer(publicUrl: () => string) {
+export function createOfframpRenderer(publicUrl: () => string, clock: Pick<Clock, "now">) {
   const toRecord = (offramp: Offramp): Static<typeof OfframpRecord> => {
     const digits = minorDigits(offramp.destination_currency)!;
     const { details, document_status } = offramp;
@@ -33,7 +34,7 @@ export function createOfframpRenderer(publicUrl: () => string) {
       status_message: offramp.status_message,
       destination_amount: minorToNumber(offramp.destination_amount, digits),
       destination_currency: offramp.destination_currency,
-      reference: details.reference,
+      reference: details.reference ?? "",
       rails: offramp.rails,
       rate: Number(offramp.rate),
       fee: minorToNumber(offramp.fee, digits),
@@ -54,6 +55,7 @@ export function createOfframpRenderer(publicUrl: () => string) {
     fees: minorToNumber(quote.token_fees, TOKEN_DIGITS),
     expiry: Math.floor(quote.expires_at.getTime() / 1000),
     executed: quote.executed_at !== null,
+    status: quoteStatus(quote, clock.now()),
     rates,
     created_at: quote.created_at.toISOString(),
     updated_at: quote.updated_at.toISOString(),

@@ -2,26 +2,23 @@ import { orProposal } from "../access/proposal-render.ts";
 import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
-import { cutPage, readPage } from "../platform/http/list.ts";
+import type { Problem } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
 import type { PriceBook } from "../quotes/prices.ts";
-import { findUser } from "../users/store.ts";
 import { changeOfframps } from "./change-offramps.ts";
 import { checkItems, checkReference } from "./check-items.ts";
 import { createOfframps } from "./create-offramps.ts";
+import { addOfframpReadRoutes } from "./read-routes.ts";
+import { removeOfframps } from "./remove-offramps.ts";
 import {
   CreateOfframpsBody,
   OfframpAnswer,
-  OfframpListAnswer,
-  OfframpListQuery,
   OfframpsAnswer,
   RerouteBody,
   UpdateOfframpBody,
 } from "./schemas.ts";
-import { findOfframp, listOfframps, toOfframps } from "./store.ts";
 import { type OfframpEdit, updateOfframps } from "./update-offramps.ts";
 import { type WatchedDeps, watchedRefund, watchedReroute } from "./watched-changes.ts";
 
@@ -51,8 +48,9 @@ const CREATE_ERRORS = [
 
 export function addOfframpRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
   addCreateRoute(addRoute, deps);
-  addReadRoutes(addRoute, deps);
+  addOfframpReadRoutes(addRoute, deps);
   addChangeRoutes(addRoute, deps);
+  addRemoveRoute(addRoute, deps);
 }
 
 function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
@@ -89,58 +87,6 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
           problems: [...problems, ...checked.problems],
         }),
       );
-    },
-  });
-}
-
-function addReadRoutes(addRoute: AddRoute, { database, keyring, renderer }: OfframpDeps): void {
-  addRoute({
-    method: "GET",
-    path: "/users/:user_id/offramps",
-    operation: "listOfframps",
-    summary: "List a user's offramps",
-    tag: TAG,
-    query: OfframpListQuery,
-    answer: OfframpListAnswer,
-    errors: [],
-    handle: async ({ caller, params, query, problems }) => {
-      const { page, problems: page_problems } = readPage(query);
-      const found = [...problems, ...page_problems];
-      if (query.quote_id !== undefined && !isId(query.quote_id)) {
-        const message = "Send the id of a quote.";
-        found.push({ field: "quote_id", code: "record_invalid", message });
-      }
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
-      if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
-      if (found.length > 0) throw Refusal.of(found);
-      const filter = { status: query.status, quote_id: query.quote_id };
-      const rows = await listOfframps(database, key, filter, page);
-      const { rows: shown, has_more } = cutPage(rows, page);
-      const keys = await keyring.openSubjects(database, [
-        { account_id: key.account_id, subject_id: key.user_id },
-      ]);
-      const offramps = toOfframps(shown, keys).map(({ offramp }) => offramp);
-      return renderer.list(offramps, has_more);
-    },
-  });
-
-  addRoute({
-    method: "GET",
-    path: "/users/:user_id/offramps/:offramp_id",
-    operation: "showOfframp",
-    summary: "Show an offramp",
-    tag: TAG,
-    answer: OfframpAnswer,
-    errors: [],
-    handle: async ({ caller, params, problems }) => {
-      const { account_id } = caller;
-      const user_id = params.user_id!;
-      const row = await findOfframp(database, { account_id, user_id }, params.offramp_id!);
-      const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
-      const [entry] = toOfframps(row ? [row] : [], keys);
-      if (!entry) throw Refusal.of([...problems, notFound("offramp_id")]);
-      if (problems.length > 0) throw Refusal.of(problems);
-      return renderer.offramp(entry.offramp);
     },
   });
 }
@@ -209,6 +155,31 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     errors: ["invalid_transition"],
     handle: ({ params, problems, command }) =>
       submitRefund(command({ ...named(params), wish: null, problems })),
+  });
+}
+
+function addRemoveRoute(addRoute: AddRoute, { executor, keyring, renderer }: OfframpDeps): void {
+  const submitRemove = executor.register(removeOfframps(keyring, renderer));
+  addRoute({
+    method: "DELETE",
+    path: "/users/:user_id/quotes/:quote_id/offramps/:offramp_id",
+    operation: "removeOfframp",
+    summary: "Remove an offramp from a quote",
+    description:
+      "Until the quote is executed or expires. Answers the offramp as it was; the quote's totals " +
+      "no longer contain it.",
+    tag: TAG,
+    answer: OfframpAnswer,
+    errors: ["quote_already_executed", "quote_expired"],
+    handle: ({ params, problems, command }) =>
+      submitRemove(
+        command({
+          user_id: params.user_id!,
+          quote_id: params.quote_id!,
+          offramp_id: params.offramp_id!,
+          problems,
+        }),
+      ),
   });
 }
 

@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
+import { QUOTE_STATUSES } from "../quotes/model.ts";
 import { CryptoTransfer, DepositAddress, QuoteRecord } from "../quotes/schemas.ts";
 import { DOCUMENT_STATUSES, OFFRAMP_STATUSES } from "./model.ts";
 
@@ -65,7 +66,7 @@ export const OfframpRecord = Type.Object(
     status_message: nullableText,
     destination_amount: Type.Number(),
     destination_currency: Type.String(),
-    reference: nullableText,
+    reference: Type.String({ description: "Empty when none was given." }),
     rails: Type.String(),
     rate: Type.Number({ description: "Destination units for one token." }),
     fee: Type.Number({ description: "In the destination currency." }),
@@ -95,8 +96,14 @@ export const OfframpAnswer = Type.Object({ offramp: OfframpRecord });
 export const OfframpsAnswer = Type.Object({ offramps: Type.Array(OfframpRecord) });
 export const OfframpListAnswer = listAnswer("offramps", OfframpRecord);
 export const OfframpListQuery = listQuery({
-  status: Type.Optional(Type.Enum([...OFFRAMP_STATUSES])),
+  status: Type.Optional(
+    Type.Enum([...OFFRAMP_STATUSES], { description: "Only offramps with this status." }),
+  ),
   quote_id: Type.Optional(Type.String({ description: "Only offramps of this quote." })),
+});
+export const AccountOfframpListQuery = listQuery({
+  ...OfframpListQuery.properties,
+  user_id: Type.Optional(Type.String({ description: "Only offramps of this user." })),
 });
 
 export const QuoteAnswer = Type.Object({
@@ -108,7 +115,11 @@ export const QuoteAnswer = Type.Object({
 });
 
 export const QuoteListAnswer = listAnswer("quotes", QuoteRecord);
-export const QuoteListQuery = listQuery({});
+export const QuoteListQuery = listQuery({
+  status: Type.Optional(
+    Type.Enum([...QUOTE_STATUSES], { description: "Only quotes with this status." }),
+  ),
+});
 
 export const ExecuteQuoteBody = Type.Object(
   {

@@ -51,6 +51,25 @@ export function listOfframps(
   );
 }
 
+/** The offramps of all users of an account. */
+export function listAccountOfframps(
+  session: Session,
+  account_id: string,
+  filter: OfframpFilter & { user_id?: string },
+  page: Page,
+): Promise<OfframpRow[]> {
+  const values: unknown[] = [account_id, page.below_id, page.from_id, page.limit + 1];
+  const conditions = Object.entries(filter)
+    .filter(([, value]) => value !== undefined)
+    .map(([column, value]) => `and ${column} = $${values.push(value)}`);
+  return session.query<OfframpRow>(
+    `select * from offramps
+     where account_id = $1 and id < $2 and id >= $3 ${conditions.join(" ")}
+     order by id desc limit $4`,
+    values,
+  );
+}
+
 /** The offramps of a quote, in the order in which they were added. */
 export function listQuoteOfframps(
   session: Session,
@@ -176,6 +195,31 @@ export function updateOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
       of((offramp) => offramp.sequence),
       of((offramp) => offramp.updated_at),
     ],
+  );
+}
+
+/** Removes offramps for which nothing has moved yet; that they were there stays on record. */
+export function deleteOfframps(tx: Transaction, offramps: readonly Offramp[], now: Date): void {
+  const keys = [offramps.map(({ account_id }) => account_id), offramps.map(({ id }) => id)];
+  tx.write(
+    `insert into removed_offramps (account_id, id, user_id, quote_id, sequence, removed_at)
+     select *, $6 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int[])`,
+    [
+      ...keys,
+      offramps.map(({ user_id }) => user_id),
+      offramps.map(({ quote_id }) => quote_id),
+      offramps.map(({ sequence }) => sequence),
+      now,
+    ],
+  );
+  tx.write(
+    `delete from rejected_documents where (account_id, offramp_id) in (
+       select * from unnest($1::uuid[], $2::uuid[]))`,
+    keys,
+  );
+  tx.write(
+    `delete from offramps where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))`,
+    keys,
   );
 }
 

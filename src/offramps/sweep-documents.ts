@@ -6,7 +6,7 @@ import { SWEPT_AFTER_MS } from "./attach-documents.ts";
 import { documentKey } from "./document-file.ts";
 import { findOfframps } from "./store.ts";
 
-/** Removes the files that an offramp's present document has replaced. */
+/** Removes the files that an offramp's present document has replaced, or of a removed one all. */
 export async function sweepDocuments(
   { database, files }: { database: Database; files: FileStore },
   set: TaskSet,
@@ -14,11 +14,15 @@ export async function sweepDocuments(
   // Versions are ids and carry their time; a young one may belong to an upload under way.
   const young = firstIdAt(new Date(set.now.getTime() - SWEPT_AFTER_MS));
   const keys = set.tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
-  for (const row of await findOfframps(database, keys)) {
-    const { account_id, id, document_file } = row;
-    const versions = await files.listVersions({ account_id, record_id: id });
-    const replaced = versions.filter((version) => version !== document_file && version < young);
-    for (const version of replaced) await files.delete(documentKey(row, version));
+  const rows = await findOfframps(database, keys);
+  for (const key of keys) {
+    const row = rows.find(({ account_id, id }) => account_id === key.account_id && id === key.id);
+    const versions = await files.listVersions({ account_id: key.account_id, record_id: key.id });
+    // Of an offramp that was removed nothing stays.
+    const replaced = row
+      ? versions.filter((version) => version !== row.document_file && version < young)
+      : versions;
+    for (const version of replaced) await files.delete(documentKey(key, version));
   }
   await database.transaction(async (tx) => set.finish(tx, await set.lock(tx)));
 }

@@ -28,7 +28,13 @@ import {
   WATCH_CHAINS_TASK,
 } from "./task-kinds.ts";
 
-export type OfframpTaskDeps = SendDeps & FetchDeps & ChaseDeps & { chain: ChainPort };
+export type OfframpTaskDeps = SendDeps &
+  FetchDeps &
+  ChaseDeps & {
+    chain: ChainPort;
+    /** How many millionths of a token a deposit may be short. */
+    deposit_tolerance: bigint;
+  };
 
 /** Whatever opens a gate also calls for a new assessment; this is for what nobody announces. */
 const ASSESSED_AGAIN_AFTER_MS = 60 * 60 * 1000;
@@ -42,7 +48,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     partnerTask(deps.database, READ_BANK_TASK, (now) => readBank(deps, now)),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announce(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
-      await fundQuote(tx, quote, now);
+      await fundQuote(tx, deps, quote, now);
       return null;
     }),
     quoteTask(deps, FUND_OFFRAMPS_TASK, async (tx, quote, now) => {

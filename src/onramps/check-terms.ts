@@ -101,7 +101,8 @@ function readAddress(
   }
   if (!chain) return undefined;
   const checked = checkAddress(chain, text);
-  if ("address" in checked) return checked.address;
+  // Kept as it was sent: callers compare it with their own.
+  if ("address" in checked) return text;
   findings.report("destination_address", "record_invalid", checked.reason);
   return undefined;
 }

@@ -25,6 +25,10 @@ export class AccountMap<Value> {
     this.#values.set(`${account_id} ${id}`, value);
   }
 
+  delete(account_id: string, id: string): void {
+    this.#values.delete(`${account_id} ${id}`);
+  }
+
   has(account_id: string, id: string): boolean {
     return this.#values.has(`${account_id} ${id}`);
   }

@@ -3,7 +3,7 @@ import type { FourEyes } from "../access/four-eyes.ts";
 import { orProposal } from "../access/proposal-render.ts";
 import { CHAINS, type Chain, isChain, isToken, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
-import { listBalances } from "../ledger/store.ts";
+import { listAccountBalances, listBalances } from "../ledger/store.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -15,8 +15,15 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber, minorToText, parseAmount } from "../platform/money.ts";
 import { type Checked, Problems } from "../platform/problems.ts";
 import { findUser, type UserKey } from "../users/store.ts";
+import { addCryptoDepositRoute } from "./crypto-deposit-routes.ts";
 import type { RefundTerms } from "./refund-balances.ts";
-import { listRefundAddresses, listRefunds, openAddress, type Refund } from "./refund-store.ts";
+import {
+  listRefundAddresses,
+  listRefunds,
+  openAddress,
+  REFUND_STATUSES,
+  type Refund,
+} from "./refund-store.ts";
 import { registerRefundAddresses } from "./register-refund-addresses.ts";
 import { watchedRefunds } from "./watched-refunds.ts";
 
@@ -39,7 +46,14 @@ const BalancesAnswer = Type.Object({
   ),
 });
 const RefundAddressRecord = Type.Object(
-  { id, user_id: id, chain: Type.Enum([...CHAINS]), address: Type.String(), created_at: time },
+  {
+    id,
+    user_id: id,
+    chain: Type.Enum([...CHAINS]),
+    address: Type.String(),
+    created_at: time,
+    updated_at: time,
+  },
   { title: "RefundAddress" },
 );
 const RefundRecord = Type.Object(
@@ -50,7 +64,10 @@ const RefundRecord = Type.Object(
     chain: Type.Enum([...CHAINS]),
     amount: Type.Number(),
     address: Type.String(),
-    status: Type.Enum(["pending", "sending", "sent"]),
+    status: Type.Enum([...REFUND_STATUSES], {
+      description:
+        "`pending`: recorded. `sending`: given to the chain. `sent`: it has left; see `tx_id`.",
+    }),
     tx_id: Type.Union([Type.String(), Type.Null()]),
     created_at: time,
     updated_at: time,
@@ -62,6 +79,11 @@ const RefundAnswer = Type.Object({ refund: RefundRecord });
 const RefundAddressesAnswer = listAnswer("refund_addresses", RefundAddressRecord);
 const RefundsAnswer = listAnswer("refunds", RefundRecord);
 const ListQuery = listQuery({});
+const RefundListQuery = listQuery({
+  status: Type.Optional(
+    Type.Enum([...REFUND_STATUSES], { description: "Only refunds with this status." }),
+  ),
+});
 
 const writeRefundAddress = compileRender(RefundAddressAnswer);
 const writeRefundAddresses = compileRender(RefundAddressesAnswer);
@@ -92,6 +114,8 @@ const RefundBody = Type.Object(
 /** What is owed to a user, and the way it leaves: to an address that was registered before. */
 export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
   addBalanceRoute(addRoute, deps);
+  addAccountBalanceRoute(addRoute, deps);
+  addCryptoDepositRoute(addRoute, deps);
   addAddressRoutes(addRoute, deps);
   addRefundRoutes(addRoute, deps);
 }
@@ -129,12 +153,29 @@ function addBalanceRoute(addRoute: AddRoute, deps: BalanceDeps): void {
   });
 }
 
+function addAccountBalanceRoute(addRoute: AddRoute, { database }: BalanceDeps): void {
+  addRoute({
+    method: "GET",
+    path: "/balances",
+    operation: "listAccountBalances",
+    summary: "What is owed to all users of the account",
+    description: "The sum over the account's users, by token.",
+    tag: TAG,
+    answer: BalancesAnswer,
+    errors: [],
+    handle: async ({ caller, problems }) => {
+      if (problems.length > 0) throw Refusal.of(problems);
+      return writeBalances(await listAccountBalances(database, caller.account_id));
+    },
+  });
+}
+
 function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
   const { database, executor, keyring, index_key } = deps;
   const submitAddress = executor.register(
     registerRefundAddresses(keyring, index_key, (entry) =>
       writeRefundAddress({
-        refund_address: { ...entry, created_at: entry.created_at.toISOString() },
+        refund_address: { ...entry, ...timesOf(entry) },
       }),
     ),
   );
@@ -176,7 +217,7 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
       const refund_addresses = rows.map((row) => ({
         ...row,
         address: openAddress("refund_addresses", row, key),
-        created_at: row.created_at.toISOString(),
+        ...timesOf(row),
       }));
       return writeRefundAddresses({ refund_addresses, has_more });
     },
@@ -221,14 +262,17 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     operation: "listRefunds",
     summary: "List a user's refunds",
     tag: TAG,
-    query: ListQuery,
+    query: RefundListQuery,
     answer: RefundsAnswer,
     errors: [],
     handle: async ({ caller, params, query, problems }) => {
       const { page, problems: page_problems } = readPage(query);
       const user = { account_id: caller.account_id, user_id: params.user_id! };
       const key = await openUser(deps, user, [...problems, ...page_problems]);
-      const { rows, has_more } = cutPage(await listRefunds(database, user, page), page);
+      const { rows, has_more } = cutPage(
+        await listRefunds(database, user, query.status, page),
+        page,
+      );
       const refunds = rows.map((row) =>
         toRecord({ ...row, address: openAddress("refunds", row, key) }),
       );
@@ -244,6 +288,12 @@ function writeBalances(rows: readonly { currency: string; balance: bigint }[]): 
       `{"currency":${JSON.stringify(currency)},"amount":${minorToText(balance, TOKEN_DIGITS)}}`,
   );
   return `{"balances":[${balances.join(",")}]}`;
+}
+
+/** An address never changes once it is registered. */
+function timesOf({ created_at }: { created_at: Date }) {
+  const at = created_at.toISOString();
+  return { created_at: at, updated_at: at };
 }
 
 function toRecord(refund: Refund) {

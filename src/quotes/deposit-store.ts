@@ -1,5 +1,8 @@
+import type { Chain } from "../catalogue/chains.ts";
 import type { Transfer } from "../partners/chain/port.ts";
 import type { Session } from "../platform/db/database.ts";
+import type { Page } from "../platform/http/list.ts";
+import type { UserKey } from "../users/store.ts";
 
 export type DepositAddress = {
   chain: string;
@@ -13,9 +16,10 @@ export type Deposit = {
   id: string;
   user_id: string;
   quote_id: string;
-  chain: string;
+  chain: Chain;
   tx_id: string;
   log_index: number;
+  sender: string | null;
   token: string;
   amount: bigint;
   mined_at: Date;
@@ -38,9 +42,10 @@ export function findDepositAddresses(
 export function insertDeposits(tx: Session, deposits: readonly Deposit[]): Promise<Deposit[]> {
   return tx.query<Deposit>(
     `insert into deposits (account_id, id, user_id, quote_id, chain, tx_id, log_index, token,
-       amount, mined_at, created_at)
+       amount, mined_at, created_at, sender)
      select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[],
-       $7::int[], $8::text[], $9::bigint[], $10::timestamptz[], $11::timestamptz[])
+       $7::int[], $8::text[], $9::bigint[], $10::timestamptz[], $11::timestamptz[],
+       $12::text[])
      on conflict (account_id, chain, tx_id, log_index) do nothing returning *`,
     [
       deposits.map((deposit) => deposit.account_id),
@@ -54,6 +59,7 @@ export function insertDeposits(tx: Session, deposits: readonly Deposit[]): Promi
       deposits.map((deposit) => deposit.amount),
       deposits.map((deposit) => deposit.mined_at),
       deposits.map((deposit) => deposit.created_at),
+      deposits.map((deposit) => deposit.sender),
     ],
   );
 }
@@ -69,5 +75,14 @@ export function listQuoteDeposits(
     `select * from deposits where account_id = $1 and quote_id = $2 and token = $3
      order by mined_at, id`,
     [account_id, quote_id, token],
+  );
+}
+
+/** All that came in for a user, newest first. */
+export function listUserDeposits(session: Session, key: UserKey, page: Page): Promise<Deposit[]> {
+  return session.query<Deposit>(
+    `select * from deposits
+     where account_id = $1 and user_id = $2 and id < $3 and id >= $4 order by id desc limit $5`,
+    [key.account_id, key.user_id, page.below_id, page.from_id, page.limit + 1],
   );
 }

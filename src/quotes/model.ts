@@ -28,17 +28,27 @@ export type Quote = {
   updated_at: Date;
 };
 
+export const QUOTE_STATUSES = ["open", "executed", "expired", "failed"] as const;
+export type QuoteStatus = (typeof QUOTE_STATUSES)[number];
+
+/** `failed`: executed, and not paid in time. */
+export function quoteStatus(
+  quote: Pick<Quote, "executed_at" | "closed_at" | "expires_at">,
+  now: Date,
+): QuoteStatus {
+  if (quote.executed_at) return quote.closed_at ? "failed" : "executed";
+  return quote.closed_at || now >= quote.expires_at ? "expired" : "open";
+}
+
 export const OFFRAMPS_PER_QUOTE_MAX = 5_000;
 /** A quote's total is emitted as a JSON number of 15 digits, six of them decimals. */
 export const TOKEN_AMOUNT_MAX = 999_999_999_999_999n;
-/** A transfer made before the expiry may be reported until this long after it. */
+/** A quote that is not paid this long after its expiry ends. */
 export const EXECUTION_GRACE_MS = 60 * 60 * 1000;
 /** How long a short deposit may be topped up at the locked rate. */
 export const TOP_UP_MS = 24 * 60 * 60 * 1000;
 /** A named transfer that the chain does not know by then may be replaced by another. */
 export const TRANSFER_NOT_FOUND_MS = 10 * 60 * 1000;
-
-const MILLION = 1_000_000n;
 
 /** Whether offramps may still be added, or what is owed be used; execution goes before expiry. */
 export function additionProblems(quote: Quote, now: Date): Problem[] {
@@ -53,10 +63,9 @@ export function additionProblems(quote: Quote, now: Date): Problem[] {
   return [];
 }
 
-/** How much a deposit may be short: the least of 0.5 %, one token and the quote's fees. */
-export function toleranceOf(quote: Quote): bigint {
-  const half_percent = quote.token_amount / 200n;
-  return least(half_percent, MILLION, quote.token_fees);
+/** How much a deposit may be short: at most the setting, and a tenth of the quote's fees. */
+export function toleranceOf(quote: Quote, tolerance_max: bigint): bigint {
+  return least(tolerance_max, quote.token_fees / 10n);
 }
 
 /** The work that ends an unpaid quote; its handler is the offramps', whose records it changes. */

@@ -13,6 +13,9 @@ export type RefundAddress = {
   created_at: Date;
 };
 
+export const REFUND_STATUSES = ["pending", "sending", "sent"] as const;
+export type RefundStatus = (typeof REFUND_STATUSES)[number];
+
 export type Refund = {
   account_id: string;
   id: string;
@@ -21,7 +24,7 @@ export type Refund = {
   chain: Chain;
   amount: bigint;
   address: string;
-  status: "pending" | "sending" | "sent";
+  status: RefundStatus;
   tx_id: string | null;
   created_at: Date;
   updated_at: Date;
@@ -120,12 +123,22 @@ export function insertRefunds(
 export function listRefunds(
   session: Session,
   key: UserKey,
+  status: RefundStatus | undefined,
   page: Page,
 ): Promise<SealedRow<Refund>[]> {
   return session.query(
     `select * from refunds
-     where account_id = $1 and user_id = $2 and id < $3 and id >= $4 order by id desc limit $5`,
-    [key.account_id, key.user_id, page.below_id, page.from_id, page.limit + 1],
+     where account_id = $1 and user_id = $2 and id < $3 and id >= $4
+       ${status ? "and status = $6" : ""}
+     order by id desc limit $5`,
+    [
+      key.account_id,
+      key.user_id,
+      page.below_id,
+      page.from_id,
+      page.limit + 1,
+      ...(status ? [status] : []),
+    ],
   );
 }
 

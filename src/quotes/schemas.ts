@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { CHAINS, TOKENS } from "../catalogue/chains.ts";
+import { QUOTE_STATUSES } from "./model.ts";
 
 const closed = { additionalProperties: false };
 
@@ -26,6 +27,12 @@ export const QuoteRecord = Type.Object(
     fees: Type.Number({ description: "The fees' part of it, in the token." }),
     expiry: Type.Integer({ description: "Unix seconds." }),
     executed: Type.Boolean(),
+    status: Type.Enum([...QUOTE_STATUSES], {
+      description:
+        "`open`: offramps can be added until the expiry. `executed`: the transfer was named, or " +
+        "the balance used. `expired`: not executed in time. `failed`: executed, but not paid in " +
+        "time; its offramps have failed.",
+    }),
     rates: Type.Record(Type.String(), Type.Number(), {
       description: "Destination units for one token, for the currencies in use.",
     }),

@@ -1,7 +1,7 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Page } from "../platform/http/list.ts";
 import type { UserKey } from "../users/store.ts";
-import type { Quote } from "./model.ts";
+import type { Quote, QuoteStatus } from "./model.ts";
 
 export type QuoteKey = { account_id: string; id: string };
 
@@ -17,11 +17,34 @@ export async function findQuote(
   return quote;
 }
 
-export function listQuotes(session: Session, key: UserKey, page: Page): Promise<Quote[]> {
+/** What `quoteStatus` says, as a condition; each has an index of its own. $6 is the time. */
+const STATUS_CONDITIONS: Readonly<Record<QuoteStatus, string>> = {
+  open: "and executed_at is null and closed_at is null and expires_at > $6",
+  executed: "and executed_at is not null and closed_at is null",
+  expired: "and executed_at is null and (closed_at is not null or expires_at <= $6)",
+  failed: "and executed_at is not null and closed_at is not null",
+};
+
+export function listQuotes(
+  session: Session,
+  key: UserKey,
+  status: QuoteStatus | undefined,
+  page: Page,
+  now: Date,
+): Promise<Quote[]> {
+  const condition = status ? STATUS_CONDITIONS[status] : "";
   return session.query<Quote>(
     `select * from quotes where account_id = $1 and user_id = $2 and id < $3 and id >= $4
+       ${condition}
      order by id desc limit $5`,
-    [key.account_id, key.user_id, page.below_id, page.from_id, page.limit + 1],
+    [
+      key.account_id,
+      key.user_id,
+      page.below_id,
+      page.from_id,
+      page.limit + 1,
+      ...(condition.includes("$6") ? [now] : []),
+    ],
   );
 }
 

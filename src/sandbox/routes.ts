@@ -1,10 +1,5 @@
-import { isToken, TOKEN_DIGITS } from "../catalogue/chains.ts";
-import { lowerAscii, textOf } from "../catalogue/text.ts";
 import { OFFRAMP_STATUSES } from "../offramps/model.ts";
-import { recordDeposits } from "../offramps/record-deposits.ts";
 import { OfframpAnswer } from "../offramps/schemas.ts";
-import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
-import { checkTxId, sandboxTxId } from "../partners/chain/tx-id.ts";
 import { PAYMENT_DETAIL_MOVES, PAYMENT_DETAIL_STATUSES } from "../payment-details/model.ts";
 import { moveDetail, recordDetailChanges } from "../payment-details/record-detail-changes.ts";
 import { renderPaymentDetail } from "../payment-details/render.ts";
@@ -14,24 +9,15 @@ import type { SandboxClock } from "../platform/clock.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
-import { isId, newId } from "../platform/ids.ts";
-import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { Problems } from "../platform/problems.ts";
 import { advanceClock } from "../platform/tasks/advance-clock.ts";
 import { waitUntilIdle } from "../platform/tasks/wait-until-idle.ts";
-import { findQuotes } from "../quotes/store.ts";
+import { addSandboxCryptoDepositRoute } from "./crypto-deposit-route.ts";
 import { findPath } from "./find-path.ts";
 import { addSandboxKycRoute, type KycSandboxDeps } from "./kyc-route.ts";
 import { addOnrampSandboxRoutes, type OnrampSandboxDeps } from "./onramp-routes.ts";
 import { noPath, readStatus } from "./read-status.ts";
-import {
-  ClockAnswer,
-  ClockBody,
-  CryptoDepositAnswer,
-  CryptoDepositBody,
-  OfframpStatusBody,
-  PaymentDetailStatusBody,
-} from "./schemas.ts";
+import { ClockAnswer, ClockBody, OfframpStatusBody, PaymentDetailStatusBody } from "./schemas.ts";
 import { type WalkDeps, walkOfframp } from "./walk-offramp.ts";
 import { addSandboxWebhookRoute } from "./webhook-route.ts";
 
@@ -43,7 +29,6 @@ const TAG = "Sandbox";
 const IDLE_MAX_MS = 30_000;
 
 const writeClock = compileRender(ClockAnswer);
-const writeDeposit = compileRender(CryptoDepositAnswer);
 
 /** Routes that play the partners and move the time. They exist in sandbox mode only. */
 export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
@@ -51,7 +36,7 @@ export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
   addSandboxKycRoute(addRoute, deps);
   addPaymentDetailRoute(addRoute, deps);
   addOfframpRoute(addRoute, deps);
-  addDepositRoute(addRoute, deps);
+  addSandboxCryptoDepositRoute(addRoute, deps);
   addOnrampSandboxRoutes(addRoute, deps);
   addSandboxWebhookRoute(addRoute, deps);
 }
@@ -171,62 +156,6 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
       if (walked === null) throw Refusal.of([noPath("offramp.status")]);
       deps.poke();
       return deps.renderer.offramp(walked);
-    },
-  });
-}
-
-function addDepositRoute(addRoute: AddRoute, deps: SandboxDeps): void {
-  const { database, chain, clock, poke } = deps;
-  addRoute({
-    method: "POST",
-    path: "/sandbox/crypto_deposits",
-    operation: "createSandboxCryptoDeposit",
-    stores_nothing: true,
-    summary: "Let a transfer arrive at a quote's address",
-    tag: TAG,
-    body: CryptoDepositBody,
-    body_example: {
-      crypto_deposit: { quote_id: "01a1dd11-4aee-7000-adc7-78aca4556f62", amount: 1004 },
-    },
-    answer: CryptoDepositAnswer,
-    errors: ["record_not_found"],
-    handle: async ({ caller, body, problems }) => {
-      const now = clock.now();
-      const input = body?.crypto_deposit;
-      const found = new Problems(problems);
-      const { report } = found.within("crypto_deposit");
-      const quote_id = textOf(input?.quote_id).toLowerCase();
-      if (!isId(quote_id)) report("quote_id", "record_invalid", "Send the id of a quote.");
-      const parsed = parseAmount(input?.amount, TOKEN_DIGITS);
-      if (!("minor" in parsed)) report("amount", "record_invalid", parsed.reason);
-      const mined_at = input?.mined_at === undefined ? now : new Date(input.mined_at);
-      if (Number.isNaN(mined_at.getTime())) {
-        report("mined_at", "record_invalid", "Send an ISO 8601 time.");
-      }
-      const key = { account_id: caller.account_id, id: quote_id };
-      const [quote] = isId(quote_id) ? await findQuotes(database, [key]) : [];
-      if (!quote && isId(quote_id)) report("quote_id", "record_not_found", notFound("").message);
-      const token = lowerAscii(textOf(input?.token ?? quote?.deposit_token ?? "usdc"));
-      if (!isToken(token)) report("token", "record_invalid", "Send usdc or usdt.");
-      const named = textOf(input?.tx_id);
-      const checked = quote && checkTxId(quote.deposit_token_chain, named);
-      if (named && checked && "reason" in checked)
-        report("tx_id", "record_invalid", checked.reason);
-      if (!found.is_empty || !quote || !checked || !("minor" in parsed) || !isToken(token)) {
-        throw Refusal.of(found.list);
-      }
-      const blockchain = quote.deposit_token_chain;
-      const tx_id = "tx_id" in checked ? checked.tx_id : sandboxTxId(blockchain, newId(now));
-      const address = quote.deposit_address;
-      const transfer = { chain: blockchain, tx_id, address, token, amount: parsed.minor, mined_at };
-      await insertSandboxTransfer(database, transfer);
-      await recordDeposits(database, chain, now);
-      poke();
-      const amount = minorToNumber(parsed.minor, TOKEN_DIGITS);
-      const crypto_deposit = { quote_id, tx_id, token, amount, address, blockchain };
-      return writeDeposit({
-        crypto_deposit: { ...crypto_deposit, mined_at: mined_at.toISOString() },
-      });
     },
   });
 }

@@ -64,7 +64,8 @@ export const CryptoDepositBody = Type.Object(
     crypto_deposit: Type.Object(
       {
         quote_id: Type.String({ description: "The quote whose address is paid." }),
-        tx_id: Type.Optional(Type.String({ description: "Made up when left out." })),
+        tx_id: optionalText("The transaction, in the form of its chain; invented when left out."),
+        from: optionalText("The address that sends; an invented one when left out."),
         token: Type.Optional(Type.String({ description: "The quote's token when left out." })),
         amount,
         mined_at: Type.Optional(Type.String({ description: "ISO 8601; now when left out." })),
@@ -83,6 +84,7 @@ export const CryptoDepositAnswer = Type.Object({
     amount: Type.Number(),
     address: Type.String(),
     blockchain: Type.String(),
+    from: Type.String({ description: "The address that sent it." }),
     mined_at: Type.String({ format: "date-time" }),
   }),
 });

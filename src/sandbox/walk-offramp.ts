@@ -23,7 +23,9 @@ import { giveUp, lockQuotesOf } from "../offramps/refund-offramps.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../offramps/store.ts";
 import type { BankAnswer } from "../partners/bank/port.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
+import { sandboxSender } from "../partners/chain/sandbox.ts";
 import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
+import { sandboxTxId } from "../partners/chain/tx-id.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
@@ -32,7 +34,7 @@ import type { Quote } from "../quotes/model.ts";
 import { findQuotes, lockQuotes, updateProgress } from "../quotes/store.ts";
 import { findPath } from "./find-path.ts";
 
-export type WalkDeps = BankDeps & { chain: ChainPort; clock: Clock };
+export type WalkDeps = BankDeps & { chain: ChainPort; clock: Clock; deposit_tolerance: bigint };
 
 type Key = { account_id: string; id: string };
 
@@ -175,7 +177,7 @@ async function payQuote(deps: WalkDeps, offramp: Offramp): Promise<void> {
   await database.transaction(async (tx) => {
     const [quote] = await lockQuotes(tx, [key]);
     if (!quote || quote.executed_at) return;
-    const tx_id = `sandbox-${quote.id}`;
+    const tx_id = sandboxTxId(quote.deposit_token_chain, quote.id);
     const named = { tx_id, tx_network: "sandbox", tx_named_at: now };
     updateProgress(tx, { ...quote, ...named, executed_at: now, updated_at: now });
   });
@@ -192,15 +194,16 @@ async function payQuote(deps: WalkDeps, offramp: Offramp): Promise<void> {
   if (missing > 0n && !quote.funded_at) {
     await insertSandboxTransfer(database, {
       chain: quote.deposit_token_chain,
-      tx_id: quote.tx_id ?? `sandbox-${quote.id}`,
+      tx_id: quote.tx_id ?? sandboxTxId(quote.deposit_token_chain, quote.id),
       address: quote.deposit_address,
+      sender: sandboxSender(quote.deposit_token_chain, quote.deposit_address),
       token: quote.deposit_token,
       amount: missing,
       mined_at: new Date(Math.min(now.getTime(), quote.expires_at.getTime())),
     });
   }
   await recordDeposits(database, chain, now);
-  await database.transaction((tx) => fundQuote(tx, quote, now));
+  await database.transaction((tx) => fundQuote(tx, deps, quote, now));
   for (let has_more = true; has_more; ) {
     has_more = await database.transaction(async (tx) => {
       const [current] = await lockQuotes(tx, [key]);

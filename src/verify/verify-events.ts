@@ -3,6 +3,8 @@ import type { Session } from "../platform/db/database.ts";
 /** A table whose every change is an event. */
 export type EventedTable<Row> = {
   table: string;
+  /** Where those stand that were removed, with the number of their last event. */
+  removed_table?: string;
   name: string;
   event: string;
   moves: Readonly<Record<string, readonly string[]>>;
@@ -24,12 +26,18 @@ export type EventRow = {
 export async function findStrayEvent<Row>(
   session: Session,
   account_id: string,
-  { table, name, event }: EventedTable<Row>,
+  { table, removed_table, name, event }: EventedTable<Row>,
 ): Promise<string | null> {
   const [row] = await session.query<{ id: string; record_id: string }>(
     `select e.id, e.record_id from events e
      where e.account_id = $1 and e.name = $2 and not exists (
        select from ${table} r where r.account_id = $1 and r.id = e.record_id)
+       ${
+         removed_table
+           ? `and not exists (select from ${removed_table} r
+         where r.account_id = $1 and r.id = e.record_id and e.sequence <= r.sequence)`
+           : ""
+       }
      order by e.id limit 1`,
     [account_id, event],
   );

@@ -15,6 +15,7 @@ type Offramp = Omit<OfframpRow, "details"> & { is_quote_funded: boolean };
 
 const OFFRAMP_EVENTS: EventedTable<Offramp> = {
   table: "offramps",
+  removed_table: "removed_offramps",
   name: "offramp",
   event: "offramp_update",
   moves: OFFRAMP_MOVES,

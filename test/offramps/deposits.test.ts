@@ -52,16 +52,39 @@ describe("a deposit that pays", () => {
     expectRefusal(await story.execute(txId("real")), "quote_already_executed");
   });
 
-  it("a little short, within the tolerance, is let pass and the rest is ours to bear", async () => {
+  it("short by at most 0.01 passes, and the difference is posted; by more it waits", async () => {
     const story = await openStory(server);
     const before = await ledgerBalance(server, "short_deposits", "usdc");
     await deposit(server, {
       quote_id: story.quote_id,
-      amount: rounded((await story.total()) - 0.9),
+      amount: rounded((await story.total()) - 0.01),
     });
     good(await story.execute());
     await story.waitForStatus("fiat_sent");
-    expect((await ledgerBalance(server, "short_deposits", "usdc")) - before).toBe(900_000n);
+    expect((await ledgerBalance(server, "short_deposits", "usdc")) - before).toBe(10_000n);
+    const short = await openStory(server);
+    await deposit(server, {
+      quote_id: short.quote_id,
+      amount: rounded((await short.total()) - 0.010001),
+    });
+    good(await short.execute());
+    const { status_message } = await short.waitForStatus("ongoing_checks");
+    expect(status_message).toContain("short by 0.010001 usdc");
+  });
+
+  it("short by more than a tenth of the quote's fees waits", async () => {
+    const story = await openStory(server, [{ amount: 2 }]);
+    const quote = good(
+      await server.call("GET", `/users/${story.user_id}/quotes/${story.quote_id}`),
+    ).quote;
+    const tenth = Math.floor(quote.fees * 100_000) / 1_000_000;
+    expect(tenth).toBeLessThan(0.01);
+    const amount = rounded(quote.deposit_token_amount - tenth - 0.000001);
+    await deposit(server, { quote_id: story.quote_id, amount });
+    good(await story.execute());
+    await story.waitForStatus("ongoing_checks");
+    await deposit(server, { quote_id: story.quote_id, amount: 0.000001 });
+    await story.waitForStatus("fiat_sent");
   });
 
   it("in two parts, the second topping up the first, needs no call", async () => {
@@ -193,13 +216,15 @@ describe("a deposit that no quote can use stays owed, and leaves by a door", () 
     await story.waitForStatus("fiat_sent", made.offramps[0].id);
   });
 
-  it("executed after expiry for a transfer that was mined before it: paid at the quote's rate", async () => {
+  it("mined in time, but the quote was not executed before its expiry: owed", async () => {
     const story = await openStory(server);
     const amount = await story.total();
     await deposit(server, { quote_id: story.quote_id, amount });
-    await advance(server, EXPIRY_MS + GRACE_MS / 2);
-    good(await story.execute());
-    await story.waitForStatus("fiat_sent");
+    await advance(server, EXPIRY_MS);
+    expectRefusal(await story.execute(), "quote_expired");
+    await advance(server, GRACE_MS);
+    expect((await story.show()).status).toBe("failed");
+    expect(await story.owed()).toBe(amount);
   });
 
   it("to an expired quote: owed", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { type Beats, openBeats, PAYOUT_BEATS } from "../harness/beats.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute, setKyc } from "../harness/ramp.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
@@ -67,6 +68,12 @@ const review = ({ offramp_id }: Payout, status: string) =>
     supporting_document: { status },
   });
 
+const uploadAnother = ({ offramp_id }: Payout) =>
+  server.call("POST", `/offramps/${offramp_id}/supporting-documents`, undefined, {
+    raw: UPLOAD,
+    headers: { "content-type": UPLOAD_TYPE },
+  });
+
 type Gate = {
   close(payout: Payout): Promise<unknown>;
   /** Absent where it stays closed for good. */
@@ -103,7 +110,7 @@ const GATES: Record<string, Gate> = {
   },
   "document rejected": {
     close: (payout) => review(payout, "rejected"),
-    open: (payout) => review(payout, "approved"),
+    open: uploadAnother,
     is_late: false,
     refusal: null,
   },

@@ -24,7 +24,7 @@ describe("creating an onramp", () => {
     expect(created).toMatchObject({
       status: "initiated",
       destination_amount: 1000,
-      destination_address: ADDRESS.toLowerCase(),
+      destination_address: ADDRESS,
       crypto_currency: "usdc",
       crypto_rails: "polygon",
       fiat_currency: "usd",

@@ -6,6 +6,9 @@ import { Resource } from "./resource.ts";
 const REFUNDS = "/users/{user_id}/refunds";
 const ADDRESSES = "/users/{user_id}/refund_addresses";
 
+const CRYPTO_DEPOSITS = "/users/{user_id}/crypto_deposits";
+
+export type CryptoDeposit = Schema<"CryptoDeposit">;
 export type Balance = Schema<"Balance">;
 export type Refund = Schema<"Refund">;
 export type NewRefund = Body<"post", typeof REFUNDS>["refund"];
@@ -17,6 +20,20 @@ export class Balances extends Resource {
   async list(user_id: string, options?: CallOptions): Promise<Balance[]> {
     const input = { path: { user_id } };
     return this.api.sendFor("balances", "get", "/users/{user_id}/balances", input, options);
+  }
+
+  /** The sum over all users of the account. */
+  async listAll(options?: CallOptions): Promise<Balance[]> {
+    return this.api.sendFor("balances", "get", "/balances", {}, options);
+  }
+
+  /** Every transfer that came in for a user, with its sender. */
+  listCryptoDeposits(
+    user_id: string,
+    query: Query<typeof CRYPTO_DEPOSITS> = {},
+    options?: CallOptions,
+  ): List<CryptoDeposit> {
+    return this.api.list(CRYPTO_DEPOSITS, "crypto_deposits", { path: { user_id }, query }, options);
   }
 }
 

@@ -54,6 +54,22 @@ export class Offramps extends Resource {
     return this.api.list(ALL, "offramps", { path: { user_id }, query }, options);
   }
 
+  /** The offramps of all users of the account. */
+  listAll(query: Query<"/offramps"> = {}, options?: CallOptions): List<Offramp> {
+    return this.api.list("/offramps", "offramps", { query }, options);
+  }
+
+  /** Takes it out of a quote that is not executed; answers it as it was. */
+  async remove(
+    user_id: string,
+    quote_id: string,
+    offramp_id: string,
+    options?: CallOptions,
+  ): Promise<Offramp> {
+    const input = { path: { user_id, quote_id, offramp_id } };
+    return this.api.sendFor("offramp", "delete", `${OF_QUOTE}/{offramp_id}`, input, options);
+  }
+
   /** Only while `initiated`. */
   async update(
     user_id: string,

@@ -6,6 +6,8 @@ export type Transfer = {
   tx_id: string;
   log_index: number;
   address: string;
+  /** Who sent it; null where the chain does not say. */
+  sender: string | null;
   token: string;
   /** Millionths of a token. */
   amount: bigint;

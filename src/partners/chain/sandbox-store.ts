@@ -14,8 +14,9 @@ export async function insertSandboxTransfer(
 ): Promise<void> {
   // One transaction may pay several of our addresses: each transfer has its own log index.
   await session.query(
-    `insert into sandbox_transfers (chain, tx_id, log_index, address, token, amount, mined_at)
-     select $1, $2, log_index, $3, $4, $5, $6
+    `insert into sandbox_transfers
+       (chain, tx_id, log_index, address, token, amount, mined_at, sender)
+     select $1, $2, log_index, $3, $4, $5, $6, $7
      from ${TURN}, (select coalesce(max(log_index) + 1, 0) as log_index
        from sandbox_transfers where chain = $1 and tx_id = $2) as next`,
     [
@@ -25,6 +26,7 @@ export async function insertSandboxTransfer(
       transfer.token,
       transfer.amount,
       transfer.mined_at,
+      transfer.sender,
     ],
   );
 }
@@ -36,7 +38,7 @@ export function listSandboxTransfers(
   limit: number,
 ): Promise<(Transfer & { number: bigint })[]> {
   return session.query(
-    `select number, chain, tx_id, log_index, address, token, amount, mined_at
+    `select number, chain, tx_id, log_index, address, sender, token, amount, mined_at
      from sandbox_transfers where chain = $1 and number > $2 order by number limit $3`,
     [chain, cursor ?? "0", limit],
   );

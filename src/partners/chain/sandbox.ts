@@ -23,7 +23,12 @@ export function createSandboxChain(session: Session): ChainPort {
     announce: async (expected, now) => {
       const { chain, address } = expected;
       const is_scripted = await findSandboxTransfer(session, chain, { address });
-      if (!is_scripted) await insertSandboxTransfer(session, { ...expected, mined_at: now });
+      if (!is_scripted)
+        await insertSandboxTransfer(session, {
+          ...expected,
+          sender: sandboxSender(chain, address),
+          mined_at: now,
+        });
     },
     listTransfers: async (chain, cursor, limit) => {
       const transfers = await listSandboxTransfers(session, chain, cursor, limit);
@@ -50,7 +55,15 @@ export function createSandboxChain(session: Session): ChainPort {
 
 // Nobody holds keys for these: they only have the form of addresses.
 function sandboxAddress(chain: Chain, quote_id: string): string {
-  const hash = sha256("sandbox address", chain, quote_id);
+  return writeAddress(chain, sha256("sandbox address", chain, quote_id));
+}
+
+/** Whoever pays to an address in sandbox, where nobody else is named. */
+export function sandboxSender(chain: Chain, address: string): string {
+  return writeAddress(chain, sha256("sandbox sender", chain, address));
+}
+
+function writeAddress(chain: Chain, hash: Buffer): string {
   if (chain === "solana") return toBase58(hash);
   if (chain === "tron")
     return toBase58Check(Buffer.concat([Buffer.of(0x41), hash.subarray(0, 20)]));

@@ -6,6 +6,7 @@ import {
   networks,
   optional,
   parseMinor,
+  type Setting,
   secret,
   text,
 } from "./setting-kinds.ts";
@@ -222,6 +223,17 @@ export const SETTINGS = {
     30,
     "How long a quote's rates are locked and offramps can be added.",
   ),
+  deposit_tolerance: {
+    name: "SLIPROAD_DEPOSIT_TOLERANCE",
+    default_text: "0.01",
+    meaning:
+      "How many tokens a deposit may be short of its quote, and never more than a tenth of the " +
+      "quote's fees. The difference is posted to `short_deposits`.",
+    read: (value) =>
+      /^\d{1,6}(\.\d{1,6})?$/.test(value)
+        ? parseMinor(value, 6)
+        : fail("must be an amount of tokens such as 0.01"),
+  } satisfies Setting<bigint>,
   bank_horizon_hours: integer(
     "SLIPROAD_BANK_HORIZON_HOURS",
     1,

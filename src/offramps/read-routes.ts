@@ -1,0 +1,117 @@
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import { cutPage, readPage } from "../platform/http/list.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { isId } from "../platform/ids.ts";
+import { Problems } from "../platform/problems.ts";
+import { findUser } from "../users/store.ts";
+import type { OfframpRenderer } from "./render.ts";
+import {
+  AccountOfframpListQuery,
+  OfframpAnswer,
+  OfframpListAnswer,
+  OfframpListQuery,
+} from "./schemas.ts";
+import {
+  findOfframp,
+  listAccountOfframps,
+  listOfframps,
+  openOfframps,
+  toOfframps,
+} from "./store.ts";
+
+export type OfframpReadDeps = { database: Database; keyring: Keyring; renderer: OfframpRenderer };
+
+const TAG = "Offramps";
+const NAMES: Readonly<Record<string, string>> = { quote_id: "quote", user_id: "user" };
+
+export function addOfframpReadRoutes(addRoute: AddRoute, deps: OfframpReadDeps): void {
+  addUserRoutes(addRoute, deps);
+  addAccountListRoute(addRoute, deps);
+}
+
+function addUserRoutes(addRoute: AddRoute, { database, keyring, renderer }: OfframpReadDeps): void {
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/offramps",
+    operation: "listOfframps",
+    summary: "List a user's offramps",
+    tag: TAG,
+    query: OfframpListQuery,
+    answer: OfframpListAnswer,
+    errors: [],
+    handle: async ({ caller, params, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      if (query.quote_id !== undefined && !isId(query.quote_id)) {
+        const message = "Send the id of a quote.";
+        found.push({ field: "quote_id", code: "record_invalid", message });
+      }
+      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
+      if (found.length > 0) throw Refusal.of(found);
+      const filter = { status: query.status, quote_id: query.quote_id };
+      const rows = await listOfframps(database, key, filter, page);
+      const { rows: shown, has_more } = cutPage(rows, page);
+      const keys = await keyring.openSubjects(database, [
+        { account_id: key.account_id, subject_id: key.user_id },
+      ]);
+      const offramps = toOfframps(shown, keys).map(({ offramp }) => offramp);
+      return renderer.list(offramps, has_more);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/offramps/:offramp_id",
+    operation: "showOfframp",
+    summary: "Show an offramp",
+    tag: TAG,
+    answer: OfframpAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const { account_id } = caller;
+      const user_id = params.user_id!;
+      const row = await findOfframp(database, { account_id, user_id }, params.offramp_id!);
+      const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
+      const [entry] = toOfframps(row ? [row] : [], keys);
+      if (!entry) throw Refusal.of([...problems, notFound("offramp_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      return renderer.offramp(entry.offramp);
+    },
+  });
+}
+
+function addAccountListRoute(
+  addRoute: AddRoute,
+  { database, keyring, renderer }: OfframpReadDeps,
+): void {
+  addRoute({
+    method: "GET",
+    path: "/offramps",
+    operation: "listAccountOfframps",
+    summary: "List the offramps of all users",
+    tag: TAG,
+    query: AccountOfframpListQuery,
+    answer: OfframpListAnswer,
+    errors: [],
+    handle: async ({ caller, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = new Problems([...problems, ...page_problems]);
+      const { status, quote_id, user_id } = query;
+      for (const [name, id] of Object.entries({ quote_id, user_id })) {
+        if (id !== undefined && !isId(id)) found.invalid(name, `Send the id of a ${NAMES[name]}.`);
+      }
+      found.throwIfAny();
+      const filter = { status, quote_id, user_id };
+      const listed = await listAccountOfframps(database, caller.account_id, filter, page);
+      const { rows, has_more } = cutPage(listed, page);
+      const opened = await openOfframps(database, keyring, rows);
+      return renderer.list(
+        opened.map(({ offramp }) => offramp),
+        has_more,
+      );
+    },
+  });
+}

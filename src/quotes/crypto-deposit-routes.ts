@@ -1,0 +1,75 @@
+import Type from "typebox";
+import { CHAINS, TOKEN_DIGITS } from "../catalogue/chains.ts";
+import type { Database } from "../platform/db/database.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import { cutPage, listAnswer, listQuery, readPage } from "../platform/http/list.ts";
+import { compileRender } from "../platform/http/render.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { minorToNumber } from "../platform/money.ts";
+import { findUser } from "../users/store.ts";
+import { type Deposit, listUserDeposits } from "./deposit-store.ts";
+
+const id = Type.String({ format: "uuid" });
+const time = Type.String({ format: "date-time" });
+
+const CryptoDepositRecord = Type.Object(
+  {
+    id,
+    user_id: id,
+    quote_id: Type.String({ format: "uuid", description: "The quote whose address was paid." }),
+    token: Type.String(),
+    chain: Type.Enum([...CHAINS]),
+    amount: Type.Number(),
+    from: Type.Union([Type.String(), Type.Null()], {
+      description: "The address that sent it; null where the chain does not say.",
+    }),
+    tx_id: Type.String(),
+    log_index: Type.Integer({ description: "Which transfer of the transaction it is." }),
+    mined_at: time,
+    created_at: time,
+    updated_at: time,
+  },
+  { title: "CryptoDeposit" },
+);
+const CryptoDepositsAnswer = listAnswer("crypto_deposits", CryptoDepositRecord);
+const CryptoDepositListQuery = listQuery({});
+const writeDeposits = compileRender(CryptoDepositsAnswer);
+
+/** What came in for a user on chain, whatever became of it. */
+export function addCryptoDepositRoute(
+  addRoute: AddRoute,
+  { database }: { database: Database },
+): void {
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/crypto_deposits",
+    operation: "listCryptoDeposits",
+    summary: "List a user's crypto deposits",
+    description: "Every transfer to an address of the user's quotes, with its sender.",
+    tag: "Balances",
+    query: CryptoDepositListQuery,
+    answer: CryptoDepositsAnswer,
+    errors: [],
+    handle: async ({ caller, params, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      const user = { account_id: caller.account_id, user_id: params.user_id! };
+      if (!(await findUser(database, user))) throw Refusal.of([...found, notFound("user_id")]);
+      if (found.length > 0) throw Refusal.of(found);
+      const { rows, has_more } = cutPage(await listUserDeposits(database, user, page), page);
+      return writeDeposits({ crypto_deposits: rows.map(toRecord), has_more });
+    },
+  });
+}
+
+function toRecord({ sender, ...deposit }: Deposit) {
+  const created_at = deposit.created_at.toISOString();
+  return {
+    ...deposit,
+    from: sender,
+    amount: minorToNumber(deposit.amount, TOKEN_DIGITS),
+    mined_at: deposit.mined_at.toISOString(),
+    created_at,
+    updated_at: created_at,
+  };
+}
