@@ -2,8 +2,8 @@
 set local lock_timeout = '5s';
 
 -- How often somebody tried a secret (a password, a client's secret, a link) within a minute, for
--- all processes. Callers are keyed hashes: no e-mail or address can be read from them. A row belongs to
--- one caller and one window, so that callers never wait for each other.
+-- all processes. Callers are keyed hashes: no e-mail or address can be read from them. A row
+-- belongs to one caller and one window, so that callers never wait for each other.
 create table attempts (
   window_ends_at timestamptz not null,
   caller_hash bytea not null,

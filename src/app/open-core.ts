@@ -5,6 +5,7 @@ import { type Clock, openClock, type SandboxClock, systemTime } from "../platfor
 import type { Config } from "../platform/config/config.ts";
 import { type Database, openDatabase } from "../platform/db/database.ts";
 import { migrate, type OnMigration } from "../platform/db/migrate.ts";
+import { refusePooler } from "../platform/db/refuse-pooler.ts";
 import { openInstallation } from "../platform/encryption/installation.ts";
 import { createKeyring, type Keyring } from "../platform/encryption/keyring.ts";
 import { type MasterKeys, masterKeys } from "../platform/encryption/master-keys.ts";
@@ -31,8 +32,10 @@ export async function openCore(
   const database = openDatabase({
     url: database_url,
     connections_max: config.database_connections,
+    pipeline: config.database_pipeline === "on",
   });
   try {
+    await refusePooler(database);
     await migrate(database, systemTime, onMigration);
     if (!config.encryption_key) await ensureDataDir(config.data_dir);
     const masters = masterKeys(config);

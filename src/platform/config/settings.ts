@@ -58,6 +58,13 @@ export const SETTINGS = {
     16,
     "Database connections one process may open.",
   ),
+  database_pipeline: choice(
+    "SLIPROAD_DATABASE_PIPELINE",
+    ["on", "off"],
+    "on",
+    "Whether statements are sent without waiting for the answers before them. `off` is slower; it " +
+      "is for trouble with the driver or with something between it and the database.",
+  ),
   batch_by: choice(
     "SLIPROAD_BATCH_BY",
     ["installation", "account"],

@@ -42,6 +42,8 @@ export class CommitUnknownError extends Error {}
 export type DatabaseOptions = {
   url: string;
   connections_max: number;
+  /** Statements leave without waiting for the answers before them; absent: they do. */
+  pipeline?: boolean;
   on_error?: (error: Error) => void;
 };
 
@@ -57,7 +59,8 @@ const types: pg.CustomTypesConfig = {
 };
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const on_error = options.on_error ?? (() => {});
+  const { pipeline = true, on_error = () => {} } = options;
+  const openSender = pipeline ? senderOf : oneByOne;
   const lost = new WeakSet<pg.ClientBase>();
   let closed: Promise<void> | undefined;
   const pool = new pg.Pool({
@@ -65,16 +68,18 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.connections_max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    pipeline: true,
+    pipeline,
     types,
     application_name: "sliproad",
-  });
-  pool.on("error", on_error);
-  pool.on("connect", (client) => {
     // A foreign key is checked by a plan that a connection makes once. Made while the other table
     // was small, it would read all of that table for each row of the burst that follows (1.9 s for
     // a thousand events, seen), until statistics are made anew.
-    client.query("set enable_seqscan = off").catch(on_error);
+    onConnect: async (client) => {
+      await client.query("set enable_seqscan = off");
+    },
+  });
+  pool.on("error", on_error);
+  pool.on("connect", (client) => {
     client.on("error", (error) => {
       lost.add(client);
       on_error(error);
@@ -86,12 +91,13 @@ export function openDatabase(options: DatabaseOptions): Database {
       (await pool.query(text, values as unknown[]).catch(nameOutage)).rows,
     transaction: async (work, { answer_max_ms } = {}) => {
       const client = await pool.connect().catch(nameOutage);
-      return runTransaction(client, work, answer_max_ms, () => lost.has(client));
+      const send = openSender(client, answer_max_ms);
+      return runTransaction(client, send, work, () => lost.has(client));
     },
     connection: async (work) => {
       const client = await pool.connect().catch(nameOutage);
       try {
-        return await work({ query: rowsOf(senderOf(client)) });
+        return await work({ query: rowsOf(openSender(client)) });
       } finally {
         // Not returned to the pool: whatever the session holds ends with it.
         client.release(true);
@@ -136,17 +142,27 @@ function senderOf(client: pg.PoolClient, answer_max_ms?: number): Send {
   };
 }
 
+/** The driver would queue them itself, but wants its callers to wait. */
+function oneByOne(client: pg.PoolClient, answer_max_ms?: number): Send {
+  const sendNow = senderOf(client, answer_max_ms);
+  let last: Promise<unknown> = Promise.resolve();
+  return (text, values, name) => {
+    const sent = last.then(() => sendNow(text, values, name));
+    last = sent.catch(() => {});
+    return sent;
+  };
+}
+
 function rowsOf(send: Send): Session["query"] {
   return async (text, values) => (await send(text, values).catch(nameOutage)).rows;
 }
 
 async function runTransaction<Result>(
   client: pg.PoolClient,
+  send: Send,
   work: (tx: Transaction) => Promise<Result>,
-  answer_max_ms: number | undefined,
   isLost: () => boolean,
 ): Promise<Result> {
-  const send = senderOf(client, answer_max_ms);
   // Back to the pool goes only a connection whose last statement was answered.
   let is_reusable = false;
   try {

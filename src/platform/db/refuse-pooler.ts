@@ -1,0 +1,54 @@
+import { StartupError } from "../startup-error.ts";
+import type { Database, Session } from "./database.ts";
+
+const ROUNDS = 3;
+const PROTOCOL_VIOLATION = "08P01";
+
+/**
+ * Sessions hold what a transaction pooler would lose or give to others: advisory locks, prepared
+ * statements, settings. Behind one, two connections that are open at a time can have the same
+ * backend, or one connection another backend than before; PostgreSQL itself allows neither.
+ */
+export async function refusePooler(database: Database): Promise<void> {
+  const is_pooled = await database.connection((first) =>
+    database.connection(async (second) => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        if (await sharesBackend(first, second)) return true;
+      }
+      return false;
+    }),
+  );
+  if (!is_pooled) return;
+  throw new StartupError(
+    "DATABASE_URL leads to a pooler that shares sessions (such as PgBouncer with pool_mode = " +
+      "transaction); set it to PostgreSQL itself, or set pool_mode = session.",
+  );
+}
+
+/** The second holds whichever backend it gets; then the first asks for its own once more. */
+async function sharesBackend(first: Session, second: Session): Promise<boolean> {
+  const before = await findBackend(first);
+  try {
+    await second.query("begin");
+  } catch (error) {
+    if (isRefusedByPooler(error)) return true;
+    throw error;
+  }
+  try {
+    const held = await findBackend(second);
+    return held === before || (await findBackend(first)) !== before;
+  } finally {
+    await second.query("rollback");
+  }
+}
+
+/** By PgBouncer with pool_mode = statement, which takes no transactions at all. */
+function isRefusedByPooler(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: string } };
+  return cause?.code === PROTOCOL_VIOLATION;
+}
+
+async function findBackend(session: Session): Promise<number> {
+  const [row] = await session.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return row!.pid;
+}
