@@ -4,6 +4,7 @@ import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/prom
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { bundledNode } from "../../scripts/check-native.mjs";
 import { findBrowser } from "../../scripts/find-browser.mjs";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -23,6 +24,20 @@ beforeEach(async () => {
   );
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
+
+/** An npm that brings a Node and nothing else: this one, or one that cannot start. */
+async function installNode(complaint?: string): Promise<void> {
+  const at = join(root, "node.sh");
+  const line = complaint
+    ? `echo "node: error while loading shared libraries: ${complaint}" >&2; exit 127`
+    : `exec "${process.execPath}" "$@"`;
+  await writeFile(at, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  const npm = `const fs = require("node:fs"), path = require("node:path");
+    const target = ${JSON.stringify(bundledNode())}.replace(${JSON.stringify(ROOT)}, process.cwd());
+    fs.mkdirSync(path.dirname(target), { recursive: true });
+    fs.copyFileSync("node.sh", target);`;
+  await writeFile(join(root, "npm.cjs"), npm);
+}
 
 function bootstrap(...args: string[]) {
   const env = { ...process.env, npm_execpath: join(root, "npm.cjs") };
@@ -45,13 +60,23 @@ describe("installing", () => {
     });
   });
 
-  it("names the packages that npm left out, and does not count as done", () => {
+  it("names the packages that npm left out, and does not count as done", async () => {
+    await installNode();
     const { status, lines } = bootstrap();
     expect(status).toBe(1);
     expect(lines).toHaveLength(2);
     expect(lines[1]).toMatch(/^sliproad: npm left out .*@esbuild\/.*, which this machine needs;/);
     expect(existsSync(join(root, "node_modules/.bootstrap-stamp"))).toBe(false);
     expect(bootstrap().lines[0]).toContain("the last installation did not finish");
+  });
+
+  it("names the system library that the bundled Node does not find", async () => {
+    await installNode("libatomic.so.1: cannot open shared object file");
+    const { status, lines } = bootstrap();
+    expect(status).toBe(1);
+    expect(lines[1]).toMatch(
+      /needs libatomic\.so\.1, which this machine does not have; .*apt-get install libatomic1/,
+    );
   });
 
   it("installs again where node_modules is for another processor", async () => {
