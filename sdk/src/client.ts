@@ -118,7 +118,9 @@ function readBaseUrl(text: string): string {
   if (username || password || search || hash) {
     throw new TypeError("baseUrl must end with its host or path, and hold no name and password.");
   }
-  return text.replace(/\/+$/, "");
+  let url = text;
+  while (url.endsWith("/")) url = url.slice(0, -1);
+  return url;
 }
 
 function readCredential({ apiKey, accessToken }: SliproadOptions): () => Promise<string> {

@@ -65,6 +65,6 @@ async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 function toPhc({ memory, passes, parallelism }: Cost, salt: Buffer, hash: Buffer): string {
-  const text = (bytes: Buffer) => bytes.toString("base64").replace(/=+$/, "");
+  const text = (bytes: Buffer) => bytes.toString("base64").replaceAll("=", "");
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${text(salt)}$${text(hash)}`;
 }

@@ -133,6 +133,6 @@ function voteList(votes: readonly Vote[], names: Names): Html {
 function amount(cents: bigint | null): Html | string {
   if (cents === null) return "not known in usd";
   const [whole = "", decimals = ""] = minorToText(cents, 2).split(".");
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, " ");
+  const grouped = BigInt(whole).toLocaleString("en-US").replaceAll(",", " ");
   return html`<span class="amount">${grouped}.${decimals.padEnd(2, "0")} usd</span>`;
 }

@@ -163,7 +163,9 @@ export async function findServiceUrl(options: ApiOptions): Promise<string> {
     (await readInstance(config.data_dir).catch(() => null)) ??
     (await readDeadService(config.data_dir));
   const standard = config.public_url || `http://${config.host}:${config.port}`;
-  return (options.url ?? (instance?.public_url || standard)).replace(/\/+$/, "");
+  let url = options.url ?? (instance?.public_url || standard);
+  while (url.endsWith("/")) url = url.slice(0, -1);
+  return url;
 }
 
 export async function findApiKey(options: ApiOptions): Promise<string> {

@@ -63,11 +63,17 @@ function wordsIn(text: string): string[] {
 
 function piecesOf(word: string): string[] {
   const pieces = [...word.matchAll(/[\p{L}\p{N}]+/gu)];
-  return pieces.flatMap(({ 0: piece, index }) => [piece, word.slice(0, index + piece.length)]);
+  return pieces.flatMap(({ 0: piece, index }) => {
+    const end = index + piece.length;
+    // A longer beginning is cut to the same one.
+    return end > WORD_LENGTH_MAX ? [piece] : [piece, word.slice(0, end)];
+  });
 }
 
 function hashWords(index_key: Buffer, account_id: string, words: readonly string[]): Buffer[] {
-  const plain = words.map((word) => word.normalize("NFKC").slice(0, WORD_LENGTH_MAX));
+  const cut = (word: string) => word.slice(0, WORD_LENGTH_MAX);
+  // Cut before as well: one character may become eighteen.
+  const plain = words.map((word) => cut(cut(word).normalize("NFKC")));
   return [...new Set(plain)]
     .slice(0, WORDS_MAX)
     .map((word) => keyedHash(index_key, "invoice word", account_id, word).subarray(0, WORD_BYTES));

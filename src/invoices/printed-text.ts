@@ -64,13 +64,13 @@ function mapTexts<Value>(value: Value, map: (text: string) => string): Value {
 
 /** Plain decimals, however small: 0.0000001, not 1e-7. */
 export function formatQuantity(quantity: number): string {
-  const text = String(quantity);
-  return text.includes("e") ? quantity.toFixed(QUANTITY_DECIMALS_MAX).replace(/0+$/, "") : text;
+  const options = { maximumFractionDigits: QUANTITY_DECIMALS_MAX, useGrouping: false };
+  return quantity.toLocaleString("en-US", options);
 }
 
 /** 1234567 of two digits is 12,345.67. */
 export function formatMoney(minor: bigint, digits: number): string {
   const text = String(minor).padStart(digits + 1, "0");
-  const whole = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ",");
+  const whole = BigInt(text.slice(0, text.length - digits)).toLocaleString("en-US");
   return digits === 0 ? whole : `${whole}.${text.slice(-digits)}`;
 }
