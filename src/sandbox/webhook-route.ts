@@ -62,8 +62,8 @@ export function addSandboxWebhookRoute(addRoute: AddRoute, deps: SandboxWebhookD
       }
       found.throwIfAny();
       const now = deps.clock.now();
-      const ids = { id: newId(now), user_id: newId(now) };
-      const sample = { name, body: sampleEvent(name, status, ids, now) };
+      const keys = { id: newId(now), other_id: newId(now), now };
+      const sample = { name, body: sampleEvent(name, status, keys) };
       const deliveries = await sendSample(deps, caller.account_id, sample, now);
       deps.poke();
       return writeAnswer({ webhook: { webhook_type: name, deliveries } });
