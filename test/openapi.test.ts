@@ -95,3 +95,24 @@ function expectStatuses(path: string, entry: Schema): void {
     }
   }
 }
+
+it("/docs/api may not be framed, and runs no script but this server's files", async () => {
+  const answer = await fetch(`${server.url}/docs/api/`);
+  const policy = answer.headers.get("content-security-policy") ?? "";
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).toContain("script-src 'self';");
+  expect(answer.headers.get("x-frame-options")).toBe("DENY");
+  const html = await answer.text();
+  const scripts = [...html.matchAll(/<script([^>]*)>(.*?)<\/script>/gs)];
+  expect(scripts.length).toBeGreaterThan(0);
+  for (const [, attributes, content] of scripts) {
+    expect(content).toBe("");
+    const [, src] = /src="([^"]+)"/.exec(attributes!)!;
+    const file = await fetch(new URL(src!, answer.url));
+    expect([file.status, file.headers.get("content-type")]).toEqual([
+      200,
+      expect.stringContaining("javascript"),
+    ]);
+    await file.body?.cancel();
+  }
+});
