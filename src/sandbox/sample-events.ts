@@ -29,7 +29,7 @@ const INVOICE_STATUSES: readonly InvoiceStatus[] = [
 ];
 
 // Samples have no document and no links, so that neither needs an address of the service.
-const offramps = createOfframpRenderer(() => "");
+const offramps = createOfframpRenderer(() => "", { now: () => new Date() });
 const invoices = createInvoiceRenderer({
   public_url: () => "",
   index_key: Buffer.alloc(0),
