@@ -1,4 +1,5 @@
 import type { ErrorCode, Problem } from "../platform/errors.ts";
+import { BODY } from "../platform/problems.ts";
 import { isCountry } from "./countries.ts";
 import { parseDate } from "./dates.ts";
 import { checkMetadata, type Metadata } from "./metadata.ts";
@@ -33,11 +34,28 @@ export function readDraft<Name extends string>(
     object,
     input: is_object ? (input as Record<string, unknown>) : {},
     values: Object.fromEntries(names.map((name) => [name, null])) as Record<Name, string | null>,
-    at_fault: new Set(already.map((problem) => fieldIn(object, problem.field))),
+    at_fault: faultsOf(object, names, isBlank(input), already),
     problems: [],
   };
   for (const name of names) readText(draft, name, limits[name]);
   return draft;
+}
+
+/**
+ * Every field where the body, or the object that was sent, was refused as a whole: it holds nothing
+ * that could be judged. One that is absent or blank lacks its fields.
+ */
+function faultsOf(
+  object: string,
+  names: readonly string[],
+  is_blank: boolean,
+  already: readonly Problem[],
+): Set<string> {
+  const is_refused = already.some(({ field, code }) =>
+    field === BODY ? code !== "parameter_unknown" : field === object && !is_blank,
+  );
+  if (is_refused) return new Set([...names, "metadata"]);
+  return new Set(already.map((problem) => fieldIn(object, problem.field)));
 }
 
 /** `user.metadata.colour` → `metadata`; a problem of anything else concerns no field. */

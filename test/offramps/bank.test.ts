@@ -58,6 +58,31 @@ async function outcomeOf(bank_reference: string): Promise<string> {
   return row!.outcome;
 }
 
+describe("the instruction", () => {
+  it("carries the caller's reference for eur, and for no other currency", async () => {
+    const story = await openStory(server);
+    const path = `/users/${story.user_id}`;
+    const pay = async (account: "eur" | "usd" | "mxn") => {
+      const payment_detail_id = await addPaymentDetail(server, story.user_id, account);
+      const quote_id = await story.addQuote();
+      const item = { payment_detail_id, destination_amount: 1000, destination_currency: account };
+      const made = good(
+        await server.call("POST", `${path}/quotes/${quote_id}/offramps`, {
+          offramps: [{ ...item, reference: "Invoice 2026-0117" }],
+        }),
+      );
+      const [offramp] = made.offramps;
+      expect(offramp.reference).toBe("Invoice 2026-0117");
+      good(await story.execute(undefined, quote_id));
+      await story.waitForStatus("fiat_sent", offramp.id);
+      return bank.known.get(`${offramp.id.replaceAll("-", "")}001`)!;
+    };
+    expect(await pay("eur")).toMatchObject({ currency: "eur", reference: "Invoice 2026-0117" });
+    expect(await pay("usd")).toMatchObject({ currency: "usd", reference: null });
+    expect(await pay("mxn")).toMatchObject({ currency: "mxn", reference: null });
+  });
+});
+
 describe("a bank that is hard to reach", () => {
   it("cannot be reached: it is asked again under the same id until it can", async () => {
     bank.manner = "unreachable";

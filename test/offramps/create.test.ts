@@ -246,6 +246,23 @@ describe("minimums and documents, on the rail that is used", () => {
   });
 });
 
+describe("the size of a request", () => {
+  it("16 MiB are read and carried out, one byte more is 413 and stores nothing", async () => {
+    const quote_id = await addQuote(server, user_id);
+    const path = `/users/${user_id}/quotes/${quote_id}/offramps`;
+    const json = JSON.stringify({ offramps: [item("eur", 10)] });
+    // Blanks between values are JSON: the request is right, and as long as it may be.
+    const padded = (bytes: number) => json + " ".repeat(bytes - json.length);
+    const limit = 16 * 1024 * 1024;
+    const over = await server.call("POST", path, undefined, { raw: padded(limit + 1) });
+    expect([over.status, over.body.error_code]).toEqual([413, "body_too_large"]);
+    const made = await server.call("POST", path, undefined, { raw: padded(limit) });
+    expect(good(made).offramps).toHaveLength(1);
+    const shown = good(await server.call("GET", `/users/${user_id}/quotes/${quote_id}`));
+    expect(shown.offramps).toHaveLength(1);
+  });
+});
+
 describe("amounts, references and metadata", () => {
   const wrong = [0, -1, "0", "1e3", " 1", "1,5", "1.", "0x10", 1e16, "10.001", true, [1], {}];
   it.each(wrong.map((amount) => ({ amount })))("422 for the amount $amount", async ({ amount }) => {

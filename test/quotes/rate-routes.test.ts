@@ -160,10 +160,16 @@ describe("POST /users/:user_id/quote/rate", () => {
 
   it("a body that is no object is one problem", async () => {
     const path = `/users/${user_id}/quote/rate`;
-    for (const body of [undefined, {}, { quote: null }, { quote: "x" }, []]) {
+    for (const [body, status, field] of [
+      [undefined, 400, "body"],
+      [{}, 400, "quote"],
+      [{ quote: null }, 400, "quote"],
+      [{ quote: "x" }, 422, "quote"],
+      [[], 422, "body"],
+    ] as const) {
       const answer = await server.call("POST", path, body);
-      expect([400, 422]).toContain(answer.status);
-      expect(answer.body.errors).toHaveLength(1);
+      expect(answer.status, answer.text).toBe(status);
+      expect(answer.body.errors).toMatchObject([{ field }]);
     }
   });
 });

@@ -1,9 +1,9 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { webhooks } from "@sliproad/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -48,12 +48,31 @@ async function install(): Promise<void> {
   }
 }
 
-/** The result of a program in the project, run by this Node. */
-async function runInProject(file: string): Promise<string> {
+/** The result of a program in the project, run by this Node or the given one. */
+async function runInProject(file: string, node = process.execPath): Promise<string> {
   const env = { ...process.env, SLIPROAD_URL: server.url, SLIPROAD_API_KEY: server.key };
-  const { stdout } = await run(process.execPath, [file], { cwd: project, env });
+  const { stdout } = await run(node, [file], { cwd: project, env });
   return stdout.trim();
 }
+
+/** The Node of this release that the machine has on its path, beside the one that runs this. */
+function findNode(release: string): string | undefined {
+  const places = (process.env.PATH ?? "").split(delimiter).filter((place) => place !== "");
+  return places
+    .map((place) => join(place, "node"))
+    .find((node) => {
+      const { stdout } = spawnSync(node, ["--version"], { encoding: "utf8" });
+      return stdout?.startsWith(`v${release}.`);
+    });
+}
+/** The one that runs this, and the oldest that the SDK promises where the machine has it. */
+const NODES = [
+  { version: process.version, node: process.execPath },
+  ...["20"].flatMap((version) => {
+    const node = findNode(version);
+    return node ? [{ version: `v${version}`, node }] : [];
+  }),
+];
 
 async function compile(options: Record<string, unknown>, files: string[]): Promise<void> {
   const strict = {
@@ -96,9 +115,12 @@ describe("the packed SDK, in an empty project", () => {
     }
   });
 
-  it("the README's payout ends with money in the bank", async () => {
-    expect(await runInProject("payout.mjs")).toBe("fiat_sent 1000 eur");
-  });
+  it.each(NODES)(
+    "the README's payout ends with money in the bank, on $version",
+    async ({ node }) => {
+      expect(await runInProject("payout.mjs", node)).toBe("fiat_sent 1000 eur");
+    },
+  );
 
   it("the very same program is strict TypeScript, and pays as such", async () => {
     await linkNodeTypes();
@@ -107,11 +129,11 @@ describe("the packed SDK, in an empty project", () => {
     expect(await runInProject("payout.js")).toBe("fiat_sent 1000 eur");
   });
 
-  it("the README's report passes strict TypeScript on Node's types, and runs", async () => {
+  it.each(NODES)("the README's report is strict TypeScript, and runs on $version", async (one) => {
     await linkNodeTypes();
     await compile(NODE, ["report.ts"]);
-    const lines = (await runInProject("report.js")).split("\n");
-    expect(lines).toContainEqual(expect.stringMatching(/^fiat_sent [12]000$/));
+    const lines = (await runInProject("report.js", one.node)).split("\n");
+    expect(lines).toContainEqual(expect.stringMatching(/^fiat_sent [1-9]000$/));
     expect(lines).toContain("user.first_name parameter_missing");
   });
 
@@ -121,35 +143,40 @@ describe("the packed SDK, in an empty project", () => {
     await compile({ ...browser, skipDefaultLibCheck: true }, ["page.ts"]);
   });
 
-  it("the README's receiver takes what is signed and refuses what is not", async () => {
-    const port = await findPort();
-    const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-    const env = { ...process.env, PORT: String(port), WEBHOOK_SECRET: secret };
-    const receiver: ChildProcess = spawn(process.execPath, ["receiver.mjs"], { cwd: project, env });
-    try {
-      let printed = "";
-      receiver.stdout!.on("data", (some) => {
-        printed += some;
-      });
-      const body = JSON.stringify({
-        event: "offramp_update",
-        timestamp: 1,
-        payload: { offramp: { status: "fiat_sent" } },
-      });
-      const send = async (signed: string) => {
-        const headers = await webhooks.sign(signed, secret);
-        return fetch(`http://127.0.0.1:${port}`, { method: "POST", headers, body });
-      };
-      const taken = await waitFor(() => send(body).catch(() => null));
-      expect(taken.status).toBe(204);
-      expect((await send(`${body} `)).status).toBe(400);
-      await waitFor(() => printed === "fiat_sent\n");
-    } finally {
-      receiver.kill();
-      await once(receiver, "exit");
-    }
+  it.each(NODES)("the README's receiver tells what is signed, on $version", async ({ node }) => {
+    expect(await useReceiver(node)).toEqual([204, 400, "fiat_sent\n"]);
   });
 });
+
+/** What the README's receiver answers to what is signed and what is not, and what it prints. */
+async function useReceiver(node: string): Promise<[number, number, string]> {
+  const port = await findPort();
+  const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+  const env = { ...process.env, PORT: String(port), WEBHOOK_SECRET: secret };
+  const receiver: ChildProcess = spawn(node, ["receiver.mjs"], { cwd: project, env });
+  try {
+    let printed = "";
+    receiver.stdout!.on("data", (some) => {
+      printed += some;
+    });
+    const body = JSON.stringify({
+      event: "offramp_update",
+      timestamp: 1,
+      payload: { offramp: { status: "fiat_sent" } },
+    });
+    const send = async (signed: string) => {
+      const headers = await webhooks.sign(signed, secret);
+      return fetch(`http://127.0.0.1:${port}`, { method: "POST", headers, body });
+    };
+    const taken = await waitFor(() => send(body).catch(() => null));
+    const refused = await send(`${body} `);
+    await waitFor(() => printed.endsWith("\n"));
+    return [taken.status, refused.status, printed];
+  } finally {
+    receiver.kill();
+    await once(receiver, "exit");
+  }
+}
 
 /** What a page may do, and what the compiler must catch. */
 const PAGE = `
