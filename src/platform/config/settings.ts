@@ -62,8 +62,8 @@ export const SETTINGS = {
     "SLIPROAD_DATABASE_PIPELINE",
     ["on", "off"],
     "on",
-    "Whether statements are sent without waiting for the answers before them. `off` is slower; it " +
-      "is for trouble with the driver or with something between it and the database.",
+    "Whether statements are sent without waiting for the answers before them. `off` is slower; " +
+      "it is for trouble with the driver or with something between it and the database.",
   ),
   batch_by: choice(
     "SLIPROAD_BATCH_BY",
