@@ -322,3 +322,36 @@ test("loopback is open in sandbox only while nobody but this machine reaches the
     expect(refusalWith(listed)).toBeNull();
   }
 });
+
+test("an answer that comes with the one before it never answers the next request", async () => {
+  const answer = (text: string) => `HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n${text}`;
+  const port = await start(
+    net.createServer((socket) =>
+      socket.on("data", () => socket.write(answer("good") + answer("evil"))),
+    ),
+  );
+  const guarded = sender();
+  for (let count = 0; count < 50; count += 1) {
+    const got = await send(guarded, `http://127.0.0.1:${port}/`, { method: "POST", body: "{}" });
+    expect(got).toMatchObject({ status: 200, body: Buffer.from("good") });
+  }
+});
+
+test("an answer in pieces of one byte, which comes before the request is read, is taken", async () => {
+  const chunks = [..."hello"].map((letter) => `1\r\n${letter}\r\n`).join("");
+  const text = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`;
+  const port = await start(
+    net.createServer((socket) => {
+      socket.once("data", async () => {
+        socket.pause();
+        for (const byte of text) {
+          socket.write(byte);
+          await setImmediate();
+        }
+      });
+    }),
+  );
+  const request = { method: "POST", body: Buffer.alloc(5_000_000) } as const;
+  const got = await send(sender(), `http://127.0.0.1:${port}/`, request);
+  expect(got).toMatchObject({ status: 200, body: Buffer.from("hello") });
+});

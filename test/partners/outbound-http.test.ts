@@ -572,6 +572,7 @@ describe("answers", () => {
   test.each([
     ["one that has no end", "HTTP/1.1 100 Continue\r\nx: ", "a".repeat(64 * 1024)],
     ["one after the other", "", "HTTP/1.1 100 Continue\r\n\r\n".repeat(2_500)],
+    ["hints without end", "", "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n".repeat(1_500)],
   ])("bears no flood before the answer: %s", async (_name, first, then) => {
     const { url } = await listen((socket) => {
       socket.on("error", () => {});

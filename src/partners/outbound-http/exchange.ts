@@ -48,6 +48,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Of an answer that is read as a stream, as they came. */
   #first_bytes: Buffer | null = null;
   #left: number;
+  #early_answers = 0;
 
   constructor(request: OutboundRequest, time_ms: number, ends: Ends) {
     this.#request = request;
@@ -75,8 +76,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // Said before the answer, such as early hints.
-    if (status < 200 || this.#phase === "over") return;
+    if (this.#phase === "over") return;
+    if (status < 200) {
+      this.#early_answers += 1;
+      if (this.#early_answers > EARLY_ANSWERS_MAX) this.fail(new SendError("protocol", FLOOD));
+      return;
+    }
     this.#head = { status, headers: joined(headers) };
     const is_redirect = status >= 300 && status <= 399;
     if (is_redirect && this.#request.on_body) {
@@ -203,6 +208,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
+/** Answers such as `103 Early Hints` that may come before the real one. */
+const EARLY_ANSWERS_MAX = 20;
+const FLOOD = "More and more answers came before the real one.";
 const TOO_LATE = new SendError("timeout", "There was no complete answer in time.");
 
 function giveUp(exchange: Exchange): void {

@@ -5,8 +5,6 @@ import type { Controller, Exchange } from "./exchange.ts";
 import { SendError } from "./send-error.ts";
 
 const HEADERS_BYTES_MAX = 16 * 1024;
-/** Answers such as `100 Continue` that may come before the real one. */
-const EARLY_ANSWERS_MAX = 20;
 
 /**
  * Sends one request by Node's own client, on a connection of its own that ends with it: for what
@@ -43,12 +41,8 @@ function report(outgoing: ClientRequest, socket: Socket, exchange: Exchange): vo
     resume: () => void answer?.resume(),
   };
   const fail = (error: Error) => exchange.onResponseError(controller, error);
-  let early_answers = 0;
   outgoing
-    .on("information", () => {
-      early_answers += 1;
-      if (early_answers > EARLY_ANSWERS_MAX) outgoing.destroy(new SendError("protocol", FLOOD));
-    })
+    .on("information", ({ statusCode }) => exchange.onResponseStart(controller, statusCode, {}))
     .on("upgrade", () => outgoing.destroy(new SendError("protocol", UPGRADE)))
     .on("error", fail)
     .on("response", (incoming) => {
@@ -63,5 +57,4 @@ function report(outgoing: ClientRequest, socket: Socket, exchange: Exchange): vo
   exchange.onRequestStart(controller);
 }
 
-const FLOOD = "More and more answers came before the real one.";
 const UPGRADE = "The answer asks for another protocol.";
