@@ -302,7 +302,7 @@ export interface paths {
         put?: never;
         /**
          * Create a user
-         * @description A user is a payer: the person or company whose money is moved.
+         * @description A user is a payer: the person or company that sends the money.
          */
         post: operations["createUser"];
         delete?: never;
@@ -364,7 +364,7 @@ export interface paths {
         put?: never;
         /**
          * Create a payment detail
-         * @description Registers a payee's bank account. Its identifiers are checked for real.
+         * @description Registers a payee's bank account. Its check digits are verified.
          */
         post: operations["createPaymentDetail"];
         delete?: never;
@@ -422,7 +422,7 @@ export interface paths {
         head?: never;
         /**
          * Deactivate a payment detail
-         * @description No new offramp can use it. There is no way back; create a new one instead.
+         * @description No new offramp can use it. This cannot be undone; create a new payment detail instead.
          */
         patch: operations["deactivatePaymentDetail"];
         trace?: never;
@@ -436,7 +436,7 @@ export interface paths {
         };
         /**
          * What each currency and rail needs
-         * @description The very table that checks payment details.
+         * @description The same table that validates payment details.
          */
         get: operations["listPaymentDetailRequirements"];
         put?: never;
@@ -456,7 +456,7 @@ export interface paths {
         };
         /**
          * List invoices
-         * @description Those of this account and those that others have sent to its billing address.
+         * @description Invoices of this account, and those that others sent to its billing e-mail address.
          */
         get: operations["listInvoices"];
         put?: never;
@@ -486,7 +486,7 @@ export interface paths {
         put?: never;
         /**
          * Make a draft payable
-         * @description Gives it its `requestId` and tells the other party.
+         * @description Assigns its `requestId` and notifies the other party.
          */
         post: operations["convertInvoice"];
         delete?: never;

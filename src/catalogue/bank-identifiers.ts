@@ -38,9 +38,18 @@ export function checkIban(text: string): Identified {
   }
   const { errorCodes } = validateIBAN(value);
   const reasons: [ValidationErrorsIBAN, string][] = [
-    [ValidationErrorsIBAN.NoIBANCountry, "No country with these first letters has IBANs."],
-    [ValidationErrorsIBAN.WrongBBANLength, "The IBAN has the wrong length for its country."],
-    [ValidationErrorsIBAN.WrongBBANFormat, "The IBAN does not have the form of its country."],
+    [
+      ValidationErrorsIBAN.NoIBANCountry,
+      "The first two letters are not a country that uses IBANs; check the IBAN.",
+    ],
+    [
+      ValidationErrorsIBAN.WrongBBANLength,
+      "The IBAN has the wrong length for its country; check it.",
+    ],
+    [
+      ValidationErrorsIBAN.WrongBBANFormat,
+      "The IBAN does not have its country's format; check it.",
+    ],
     [ValidationErrorsIBAN.ChecksumNotNumber, "The third and fourth character must be digits."],
     [ValidationErrorsIBAN.WrongIBANChecksum, mismatch("IBAN")],
   ];
@@ -56,7 +65,7 @@ export function checkBic(text: string): Identified {
   }
   const country = value.slice(4, 6);
   if (!isCountry(country) && country !== "XK") {
-    return refused("The fifth and sixth letter of the BIC must be a country; check the BIC.");
+    return refused("Letters 5 and 6 of the BIC must be a country code; check the BIC.");
   }
   return accepted(value);
 }
@@ -73,7 +82,7 @@ export function checkRoutingNumber(text: string): Identified {
     [80, 80],
   ].some(([from, to]) => district >= from! && district <= to!);
   if (!is_assigned || /^0+$/.test(value)) {
-    return refused("No routing number begins like this; check it for a typing error.");
+    return refused("No routing number starts with these digits; check it for a typing error.");
   }
   if (weightedSum(value, [3, 7, 1]) % 10 !== 0) return refused(mismatch("routing number"));
   return accepted(value);

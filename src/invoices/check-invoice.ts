@@ -79,7 +79,8 @@ export function checkInvoice(
   }) as InvoiceDocument;
   if (document.invoiceNumber === "") fields.missing("invoiceNumber");
   if (recurrence && input.convert === true) {
-    const message = "A recurring invoice becomes payable with each occurrence; leave this out.";
+    const message =
+      "Each occurrence of a recurring invoice becomes payable by itself; leave `convert` out.";
     fields.report("convert", "record_invalid", message);
   }
   const checked = {
@@ -122,7 +123,7 @@ function readItem(fields: Fields, field: string, input: Record<string, unknown>)
     deliveryPeriod: text("deliveryPeriod", SHORT_MAX),
   }) as InvoiceItem;
   if (isNegative(item)) {
-    const message = "Send a discount that is not higher than the line.";
+    const message = "Send a discount that is not higher than the line's amount.";
     fields.report(`${field}.discount`, "record_invalid", message);
   }
   return item;
@@ -138,9 +139,9 @@ function readItemCurrency(fields: Fields, field: string, value: unknown): string
   const [symbol = "", ...network] = text.split("-");
   const currency = [upperAscii(symbol), ...network.map(lowerAscii)].join("-");
   if (digitsOf(currency) === undefined) {
-    fields.report(field, "record_invalid", "Send a currency of ISO 4217, e.g. USD.");
+    fields.report(field, "record_invalid", "Send an ISO 4217 currency code, e.g. USD.");
   } else if (network.length > 0 && chainOf(network.join("-")) === undefined) {
-    const message = "Send a coin with a network that we know, e.g. USDC-matic.";
+    const message = "Send a token with a supported network, e.g. USDC-matic.";
     fields.report(field, "record_invalid", message);
   }
   return currency;
@@ -175,7 +176,7 @@ function readQuantity(fields: Fields, field: string, value: unknown): number {
   const text = typeof value === "number" ? String(value) : textOf(value);
   const is_plain = typeof value === "number" || parseDecimal(text) !== undefined;
   const parts = is_plain ? splitNumber(text) : undefined;
-  if (!parts || parts.negative) return refuse("Send a number that is not below zero.");
+  if (!parts || parts.negative) return refuse("Send a number that is 0 or more.");
   const { digits, exponent } = parts;
   if (digits.length > 15 || -exponent > QUANTITY_DECIMALS_MAX || exponent > 12) {
     return refuse(`Send at most 15 digits, ${QUANTITY_DECIMALS_MAX} of them after the point.`);
@@ -214,7 +215,7 @@ function readTotals(fields: Fields, items: readonly InvoiceItem[]): Totals {
   if (fields.problems.length > 0) return { total: 0n, total_without_tax: 0n };
   const totals = totalsOf(items);
   if (totals.total > TOTAL_MAX) {
-    const message = "Send items that sum up to at most 15 digits.";
+    const message = "Send items with a total of at most 15 digits.";
     fields.report("invoiceItems", "record_invalid", message);
   }
   return totals;
@@ -285,7 +286,7 @@ function readRule(
   const today = new Date(`${now.toISOString().slice(0, 10)}T00:00:00.000Z`);
   const next = occurrenceFrom(recurrence, today);
   if (!next) {
-    const message = "The rule has no occurrence from today on for ten years; correct it.";
+    const message = "The rule has no occurrence in the next ten years; correct it.";
     fields.report("recurringRule", "record_invalid", message);
   }
   return { recurrence, next };

@@ -44,7 +44,7 @@ export function checkList(
   };
   const cursor = query.starting_after;
   if (cursor !== undefined && !(typeof cursor === "string" && isId(cursor))) {
-    report("starting_after", "Send the id of the last record of the page before.");
+    report("starting_after", "Send the id of the last record of the previous page.");
   }
   const range = readRange(query.creationDateRange, report);
   const search = typeof query.search === "string" ? query.search : "";

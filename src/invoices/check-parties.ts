@@ -74,7 +74,7 @@ function readAddress(fields: Fields, field: string, value: unknown): Address {
     const older_name = VCARD_NAMES[name];
     const [given, older] = [read(name), read(older_name)].map((value) => value && spell(value));
     if (given !== undefined && older !== undefined && given !== older) {
-      const message = `Send the same as ${name}, or one of them.`;
+      const message = `Send the same as ${name}, or only one of them.`;
       fields.report(`${field}.${older_name}`, "record_invalid", message);
     }
     return given ?? older;
@@ -131,7 +131,7 @@ export function checkPaymentOptions(fields: Fields, value: unknown, parent = "")
 function readFiat(fields: Fields, field: string, value: unknown): string {
   const code = typeof value === "string" ? upperAscii(value.trim()) : "";
   if (!/^[A-Z]{3}$/.test(code) || minorDigits(lowerAscii(code)) === undefined) {
-    fields.report(field, "record_invalid", "Send a currency of ISO 4217, e.g. USD.");
+    fields.report(field, "record_invalid", "Send an ISO 4217 currency code, e.g. USD.");
   }
   return code;
 }
@@ -148,7 +148,7 @@ function readCoins(fields: Fields, field: string, values: readonly unknown[]): C
     const chain = network.length === 0 ? null : (chainOf(network.join("-")) ?? null);
     if (!isToken(symbol) || (network.length > 0 && chain === null)) {
       const coins = TOKENS.map(upperAscii).join(" or ");
-      const message = `Send ${coins} with a network that we know, e.g. USDC-matic.`;
+      const message = `Send ${coins} with a supported network, e.g. USDC-matic.`;
       fields.report(place, "record_invalid", message);
     }
     return { field: place, id: [upperAscii(symbol), ...network].join("-"), chain };
@@ -187,11 +187,11 @@ function readWallet(
   }
   const other = coins.find((coin) => chain && coin.chain && coin.chain !== chain);
   if (other) {
-    const message = `This coin is not on ${name}; send the chain that the address is on.`;
+    const message = `This token is not on ${name}; send the chain of the address.`;
     fields.report(other.field, "record_invalid", message);
   }
   if (name === undefined && coins.some(({ id }) => !id.includes("-"))) {
-    const message = "Send the chain that the address is on, or coins with a network.";
+    const message = "Send the chain of the address, or currencies with a network, e.g. USDC-matic.";
     fields.report(`${field}.chain`, "parameter_missing", message);
   }
   const chains = new Set([chain, ...coins.map((coin) => coin.chain)].flatMap((one) => one ?? []));
@@ -258,7 +258,7 @@ function refuseOthers(
 ): void {
   for (const [name, value] of Object.entries(input)) {
     if (known.includes(name) || value === null || value === undefined) continue;
-    const message = `A ${type} has no such field. Known here: ${known.join(", ")}.`;
+    const message = `A ${type} does not have this field. It has: ${known.join(", ")}.`;
     fields.report(`${field}.${name}`, "parameter_unknown", message);
   }
 }

@@ -104,7 +104,8 @@ function addList(addRoute: AddRoute, deps: InvoiceDeps): void {
     path: "/invoices",
     operation: "listInvoices",
     summary: "List invoices",
-    description: "Those of this account and those that others have sent to its billing address.",
+    description:
+      "Invoices of this account, and those that others sent to its billing e-mail address.",
     tag: TAG,
     query: InvoiceListQuery,
     answer: InvoiceListAnswer,
@@ -175,7 +176,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
     path: "/invoices/:invoice_id",
     operation: "convertInvoice",
     summary: "Make a draft payable",
-    description: "Gives it its `requestId` and tells the other party.",
+    description: "Assigns its `requestId` and notifies the other party.",
     tag: TAG,
     answer: InvoiceRecord,
     errors: ["invalid_transition"],
@@ -184,7 +185,10 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
       const invoice_id = params.invoice_id!;
       const view = await findVisibleView(deps, caller.account_id, invoice_id);
       if (view && view.owner_account_id !== caller.account_id) {
-        throw Refusal.of([...problems, notNow("create", "Only who made it can do this.")]);
+        throw Refusal.of([
+          ...problems,
+          notNow("create", "Only the account that created the invoice can do this."),
+        ]);
       }
       return submit(command({ invoice_id, name: "create", input: null, problems }));
     },

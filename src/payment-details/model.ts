@@ -116,7 +116,7 @@ export function checkRequirementFilter(
   const currency = typeof filter.currency === "string" ? lowerAscii(filter.currency) : null;
   const offered = currency === null ? null : railsOf(catalogue, currency);
   if (offered?.length === 0) {
-    const message = "This currency is not paid out; leave the filter out to see all.";
+    const message = "This payout currency is not supported; leave the filter out to list all.";
     problems.push({ field: "currency", code: "currency_not_supported", message });
   }
   const rail = typeof filter.rails === "string" ? filter.rails : null;
@@ -169,7 +169,7 @@ function checkCurrency(draft: Draft, catalogue: Catalogue): string | null {
   if (draft.values.currency === null) return null;
   draft.values.currency = lowerAscii(draft.values.currency);
   if (railsOf(catalogue, draft.values.currency).length === 0) {
-    const message = "This currency is not paid out; see GET /payment_detail_requirements.";
+    const message = "This payout currency is not supported; see GET /payment_detail_requirements.";
     report(draft, "currency", "currency_not_supported", message);
   }
   return draft.values.currency;
@@ -184,7 +184,7 @@ function checkRail(draft: Draft, catalogue: Catalogue, currency: string | null):
     const message = `For ${currency} send rails as one of: ${offered.join(", ")}.`;
     report(draft, "rails", "rails_not_available", message);
   } else if (!isRail(rail)) {
-    const message = "There is no such rail; see GET /payment_detail_requirements.";
+    const message = "This rail does not exist; see GET /payment_detail_requirements.";
     report(draft, "rails", "rails_not_available", message);
   }
   return draft.values.rails as Rail | null;
@@ -193,7 +193,7 @@ function checkRail(draft: Draft, catalogue: Catalogue, currency: string | null):
 function checkCountries(draft: Draft, catalogue: Catalogue): void {
   for (const name of ["country", "nationality"] as const) checkCountry(draft, name);
   if (draft.values.country !== null && isBlockedCountry(catalogue, draft.values.country)) {
-    const message = "Accounts of holders in this country are not paid.";
+    const message = "Payouts to account holders in this country are not supported.";
     report(draft, "country", "country_not_supported", message);
   }
 }
@@ -321,7 +321,8 @@ function checkSameAccount(draft: Draft, applied: readonly FieldRule[]): void {
     if (value === null || isApplied(name)) continue;
     const is_same = needed.every((other) => other.includes(value) || value.includes(other));
     if (is_same) continue;
-    const message = "It names another account than the other fields; leave it out or correct it.";
+    const message =
+      "It does not match the account in the other fields; correct it or leave it out.";
     report(draft, name, "record_invalid", message);
   }
 }

@@ -78,7 +78,8 @@ function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     path: "/users/:user_id/payment_details",
     operation: "createPaymentDetail",
     summary: "Create a payment detail",
-    description: "Registers a payee's bank account. Its identifiers are checked for real.",
+    description:
+      "Registers a payee's bank account. Its check digits are verified.",
     tag: TAG,
     body: PaymentDetailBody,
     body_example: EXAMPLE as never,
@@ -169,7 +170,8 @@ function addDeactivate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     path: "/users/:user_id/payment_details/:payment_detail_id/deactivate",
     operation: "deactivatePaymentDetail",
     summary: "Deactivate a payment detail",
-    description: "No new offramp can use it. There is no way back; create a new one instead.",
+    description:
+      "No new offramp can use it. This cannot be undone; create a new payment detail instead.",
     tag: TAG,
     answer: PaymentDetailAnswer,
     errors: [],
@@ -184,7 +186,7 @@ function addRequirements(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     path: "/payment_detail_requirements",
     operation: "listPaymentDetailRequirements",
     summary: "What each currency and rail needs",
-    description: "The very table that checks payment details.",
+    description: "The same table that validates payment details.",
     tag: TAG,
     query: RequirementsQuery,
     answer: RequirementsAnswer,

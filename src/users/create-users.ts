@@ -72,7 +72,7 @@ export function createUsers(
 }
 
 export function emailTaken(): Problem {
-  const message = "Another user of this account has this address; use that user.";
+  const message = "Another user of this account has this e-mail address; use that user.";
   return { field: "user.email", code: "record_not_unique", message };
 }
 

@@ -158,7 +158,7 @@ function checkForms(draft: Draft<UserFieldName>, catalogue: Catalogue, today: st
   }
   checkWord(draft, "beneficiary_type", BENEFICIARY_TYPES);
   if (values.country !== null && isBlockedCountry(catalogue, values.country)) {
-    const message = "Users in this country are not served.";
+    const message = "Users in this country are not supported.";
     report(draft, "country", "country_not_supported", message);
   }
   if (values.email !== null) {
@@ -169,7 +169,12 @@ function checkForms(draft: Draft<UserFieldName>, catalogue: Catalogue, today: st
   if (values.phone !== null) {
     values.phone = values.phone.replace(/[\s().-]/g, "");
     if (!PHONE.test(values.phone)) {
-      report(draft, "phone", "record_invalid", "Send the number as +, country code and digits.");
+      report(
+        draft,
+        "phone",
+        "record_invalid",
+        "Send the number in E.164 format, e.g. +351210000000.",
+      );
     }
   }
   const is_business = values.beneficiary_type === "business";
@@ -184,7 +189,7 @@ function checkForms(draft: Draft<UserFieldName>, catalogue: Catalogue, today: st
     values.state !== null &&
     !/^[A-Z]{2}$/.test(upperAscii(values.state))
   ) {
-    report(draft, "state", "record_invalid", "Send the two letters of the state, e.g. NY.");
+    report(draft, "state", "record_invalid", "Send the two-letter code of the state, e.g. NY.");
   } else if (values.country === "US" && values.state !== null) {
     values.state = upperAscii(values.state);
   }

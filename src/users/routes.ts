@@ -47,7 +47,7 @@ function addCreateUser(
     path: "/users",
     operation: "createUser",
     summary: "Create a user",
-    description: "A user is a payer: the person or company whose money is moved.",
+    description: "A user is a payer: the person or company that sends the money.",
     tag: TAG,
     body: CreateUserBody,
     body_example: {

@@ -5,10 +5,13 @@ import { Resource } from "./resource.ts";
 const DETAIL = "/sandbox/users/{user_id}/payment_details/{payment_detail_id}";
 const ONRAMP = "/sandbox/onramps/{onramp_id}";
 const CRYPTO_DEPOSITS = "/sandbox/crypto_deposits";
+const CRYPTO_TRANSFERS = "/sandbox/crypto_transfers";
 
 export type SandboxClock = Answer<"get", "/sandbox/clock">["clock"];
 export type SandboxCryptoDeposit = Answer<"post", typeof CRYPTO_DEPOSITS>["crypto_deposit"];
 export type NewSandboxCryptoDeposit = Body<"post", typeof CRYPTO_DEPOSITS>["crypto_deposit"];
+export type SandboxCryptoTransfer = Answer<"post", typeof CRYPTO_TRANSFERS>["crypto_transfer"];
+export type NewSandboxCryptoTransfer = Body<"post", typeof CRYPTO_TRANSFERS>["crypto_transfer"];
 
 export type NewSandboxWebhook = Body<"post", "/sandbox/webhook">;
 export type SandboxWebhook = Answer<"post", "/sandbox/webhook">["webhook"];
@@ -71,6 +74,15 @@ export class Sandbox extends Resource {
   ): Promise<SandboxCryptoDeposit> {
     const input = { body: { crypto_deposit } };
     return this.api.sendFor("crypto_deposit", "post", CRYPTO_DEPOSITS, input, options);
+  }
+
+  /** A transfer between two wallets, such as the payment of an invoice on chain. */
+  async createCryptoTransfer(
+    crypto_transfer: NewSandboxCryptoTransfer,
+    options?: CallOptions,
+  ): Promise<SandboxCryptoTransfer> {
+    const input = { body: { crypto_transfer } };
+    return this.api.sendFor("crypto_transfer", "post", CRYPTO_TRANSFERS, input, options);
   }
 
   async setInvoiceStatus(
