@@ -7,8 +7,9 @@ import { type Database, openDatabase } from "../platform/db/database.ts";
 import { migrate, type OnMigration } from "../platform/db/migrate.ts";
 import { refusePooler } from "../platform/db/refuse-pooler.ts";
 import { openInstallation } from "../platform/encryption/installation.ts";
+import type { MasterKeys } from "../platform/encryption/key-port.ts";
 import { createKeyring, type Keyring } from "../platform/encryption/keyring.ts";
-import { type MasterKeys, masterKeys } from "../platform/encryption/master-keys.ts";
+import { masterKeys } from "../platform/encryption/master-keys.ts";
 import { ensureDataDir } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 

@@ -74,12 +74,16 @@ export function addKeyCommands(program: Command): void {
       );
       print(options, rotated, [
         `Rewrapped the keys of ${rotated.accounts} accounts under master key ${rotated.key_id}.`,
-        rotated.kept_in === "environment"
-          ? "SLIPROAD_ENCRYPTION_KEY_PREVIOUS is no longer needed."
-          : "The new key is in the data directory; running processes have it already.",
+        AFTER_ROTATION[rotated.kept_in],
       ]);
     });
 }
+
+const AFTER_ROTATION: Readonly<Record<Rotation["kept_in"], string>> = {
+  environment: "SLIPROAD_ENCRYPTION_KEY_PREVIOUS is no longer needed.",
+  "data directory": "The new key is in the data directory; running processes have it already.",
+  "key service": "Master keys of before, in settings or the data directory, are no longer needed.",
+};
 
 async function create(
   { database, index_key, clock, config }: Core,

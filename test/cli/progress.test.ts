@@ -95,8 +95,8 @@ describe("long work tells how far it is", () => {
 
   it("migrate: migrations by name", async () => {
     const { database } = server.core;
-    const [last] = await database.query<{ name: string }>(
-      "select name from migrations order by name desc limit 1",
+    const [last] = await database.query<{ name: string; checksum: string }>(
+      "select name, checksum from migrations order by name desc limit 1",
     );
     const told: unknown[] = [];
     await migrate(
@@ -113,9 +113,10 @@ describe("long work tells how far it is", () => {
       (progress) => told.push(progress),
     ).catch(() => {});
     expect(told).toEqual([{ done: 0, total: 1, name: last!.name }]);
-    await database.query("insert into migrations values ($1, $2) on conflict do nothing", [
+    await database.query("insert into migrations values ($1, $2, $3) on conflict do nothing", [
       last!.name,
       new Date(),
+      last!.checksum,
     ]);
   });
 

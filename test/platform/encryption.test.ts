@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { openCore } from "../../src/app.ts";
 import type { Session } from "../../src/platform/db/database.ts";
 import { open, seal } from "../../src/platform/encryption/cipher.ts";
-import { readKeyFile } from "../../src/platform/encryption/master-keys.ts";
+import { readKeyFile } from "../../src/platform/encryption/local-keys.ts";
 import { rotateEncryption } from "../../src/platform/encryption/rotate-encryption.ts";
 import { signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
@@ -311,8 +311,8 @@ describe("starting", () => {
       const { masterKeys } = await import(${source("platform/encryption/master-keys.ts")});
       const { signingSeed } = await import(${source("platform/sealing/signing-seed.ts")});
       const config = readConfig({ SLIPROAD_DATA_DIR: ${JSON.stringify(data_dir)} });
-      process.stdin.once("data", () => {
-        console.log(masterKeys(config).current().id, signingSeed(config).toString("hex"));
+      process.stdin.once("data", async () => {
+        console.log(await masterKeys(config).currentId(), signingSeed(config).toString("hex"));
         process.exit();
       });
       console.log("waiting");`;

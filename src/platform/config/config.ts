@@ -67,7 +67,7 @@ function checkTogether(config: Config): void {
       throw new StartupError("SLIPROAD_PUBLIC_URL must be an https address in live mode.");
     }
     for (const field of ["encryption_key", "signing_key"] as const) {
-      if (config[field]) continue;
+      if (config[field] || (field === "encryption_key" && config.kms_command)) continue;
       throw new StartupError(
         `${SETTINGS[field].name} must be set in live mode: 32 random bytes in base64.`,
       );

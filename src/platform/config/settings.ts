@@ -134,6 +134,11 @@ export const SETTINGS = {
     "The master key before the present one; needed until `sliproad keys rotate-encryption` is " +
       "done.",
   ),
+  kms_command: optional(
+    text("SLIPROAD_KMS_COMMAND", null, ""),
+    "Path of a program that asks a key management service to wrap and unwrap keys; the master " +
+      "key then never leaves that service. It takes the place of SLIPROAD_ENCRYPTION_KEY.",
+  ),
   signing_key: secret(
     key("SLIPROAD_SIGNING_KEY"),
     "Key that signs the heads of the sealed logs: 32 bytes, base64. Sandbox makes one in the " +

@@ -36,7 +36,7 @@ export function seal(key: Buffer, version: number, place: Place, plaintext: Buff
 
 export function open(key: Buffer, place: Place, sealed: Buffer): Buffer {
   if (sealed.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES || sealed[0] !== FORMAT) {
-    throw new DecryptionError(`not a ciphertext: ${describe(place)}`);
+    throw new DecryptionError(`not a ciphertext: ${describePlace(place)}`);
   }
   const body = HEAD_BYTES + NONCE_BYTES;
   const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(HEAD_BYTES, body));
@@ -48,15 +48,13 @@ export function open(key: Buffer, place: Place, sealed: Buffer): Buffer {
     decipher.final();
     return plaintext;
   } catch (error) {
-    throw new DecryptionError(`altered, moved or sealed with another key: ${describe(place)}`, {
-      cause: error,
-    });
+    throw new DecryptionError(
+      `altered, moved or sealed with another key: ${describePlace(place)}`,
+      {
+        cause: error,
+      },
+    );
   }
-}
-
-/** The version of the key that a ciphertext was sealed with. */
-export function keyVersionOf(sealed: Buffer): number {
-  return sealed.readUInt32BE(1);
 }
 
 /** A keyed hash: equal inputs can be found again, and nobody without the key can test a guess. */
@@ -73,9 +71,10 @@ export function keyedHash(key: Buffer, purpose: string, ...parts: (string | Buff
 }
 
 function associatedData(place: Place, version: number): Buffer {
-  return Buffer.from(`${describe(place)}|${version}`);
+  return Buffer.from(`${describePlace(place)}|${version}`);
 }
 
-function describe(place: Place): string {
+/** Account, table, column and record: where a ciphertext belongs. */
+export function describePlace(place: Place): string {
   return `${place.account_id}|${place.table}|${place.column}|${place.record_id}`;
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import type { Database } from "../db/database.ts";
+import type { Database, Session } from "../db/database.ts";
 import { StartupError } from "../startup-error.ts";
-import { KEY_BYTES, open, type Place, seal } from "./cipher.ts";
-import { rewrapAccountKey } from "./keyring.ts";
-import type { MasterKey, MasterKeys } from "./master-keys.ts";
+import { KEY_BYTES, type Place } from "./cipher.ts";
+import type { MasterKeys } from "./key-port.ts";
+import { rewrapAccountKey, type WrappedAccountKey } from "./keyring.ts";
 
 export type Installation = {
   /** Key of all keyed hashes. It survives a rotation of the master key: hashes stay the same. */
@@ -30,30 +30,42 @@ export async function openInstallation(
   mode: "sandbox" | "live",
   now: Date,
 ): Promise<Installation> {
-  const master = masters.current();
-  const index_key = seal(master.bytes, 1, INDEX_KEY_PLACE, randomBytes(KEY_BYTES));
-  await database.query(
-    `insert into installation (id, mode, master_key_id, index_key, created_at)
-     values (true, $1, $2, $3, $4) on conflict do nothing`,
-    [mode, master.id, index_key, now],
-  );
-  const [row] = await database.query<Row>(
-    "select mode, master_key_id, index_key from installation",
-  );
-  if (row!.mode !== mode) {
+  const row = (await findInstallation(database)) ?? (await create(database, masters, mode, now));
+  if (row.mode !== mode) {
     throw new StartupError(
-      `This database was made in ${row!.mode} mode; SLIPROAD_MODE=${mode} cannot use it.`,
+      `This database was made in ${row.mode} mode; SLIPROAD_MODE=${mode} cannot use it.`,
     );
   }
-  const known = masters.find(row!.master_key_id);
-  if (!known) {
+  if (!(await masters.has(row.master_key_id))) {
     throw new StartupError(
       "The encryption key is not the one this database was made with; set " +
         "SLIPROAD_ENCRYPTION_KEY (or, during a rotation, SLIPROAD_ENCRYPTION_KEY_PREVIOUS) " +
         "to that key.",
     );
   }
-  return { index_key: open(known.bytes, INDEX_KEY_PLACE, row!.index_key) };
+  return { index_key: await masters.unwrap(row.master_key_id, INDEX_KEY_PLACE, row.index_key) };
+}
+
+async function findInstallation(session: Session): Promise<Row | undefined> {
+  const [row] = await session.query<Row>("select mode, master_key_id, index_key from installation");
+  return row;
+}
+
+/** Of several processes at once, one makes it. */
+async function create(
+  database: Database,
+  masters: MasterKeys,
+  mode: "sandbox" | "live",
+  now: Date,
+): Promise<Row> {
+  const key_id = await masters.currentId();
+  const index_key = await masters.wrap(key_id, INDEX_KEY_PLACE, randomBytes(KEY_BYTES));
+  await database.query(
+    `insert into installation (id, mode, master_key_id, index_key, created_at)
+     values (true, $1, $2, $3, $4) on conflict do nothing`,
+    [mode, key_id, index_key, now],
+  );
+  return (await findInstallation(database))!;
 }
 
 /** Told before each step, for whoever waits. */
@@ -67,62 +79,57 @@ export type OnRewrapped = (progress: { done: number; total: number }) => void;
 export async function rotateMasterKey(
   database: Database,
   masters: MasterKeys,
-  to: MasterKey,
+  to: string,
   onProgress?: OnRewrapped,
 ): Promise<number> {
-  const find = (id: string) => {
-    const key = masters.find(id);
-    if (!key) {
-      throw new StartupError(
-        `A key is wrapped by master key ${id}, which is not configured; ` +
-          "set SLIPROAD_ENCRYPTION_KEY_PREVIOUS to it.",
-      );
-    }
-    return key;
-  };
-  await database.transaction(async (tx) => {
-    const [row] = await tx.query<Row>(
-      "select mode, master_key_id, index_key from installation for update",
-    );
-    const index_key = open(find(row!.master_key_id).bytes, INDEX_KEY_PLACE, row!.index_key);
-    tx.write("update installation set master_key_id = $1, index_key = $2", [
-      to.id,
-      seal(to.bytes, 1, INDEX_KEY_PLACE, index_key),
-    ]);
-  });
+  await rewrapIndexKey(database, masters, to);
   const [left] = await database.query<{ count: bigint }>(
     "select count(*) from account_keys where master_key_id <> $1",
-    [to.id],
+    [to],
   );
   let rewrapped = 0;
   for (;;) {
     onProgress?.({ done: rewrapped, total: Number(left!.count) });
-    const count = await database.transaction(async (tx) => {
-      const rows = await tx.query<{
-        account_id: string;
-        version: number;
-        master_key_id: string;
-        wrapped: Buffer;
-      }>(
-        `select account_id, version, master_key_id, wrapped from account_keys
-         where master_key_id <> $1 order by account_id limit $2 for update`,
-        [to.id, ACCOUNTS_PER_STEP],
-      );
-      for (const row of rows) {
-        tx.write(
-          `update account_keys set master_key_id = $3, wrapped = $4
-           where account_id = $1 and version = $2`,
-          [
-            row.account_id,
-            row.version,
-            to.id,
-            rewrapAccountKey(row.account_id, find(row.master_key_id), to, row.wrapped),
-          ],
-        );
-      }
-      return rows.length;
-    });
+    const count = await rewrapStep(database, masters, to);
     if (count === 0) return rewrapped;
     rewrapped += count;
   }
+}
+
+/** Only the rotation, of which there is one at a time, changes this row's key. */
+async function rewrapIndexKey(database: Database, masters: MasterKeys, to: string): Promise<void> {
+  const { master_key_id, index_key } = (await findInstallation(database))!;
+  await assertKnown(masters, master_key_id);
+  const key = await masters.unwrap(master_key_id, INDEX_KEY_PLACE, index_key);
+  const wrapped = await masters.wrap(to, INDEX_KEY_PLACE, key);
+  await database.query("update installation set master_key_id = $1, index_key = $2", [to, wrapped]);
+}
+
+/** Keys are wrapped between two statements: a key service may take its time. */
+async function rewrapStep(database: Database, masters: MasterKeys, to: string): Promise<number> {
+  const rows = await database.query<WrappedAccountKey & { version: number }>(
+    `select account_id, version, master_key_id, wrapped from account_keys
+     where master_key_id <> $1 order by account_id limit $2`,
+    [to, ACCOUNTS_PER_STEP],
+  );
+  for (const { master_key_id } of rows) await assertKnown(masters, master_key_id);
+  const wrapped = await Promise.all(rows.map((row) => rewrapAccountKey(masters, row, to)));
+  await database.transaction(async (tx) => {
+    for (const [at, row] of rows.entries()) {
+      tx.write(
+        `update account_keys set master_key_id = $3, wrapped = $4
+         where account_id = $1 and version = $2`,
+        [row.account_id, row.version, to, wrapped[at]],
+      );
+    }
+  });
+  return rows.length;
+}
+
+async function assertKnown(masters: MasterKeys, key_id: string): Promise<void> {
+  if (await masters.has(key_id)) return;
+  throw new StartupError(
+    `A key is wrapped by master key ${key_id}, which is not configured; ` +
+      "set SLIPROAD_ENCRYPTION_KEY_PREVIOUS to it.",
+  );
 }

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { AccountMap } from "../account-map.ts";
 import type { Session, Transaction } from "../db/database.ts";
 import { LruMap } from "../lru-map.ts";
-import { KEY_BYTES, keyVersionOf, open, type Place, seal } from "./cipher.ts";
-import type { MasterKey, MasterKeys } from "./master-keys.ts";
+import { KEY_BYTES, open, type Place, seal } from "./cipher.ts";
+import type { MasterKeys } from "./key-port.ts";
+import { ACCOUNT_KEY_VERSION } from "./local-keys.ts";
 
 /** A person whose data is encrypted with a key of their own. */
 export type Subject = { account_id: string; subject_id: string };
@@ -23,10 +24,9 @@ export type Keyring = {
 export type SubjectKeys = AccountMap<Buffer>;
 export type AccountKeys = ReadonlyMap<string, Buffer>;
 
-const ACCOUNTS_CACHED_MAX = 1_000;
+/** A key service is asked again for what is not here. */
+const ACCOUNTS_CACHED_MAX = 10_000;
 const SUBJECTS_CACHED_MAX = 50_000;
-/** Account keys have one version until one must be replaced; its number is part of every wrap. */
-const ACCOUNT_KEY_VERSION = 1;
 
 export function createKeyring(masters: MasterKeys): Keyring {
   const subject_keys = new LruMap<string, Buffer>(SUBJECTS_CACHED_MAX);
@@ -80,17 +80,13 @@ export function createKeyring(masters: MasterKeys): Keyring {
       const [row] = await tx.query<{ master_key_id: string }>(
         "select master_key_id from installation for share",
       );
-      const master = findMaster(masters, row!.master_key_id);
-      const wrapped = seal(
-        master.bytes,
-        ACCOUNT_KEY_VERSION,
-        accountPlace(account_id),
-        randomBytes(KEY_BYTES),
-      );
+      const { master_key_id } = row!;
+      const place = accountPlace(account_id);
+      const wrapped = await masters.wrap(master_key_id, place, randomBytes(KEY_BYTES));
       tx.write(
         `insert into account_keys (account_id, version, master_key_id, wrapped, created_at)
          values ($1, $2, $3, $4, $5)`,
-        [account_id, ACCOUNT_KEY_VERSION, master.id, wrapped, now],
+        [account_id, ACCOUNT_KEY_VERSION, master_key_id, wrapped, now],
       );
     },
   };
@@ -117,11 +113,12 @@ function createOpenAccounts(masters: MasterKeys): Keyring["openAccounts"] {
        where account_id = any($1::uuid[]) and version = $2`,
       [missing, ACCOUNT_KEY_VERSION],
     );
-    for (const { account_id, master_key_id, wrapped } of rows) {
-      const key = open(findMaster(masters, master_key_id).bytes, accountPlace(account_id), wrapped);
+    const unwrapped = rows.map(async ({ account_id, master_key_id, wrapped }) => {
+      const key = await masters.unwrap(master_key_id, accountPlace(account_id), wrapped);
       accounts.set(account_id, key);
       found.set(account_id, key);
-    }
+    });
+    await Promise.all(unwrapped);
     return found;
   };
 }
@@ -151,21 +148,16 @@ export function createSubjectKeys(
 }
 
 /** Wraps an account's key anew, for a rotation of the master key. */
-export function rewrapAccountKey(
-  account_id: string,
-  from: MasterKey,
-  to: MasterKey,
-  wrapped: Buffer,
-): Buffer {
-  const key = open(from.bytes, accountPlace(account_id), wrapped);
-  return seal(to.bytes, keyVersionOf(wrapped), accountPlace(account_id), key);
+export async function rewrapAccountKey(
+  masters: MasterKeys,
+  { account_id, master_key_id, wrapped }: WrappedAccountKey,
+  to: string,
+): Promise<Buffer> {
+  const place = accountPlace(account_id);
+  return masters.wrap(to, place, await masters.unwrap(master_key_id, place, wrapped));
 }
 
-export function findMaster(masters: MasterKeys, id: string): MasterKey {
-  const key = masters.find(id);
-  if (!key) throw new Error(`master key ${id} is not configured; restart with the current keys`);
-  return key;
-}
+export type WrappedAccountKey = { account_id: string; master_key_id: string; wrapped: Buffer };
 
 function cacheName({ account_id, subject_id }: Subject): string {
   return `${account_id} ${subject_id}`;

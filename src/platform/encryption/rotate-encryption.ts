@@ -4,12 +4,13 @@ import type { Database } from "../db/database.ts";
 import { StartupError } from "../startup-error.ts";
 import { KEY_BYTES } from "./cipher.ts";
 import { type OnRewrapped, rotateMasterKey } from "./installation.ts";
-import { type MasterKeys, readKeyFile, toMasterKey, writeKeyFile } from "./master-keys.ts";
+import type { MasterKeys } from "./key-port.ts";
+import { readKeyFile, toMasterKey, writeKeyFile } from "./local-keys.ts";
 
 export type Rotation = {
   accounts: number;
   key_id: string;
-  kept_in: "environment" | "data directory";
+  kept_in: "environment" | "data directory" | "key service";
 };
 
 // Any constant works as long as all processes use the same one.
@@ -49,14 +50,14 @@ async function rotate(
   config: Config,
   onProgress?: OnRewrapped,
 ): Promise<Rotation> {
-  if (config.encryption_key) {
-    const key = masters.current();
-    const accounts = await rotateMasterKey(database, masters, key, onProgress);
-    return { accounts, key_id: key.id, kept_in: "environment" };
+  if (config.kms_command || config.encryption_key) {
+    const key_id = await masters.currentId();
+    const accounts = await rotateMasterKey(database, masters, key_id, onProgress);
+    return { accounts, key_id, kept_in: config.kms_command ? "key service" : "environment" };
   }
   const key = toMasterKey(randomBytes(KEY_BYTES));
   writeKeyFile(config.data_dir, [key, ...readKeyFile(config.data_dir)]);
-  const accounts = await rotateMasterKey(database, masters, key, onProgress);
+  const accounts = await rotateMasterKey(database, masters, key.id, onProgress);
   writeKeyFile(config.data_dir, [key]);
   return { accounts, key_id: key.id, kept_in: "data directory" };
 }
