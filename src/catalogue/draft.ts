@@ -1,5 +1,5 @@
 import type { ErrorCode, Problem } from "../platform/errors.ts";
-import { BODY } from "../platform/problems.ts";
+import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { isCountry } from "./countries.ts";
 import { parseDate } from "./dates.ts";
 import { checkMetadata, type Metadata } from "./metadata.ts";
@@ -14,8 +14,9 @@ export type Draft<Name extends string> = {
   object: string;
   input: Record<string, unknown>;
   values: Record<Name, string | null>;
-  at_fault: Set<string>;
-  problems: Problem[];
+  found: ObjectProblems;
+  /** What was found beside the problems that were known before. */
+  readonly problems: readonly Problem[];
 };
 
 /**
@@ -30,42 +31,24 @@ export function readDraft<Name extends string>(
 ): Draft<Name> {
   const names = Object.keys(limits) as Name[];
   const is_object = typeof input === "object" && input !== null && !Array.isArray(input);
+  const collector = new Problems(already);
+  const known = collector.list.length;
   const draft: Draft<Name> = {
     object,
     input: is_object ? (input as Record<string, unknown>) : {},
     values: Object.fromEntries(names.map((name) => [name, null])) as Record<Name, string | null>,
-    at_fault: faultsOf(object, names, isBlank(input), already),
-    problems: [],
+    found: collector.within(object),
+    get problems() {
+      return collector.list.slice(known);
+    },
   };
   for (const name of names) readText(draft, name, limits[name]);
   return draft;
 }
 
-/**
- * Every field where the body, or the object that was sent, was refused as a whole: it holds nothing
- * that could be judged. One that is absent or blank lacks its fields.
- */
-function faultsOf(
-  object: string,
-  names: readonly string[],
-  is_blank: boolean,
-  already: readonly Problem[],
-): Set<string> {
-  const is_refused = already.some(({ field, code }) =>
-    field === BODY ? code !== "parameter_unknown" : field === object && !is_blank,
-  );
-  if (is_refused) return new Set([...names, "metadata"]);
-  return new Set(already.map((problem) => fieldIn(object, problem.field)));
-}
-
-/** `user.metadata.colour` → `metadata`; a problem of anything else concerns no field. */
-function fieldIn(object: string, path: string): string {
-  return path.startsWith(`${object}.`) ? path.slice(object.length + 1).split(/[.[]/, 1)[0]! : "";
-}
-
 function readText<Name extends string>(draft: Draft<Name>, name: Name, limit: number | null): void {
   const value = Object.hasOwn(draft.input, name) ? draft.input[name] : null;
-  if (isBlank(value) || draft.at_fault.has(name)) return;
+  if (isBlank(value) || !draft.found.isSound(name)) return;
   if (typeof value !== "string") {
     report(draft, name, "record_invalid", "Send a string.");
   } else if (hasForbiddenCharacters(value)) {
@@ -86,9 +69,7 @@ export function report<Name extends string>(
   message: string,
 ): void {
   draft.values[name] = null;
-  if (draft.at_fault.has(name)) return;
-  draft.at_fault.add(name);
-  draft.problems.push({ field: `${draft.object}.${name}`, code, message });
+  draft.found.report(name, code, message);
 }
 
 export function reportTooLong<Name extends string>(
@@ -101,7 +82,7 @@ export function reportTooLong<Name extends string>(
 
 /** Given, well or badly. */
 export function isGiven<Name extends string>(draft: Draft<Name>, name: Name): boolean {
-  return draft.values[name] !== null || draft.at_fault.has(name);
+  return draft.values[name] !== null || !draft.found.isSound(name);
 }
 
 export function requireField<Name extends string>(
@@ -155,8 +136,8 @@ export function checkPastDate<Name extends string>(
 
 export function readMetadata<Name extends string>(draft: Draft<Name>): Metadata | null {
   const { metadata } = draft.input;
-  if (isBlank(metadata) || draft.at_fault.has("metadata")) return null;
+  if (isBlank(metadata) || !draft.found.isSound("metadata")) return null;
   const problems = checkMetadata(metadata, `${draft.object}.metadata`);
-  draft.problems.push(...problems);
+  draft.found.add(problems);
   return problems.length === 0 ? { ...(metadata as Metadata) } : null;
 }

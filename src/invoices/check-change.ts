@@ -21,7 +21,7 @@ const OWN_FIELDS: Readonly<Record<string, ChangeType>> = {
 export function checkChange(
   body: unknown,
   already: readonly Problem[],
-): { name: ChangeType | null; input: ChangeInput | null; problems: Problem[] } {
+): { name: ChangeType | null; input: ChangeInput | null; problems: readonly Problem[] } {
   const fields = readFields(already);
   const { type, input: wrapped } = objectOf(body);
   const name = CHANGE_TYPES.find((known) => known === type) ?? null;

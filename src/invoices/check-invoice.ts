@@ -46,7 +46,7 @@ export function checkInvoice(
   body: unknown,
   already: readonly Problem[],
   now: Date,
-): { checked: CheckedInvoice; problems: Problem[] } {
+): { checked: CheckedInvoice; problems: readonly Problem[] } {
   const fields = readFields(already);
   const input = objectOf(body);
   const format = readFormat(fields, input.meta);

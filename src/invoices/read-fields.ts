@@ -1,10 +1,12 @@
 import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
 import { hasControlCharacters, isBlank, isLongerThan } from "../catalogue/text.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
+import { Problems } from "../platform/problems.ts";
 
 /** Reads a request's fields and collects what is wrong, at most one problem per field. */
 export type Fields = {
-  problems: Problem[];
+  /** What was found beside the problems that were known before. */
+  readonly problems: readonly Problem[];
   report(field: string, code: ErrorCode, message: string): void;
   missing(field: string): void;
   /** Trimmed; undefined when it is not given, or not good. */
@@ -16,13 +18,9 @@ const DIGITS = /^\d{1,15}$/;
 
 /** What the schema has found wrong already is not reported again, nor what lies within it. */
 export function readFields(already: readonly Problem[]): Fields {
-  const at_fault = new Set(already.map((problem) => problem.field));
-  const problems: Problem[] = [];
-  const report: Fields["report"] = (field, code, message) => {
-    if (isAtFault(at_fault, field)) return;
-    at_fault.add(field);
-    problems.push({ field, code, message });
-  };
+  const found = new Problems(already);
+  const known = found.list.length;
+  const report: Fields["report"] = (field, code, message) => found.report(field, code, message);
   const text: Fields["text"] = (field, value, limit, may_have_lines = false) => {
     if (typeof value !== "string" || isBlank(value)) return undefined;
     const trimmed = value.trim();
@@ -35,9 +33,11 @@ export function readFields(already: readonly Problem[]): Fields {
     return undefined;
   };
   return {
-    problems,
+    get problems() {
+      return found.list.slice(known);
+    },
     report,
-    missing: (field) => report(field, "parameter_missing", `Send ${field}.`),
+    missing: (field) => found.missing(field),
     text,
     digits: (field, value) => {
       const trimmed = typeof value === "string" ? value.trim() : "";
@@ -47,17 +47,6 @@ export function readFields(already: readonly Problem[]): Fields {
       return undefined;
     },
   };
-}
-
-function isAtFault(at_fault: ReadonlySet<string>, field: string): boolean {
-  // What was sent is no object at all: it lacks everything.
-  if (at_fault.has("body")) return true;
-  for (let path = field; ; ) {
-    if (at_fault.has(path)) return true;
-    const parent = path.replace(/(\.[^.[\]]+|\[\d+\])$/, "");
-    if (parent === path) return false;
-    path = parent;
-  }
 }
 
 /** An object of a request, or an empty one where something else was sent. */

@@ -5,6 +5,7 @@ import { hasControlCharacters, isBlank, isLongerThan, lowerAscii } from "../cata
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
 import { parseAmount } from "../platform/money.ts";
+import { Problems } from "../platform/problems.ts";
 
 /** One item of a creation request, as far as it can be read without the database. */
 export type CheckedItem = {
@@ -25,29 +26,20 @@ export type CheckedItem = {
 const REFERENCE_LENGTH_MAX = 140;
 const URL_LENGTH_MAX = 2048;
 
-/**
- * Reads the items of a request. What the schema has found wrong already (`already`) is not
- * reported again; what is wrong besides is, field by field.
- */
+/** Reads the items of a request. The problems returned begin with those found before. */
 export function checkItems(
   items: unknown,
   allow_http: boolean,
   already: readonly Problem[],
-): { items: CheckedItem[]; problems: Problem[] } {
+): { items: CheckedItem[]; problems: readonly Problem[] } {
   const list = Array.isArray(items) ? items : [];
-  const at_fault = new Set(already.map((problem) => problem.field));
-  const problems: Problem[] = [];
+  const problems = new Problems(already);
   const checked = list.map((item, index) => {
-    const report = (name: string, code: ErrorCode, message: string) => {
-      const field = `offramps[${index}].${name}`;
-      if (at_fault.has(field) || at_fault.has(`offramps[${index}]`)) return;
-      at_fault.add(field);
-      problems.push({ field, code, message });
-    };
+    const { report } = problems.within(`offramps[${index}]`);
     const is_object = typeof item === "object" && item !== null && !Array.isArray(item);
     const input = (is_object ? item : {}) as Record<string, unknown>;
     const metadata_problems = checkMetadata(input.metadata, `offramps[${index}].metadata`);
-    problems.push(...metadata_problems.filter((problem) => !at_fault.has(problem.field)));
+    problems.add(metadata_problems);
     return {
       ...checkPayment(input, report),
       reference: checkReference(input.reference, report),
@@ -59,7 +51,7 @@ export function checkItems(
           : { ...(input.metadata as Metadata) },
     };
   });
-  return { items: checked, problems };
+  return { items: checked, problems: problems.list };
 }
 
 type Report = (name: string, code: ErrorCode, message: string) => void;

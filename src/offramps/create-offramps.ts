@@ -8,9 +8,10 @@ import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.t
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import { type ErrorCode, notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
+import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import {
   additionProblems,
@@ -143,24 +144,22 @@ function decideOne(
     return { refusal: Refusal.of([...input.problems, notFound("quote_id")]) };
   }
   const prices = loaded.prices.get(quote.price_version_id)!;
-  const problems = [...input.problems];
+  const problems = new Problems(input.problems);
   const offramps: Offramp[] = [];
   input.items.forEach((item, index) => {
     const detail = item.payment_detail_id
       ? loaded.details.get(account_id, item.payment_detail_id)
       : undefined;
     const own = detail?.user_id === input.user_id ? detail : undefined;
-    const found = checkItem(deps.catalogue, item, own, prices, quote);
-    for (const [name, code, message] of found.problems) {
-      problems.push({ field: `offramps[${index}].${name}`, code, message });
-    }
-    if (found.priced) offramps.push(newOfframp(quote, item, found.priced, now));
+    const { report } = problems.within(`offramps[${index}]`);
+    const priced = checkItem(deps.catalogue, item, own, { prices, quote, report });
+    if (priced) offramps.push(newOfframp(quote, item, priced, now));
   });
-  problems.push(...invoiceProblems(loaded.invoices, account_id, input.items));
-  problems.push(...additionProblems(quote, now));
+  problems.add(invoiceProblems(loaded.invoices, account_id, input.items));
+  problems.add(additionProblems(quote, now));
   const changed = withTotals(quote, offramps, now);
-  problems.push(...totalProblems(changed));
-  if (problems.length > 0) return { refusal: Refusal.of(withoutRepeats(problems)) };
+  problems.add(totalProblems(changed));
+  if (!problems.is_empty) return { refusal: Refusal.of(problems.list) };
   // A later command of the same set must see these totals.
   loaded.quotes.set(account_id, quote.id, changed);
   for (const { id, invoice_id } of offramps) {
@@ -170,57 +169,55 @@ function decideOne(
   return { output: { offramps, key }, subject: { subject_id: input.user_id, key } };
 }
 
-type Found = [name: string, code: ErrorCode, message: string];
+type Context = { prices: Prices; quote: Quote; report: ObjectProblems["report"] };
 type Priced = ReturnType<typeof priceOfframp> & { rails: Rail; currency: string; amount: bigint };
 
-/** What an item must keep to, once its rail is known. */
+/** What an item must keep to, once its rail is known; null where it cannot be priced. */
 function checkItem(
   catalogue: Catalogue,
   item: CheckedItem,
   detail: PaymentDetail | undefined,
-  prices: Prices,
-  quote: Quote,
-): { problems: Found[]; priced: Priced | null } {
-  const problems: Found[] = [];
+  { prices, quote, report }: Context,
+): Priced | null {
   if (!detail) {
     if (item.payment_detail_id) {
-      problems.push(["payment_detail_id", "record_not_found", notFound("").message]);
+      report("payment_detail_id", "record_not_found", notFound("").message);
     }
-    return { problems, priced: null };
+    return null;
   }
   if (detail.status === "deactivated") {
     const message = "The payment detail was deactivated; use another one.";
-    problems.push(["payment_detail_id", "payment_detail_deactivated", message]);
+    report("payment_detail_id", "payment_detail_deactivated", message);
   } else if (detail.status === "failed") {
     const message = "The payment detail was refused; use another one.";
-    problems.push(["payment_detail_id", "payment_detail_not_approved", message]);
+    report("payment_detail_id", "payment_detail_not_approved", message);
   }
   const currency = item.destination_currency;
-  if (currency === null) return { problems, priced: null };
+  if (currency === null) return null;
   if (currency !== detail.fields.currency) {
     const message = `Send ${detail.fields.currency}, the currency of the payment detail.`;
-    problems.push(["destination_currency", "currency_mismatch", message]);
-    return { problems, priced: null };
+    report("destination_currency", "currency_mismatch", message);
+    return null;
   }
   const rail = resolveRail(item, detail);
   if (!isRailUsable(catalogue, item, detail, rail)) {
     const message = `Choose a rail of ${currency} whose fields the payment detail has.`;
-    problems.push(["rails", "rails_not_available", message]);
-    return { problems, priced: null };
+    report("rails", "rails_not_available", message);
+    return null;
   }
   if (!hasRate(prices, quote.deposit_token, currency)) {
     const message = "There was no rate for this currency when the quote was made.";
-    problems.push(["destination_currency", "currency_not_supported", message]);
-    return { problems, priced: null };
+    report("destination_currency", "currency_not_supported", message);
+    return null;
   }
   const amount = item.destination_amount;
-  if (amount === null) return { problems, priced: null };
-  problems.push(...amountProblems(catalogue, item, prices, quote, { currency, rail, amount }));
+  if (amount === null) return null;
+  checkAmount(catalogue, item, { prices, quote, report }, { currency, rail, amount });
   const priced = priceOfframp(
     { amount_minor: amount, currency, rail, token: quote.deposit_token },
     prices,
   );
-  return { problems, priced: { ...priced, rails: rail, currency, amount } };
+  return { ...priced, rails: rail, currency, amount };
 }
 
 /** EUR takes the payment detail's rail whatever was asked for; others keep what was asked for. */
@@ -242,27 +239,24 @@ function isRailUsable(
   return rail === detail.fields.rails || satisfiesRail(catalogue, detail.fields, rail);
 }
 
-function amountProblems(
+function checkAmount(
   catalogue: Catalogue,
   item: CheckedItem,
-  prices: Prices,
-  quote: Quote,
+  { prices, quote, report }: Context,
   payment: { currency: string; rail: Rail; amount: bigint },
-): Found[] {
+): void {
   const { currency, rail, amount } = payment;
-  const problems: Found[] = [];
   const minimum = minimumMinor(catalogue, prices, quote.deposit_token, currency, rail);
   if (amount < minimum) {
     const least = minorToText(minimum, minorDigits(currency)!);
     const message = `Send at least ${least} ${currency} by ${rail}.`;
-    problems.push(["destination_amount", "below_currency_limit", message]);
+    report("destination_amount", "below_currency_limit", message);
   }
   if (item.submitted_url === null && documentRequired(currency, rail, amount)) {
     const message = "Give the address of a document that explains this payment.";
     const name = "supporting_document_attributes.submitted_url";
-    problems.push([name, "supporting_document_required", message]);
+    report(name, "supporting_document_required", message);
   }
-  return problems;
 }
 
 function newOfframp(quote: Quote, item: CheckedItem, priced: Priced, now: Date): Offramp {
@@ -325,11 +319,4 @@ function totalProblems(quote: Quote): Problem[] {
     refuse("A quote holds less than 1 000 000 000 tokens; create another quote.");
   }
   return problems;
-}
-
-/** One field may break a rule that the request's own check has reported already. */
-function withoutRepeats(problems: readonly Problem[]): Problem[] {
-  return [
-    ...new Map(problems.toReversed().map((problem) => [problem.field, problem])).values(),
-  ].toReversed();
 }

@@ -84,7 +84,7 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
           user_id: params.user_id!,
           quote_id: params.quote_id!,
           items: checked.items,
-          problems: [...problems, ...checked.problems],
+          problems: checked.problems,
         }),
       );
     },

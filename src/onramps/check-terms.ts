@@ -1,15 +1,16 @@
 import { type Chain, isToken, TOKEN_DIGITS, TOKENS, type Token } from "../catalogue/chains.ts";
 import { DEPOSIT_RAILS, type DepositRail, ONRAMP_RAILS } from "../catalogue/rails.ts";
-import { textOf } from "../catalogue/text.ts";
+import { isBlank, textOf } from "../catalogue/text.ts";
 import type { BankPort } from "../partners/bank/port.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Problem } from "../platform/errors.ts";
 import { minorToText, parseAmount } from "../platform/money.ts";
-import { createFindings, type Findings, isAbsent, readCode } from "../quotes/findings.ts";
+import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { TOKEN_AMOUNT_MAX } from "../quotes/model.ts";
 import type { Prices } from "../quotes/prices.ts";
 import { hasRate, priceOnramp } from "../quotes/pricing.ts";
+import { readCode } from "../quotes/read-values.ts";
 import type { OnrampTerms } from "./create-onramps.ts";
 
 export type TermsDeps = { bank: BankPort; chain: ChainPort };
@@ -22,20 +23,20 @@ export function checkTerms(
   prices: Prices | { stale: true },
   wish: Wish | undefined,
   found: readonly Problem[],
-): { terms: OnrampTerms | null; problems: Problem[] } {
-  const findings = createFindings("onramp", found);
+): { terms: OnrampTerms | null; problems: readonly Problem[] } {
+  const problems = new Problems(found).within("onramp");
   const given = wish ?? {};
-  const crypto_currency = readToken(findings, given);
-  const crypto_rails = readChain(findings, chain.chains, given);
-  const destination_amount = readTokens(findings, given);
-  const destination_address = readAddress(findings, crypto_rails, given);
-  const fiat = readFiat(findings, bank, given);
-  const refused = () => ({ terms: null, problems: findings.problems });
+  const crypto_currency = readToken(problems, given);
+  const crypto_rails = readChain(problems, chain.chains, given);
+  const destination_amount = readTokens(problems, given);
+  const destination_address = readAddress(problems, crypto_rails, given);
+  const fiat = readFiat(problems, bank, given);
+  const refused = () => ({ terms: null, problems: problems.list });
   if (!crypto_currency || !crypto_rails || !fiat || "stale" in prices) return refused();
   if (!destination_amount || !destination_address) return refused();
   if (!hasRate(prices, crypto_currency, fiat.fiat_currency)) {
     const message = `There is no rate for ${fiat.fiat_currency} at the moment; try again later.`;
-    findings.report("fiat_currency", "currency_not_supported", message);
+    problems.report("fiat_currency", "currency_not_supported", message);
     return refused();
   }
   const currency = fiat.fiat_currency;
@@ -49,75 +50,75 @@ export function checkTerms(
     ...priceOnramp(asked, prices),
     price_version_id: prices.version_id,
   };
-  return { terms: findings.problems.length > 0 ? null : terms, problems: findings.problems };
+  return { terms: problems.list.length > 0 ? null : terms, problems: problems.list };
 }
 
-function readToken(findings: Findings, { crypto_currency }: Wish): Token | undefined {
-  const code = readCode(findings, "crypto_currency", crypto_currency);
+function readToken(problems: ObjectProblems, { crypto_currency }: Wish): Token | undefined {
+  const code = readCode(problems, "crypto_currency", crypto_currency);
   if (code === undefined || isToken(code)) return code;
   const message = `Send one of ${TOKENS.join(", ")}.`;
-  findings.report("crypto_currency", "currency_not_supported", message);
+  problems.report("crypto_currency", "currency_not_supported", message);
   return undefined;
 }
 
 function readChain(
-  findings: Findings,
+  problems: ObjectProblems,
   chains: readonly Chain[],
   { crypto_rails }: Wish,
 ): Chain | undefined {
-  const code = readCode(findings, "crypto_rails", crypto_rails);
+  const code = readCode(problems, "crypto_rails", crypto_rails);
   const chain = chains.find((known) => known === code);
   if (code !== undefined && !chain) {
-    findings.report("crypto_rails", "rails_not_available", `Send one of ${chains.join(", ")}.`);
+    problems.report("crypto_rails", "rails_not_available", `Send one of ${chains.join(", ")}.`);
   }
   return chain;
 }
 
-function readTokens(findings: Findings, { destination_amount }: Wish): bigint | undefined {
-  if (isAbsent(destination_amount)) {
-    findings.report("destination_amount", "parameter_missing", "Send destination_amount.");
+function readTokens(problems: ObjectProblems, { destination_amount }: Wish): bigint | undefined {
+  if (isBlank(destination_amount)) {
+    problems.report("destination_amount", "parameter_missing", "Send destination_amount.");
     return undefined;
   }
   const parsed = parseAmount(destination_amount, TOKEN_DIGITS);
   if ("reason" in parsed) {
-    findings.report("destination_amount", "record_invalid", parsed.reason);
+    problems.report("destination_amount", "record_invalid", parsed.reason);
     return undefined;
   }
   if (parsed.minor <= TOKEN_AMOUNT_MAX) return parsed.minor;
   const message = `Send at most ${minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS)}.`;
-  findings.report("destination_amount", "record_invalid", message);
+  problems.report("destination_amount", "record_invalid", message);
   return undefined;
 }
 
 function readAddress(
-  findings: Findings,
+  problems: ObjectProblems,
   chain: Chain | undefined,
   { destination_address }: Wish,
 ): string | undefined {
   const text = textOf(destination_address);
   if (text === "") {
-    findings.report("destination_address", "parameter_missing", "Send destination_address.");
+    problems.report("destination_address", "parameter_missing", "Send destination_address.");
     return undefined;
   }
   if (!chain) return undefined;
   const checked = checkAddress(chain, text);
   // Kept as it was sent: callers compare it with their own.
   if ("address" in checked) return text;
-  findings.report("destination_address", "record_invalid", checked.reason);
+  problems.report("destination_address", "record_invalid", checked.reason);
   return undefined;
 }
 
-function readFiat(findings: Findings, bank: BankPort, given: Wish) {
-  const currency = readCode(findings, "fiat_currency", given.fiat_currency);
-  const rail_text = readCode(findings, "fiat_rails", given.fiat_rails);
+function readFiat(problems: ObjectProblems, bank: BankPort, given: Wish) {
+  const currency = readCode(problems, "fiat_currency", given.fiat_currency);
+  const rail_text = readCode(problems, "fiat_rails", given.fiat_rails);
   if (currency === undefined) return undefined;
   const rails = Object.hasOwn(ONRAMP_RAILS, currency) ? ONRAMP_RAILS[currency] : undefined;
   if (!rails) {
     const message = `Send one of ${Object.keys(ONRAMP_RAILS).join(", ")}.`;
-    findings.report("fiat_currency", "currency_not_supported", message);
+    problems.report("fiat_currency", "currency_not_supported", message);
     if (rail_text !== undefined && !DEPOSIT_RAILS.some((known) => known === rail_text)) {
       const known = `Send one of ${DEPOSIT_RAILS.join(", ")}.`;
-      findings.report("fiat_rails", "rails_not_available", known);
+      problems.report("fiat_rails", "rails_not_available", known);
     }
     return undefined;
   }
@@ -126,7 +127,7 @@ function readFiat(findings: Findings, bank: BankPort, given: Wish) {
   const coordinates = rail && bank.coordinatesFor(currency, rail);
   if (!rail || !coordinates) {
     const message = `For ${currency} send ${rails.join(" or ")}.`;
-    findings.report("fiat_rails", "rails_not_available", message);
+    problems.report("fiat_rails", "rails_not_available", message);
     return undefined;
   }
   return { fiat_currency: currency, fiat_rails: rail, deposit_instructions: coordinates };

@@ -76,7 +76,7 @@ export type PaymentDetail = {
   updated_at: Date;
 };
 
-export type CheckedPaymentDetail = { problems: Problem[]; fields: PaymentDetailFields };
+export type CheckedPaymentDetail = { problems: readonly Problem[]; fields: PaymentDetailFields };
 
 const OBJECT = "payment_detail";
 
@@ -176,7 +176,7 @@ function checkCurrency(draft: Draft, catalogue: Catalogue): string | null {
 }
 
 function checkRail(draft: Draft, catalogue: Catalogue, currency: string | null): Rail | null {
-  if (draft.at_fault.has("rails")) return null;
+  if (!draft.found.isSound("rails")) return null;
   const rail = lowerAscii(draft.values.rails ?? DEFAULT_RAIL);
   draft.values.rails = rail;
   const offered = currency === null ? null : railsOf(catalogue, currency);

@@ -80,6 +80,9 @@ export class Problems {
       invalid: (name, message) => this.invalid(inside(name), message),
       isAtFault: (name) => this.isAtFault(inside(name)),
       isSound: (name) => this.isSound(inside(name)),
+      // Whole paths: what a check of something inside has found.
+      add: (problems) => this.add(problems),
+      list: this.#list,
     };
   }
 
@@ -107,7 +110,7 @@ export class Problems {
 /** A collector that is asked by the names of one object's fields. */
 export type ObjectProblems = Pick<
   Problems,
-  "report" | "missing" | "invalid" | "isAtFault" | "isSound"
+  "report" | "missing" | "invalid" | "isAtFault" | "isSound" | "add" | "list"
 >;
 
 /** `offramps[1].metadata.colour` lies in `offramps[1].metadata`, `offramps[1]` and `offramps`. */

@@ -2,14 +2,16 @@ import type { Static } from "typebox";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { isToken, TOKEN_DIGITS, TOKENS, type Token } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
+import { isBlank } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
 import { minorToNumber, minorToText } from "../platform/money.ts";
+import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { calculatePayout, checkPayoutCurrency, chooseRail } from "./calculate-payout.ts";
-import { createFindings, type Findings, isAbsent, readAmount, readCode } from "./findings.ts";
 import { TOKEN_AMOUNT_MAX } from "./model.ts";
 import type { Prices } from "./prices.ts";
 import { affordableOnramp, hasRate, priceOnramp } from "./pricing.ts";
 import type { ConversionAnswer } from "./rate-schemas.ts";
+import { readAmount, readCode } from "./read-values.ts";
 
 /** The fiat that onramps take. */
 const ONRAMP_CURRENCIES = ["usd", "eur"];
@@ -17,80 +19,80 @@ const ONRAMP_CURRENCIES = ["usd", "eur"];
 type Mode = "sending" | "receiving";
 type Asked = { input: string; output: string; mode: Mode; amount: bigint };
 type Amounts = { rate: string; fee_minor: bigint; fiat_minor: bigint; token_amount: bigint };
-type Result = { answer: Static<typeof ConversionAnswer> } | { problems: Problem[] };
+type Result = { answer: Static<typeof ConversionAnswer> } | { problems: readonly Problem[] };
 
 /** The body of POST /conversions, checked; and, once there are prices, calculated. */
 export function checkConversion(
   catalogue: Catalogue,
   body: unknown,
   found: readonly Problem[],
-): { problems: Problem[]; calculate: (prices: Prices) => Result } {
-  const findings = createFindings("conversion", found);
+): { problems: readonly Problem[]; calculate: (prices: Prices) => Result } {
+  const problems = new Problems(found).within("conversion");
   const given = (body as { conversion?: Record<string, unknown> } | undefined)?.conversion ?? {};
-  const input = readCode(findings, "input_currency", given.input_currency);
-  const output = readCode(findings, "output_currency", given.output_currency);
-  checkPair(findings, catalogue, input, output);
-  const amount = readGiven(findings, given, { input, output });
+  const input = readCode(problems, "input_currency", given.input_currency);
+  const output = readCode(problems, "output_currency", given.output_currency);
+  checkPair(problems, catalogue, input, output);
+  const amount = readGiven(problems, given, { input, output });
   const asked = { input, output, mode: given.mode, amount } as Asked;
   return {
-    problems: findings.problems,
+    problems: problems.list,
     calculate: (prices) => {
       const amounts = isToken(asked.input)
-        ? calculateOfframp(findings, { catalogue, prices }, asked)
-        : calculateOnramp(findings, prices, asked);
-      return amounts ? { answer: render(asked, amounts) } : { problems: findings.problems };
+        ? calculateOfframp(problems, { catalogue, prices }, asked)
+        : calculateOnramp(problems, prices, asked);
+      return amounts ? { answer: render(asked, amounts) } : { problems: problems.list };
     },
   };
 }
 
 /** From a token to what is paid out, or from what onramps take to a token. */
 function checkPair(
-  findings: Findings,
+  problems: ObjectProblems,
   catalogue: Catalogue,
   input: string | undefined,
   output: string | undefined,
 ): void {
   if (input === undefined) return;
   if (isToken(input)) {
-    checkPayoutCurrency(findings, catalogue, "output_currency", output);
+    checkPayoutCurrency(problems, catalogue, "output_currency", output);
   } else if (!ONRAMP_CURRENCIES.includes(input)) {
     const message = `Send one of ${[...TOKENS, ...ONRAMP_CURRENCIES].join(", ")}.`;
-    findings.report("input_currency", "currency_not_supported", message);
+    problems.report("input_currency", "currency_not_supported", message);
   } else if (output !== undefined && !isToken(output)) {
     const message = `From ${input} send one of ${TOKENS.join(", ")}.`;
-    findings.report("output_currency", "currency_not_supported", message);
+    problems.report("output_currency", "currency_not_supported", message);
   }
 }
 
 function readGiven(
-  findings: Findings,
+  problems: ObjectProblems,
   given: Record<string, unknown>,
   { input, output }: { input: string | undefined; output: string | undefined },
 ): bigint | undefined {
-  if (findings.isAtFault("mode")) return undefined;
+  if (problems.isAtFault("mode")) return undefined;
   const is_sending = given.mode === "sending";
   const [name, other] = is_sending
     ? ["input_amount", "output_amount"]
     : ["output_amount", "input_amount"];
-  if (!isAbsent(given[other])) {
-    findings.report(other, "record_invalid", `Leave it out: ${given.mode} fixes ${name}.`);
+  if (!isBlank(given[other])) {
+    problems.report(other, "record_invalid", `Leave it out: ${given.mode} fixes ${name}.`);
   }
-  if (isAbsent(given[name])) {
-    findings.report(name, "parameter_missing", `Send ${name}.`);
+  if (isBlank(given[name])) {
+    problems.report(name, "parameter_missing", `Send ${name}.`);
     return undefined;
   }
-  return readAmount(findings, name, given[name], is_sending ? input : output);
+  return readAmount(problems, name, given[name], is_sending ? input : output);
 }
 
 function calculateOfframp(
-  findings: Findings,
+  problems: ObjectProblems,
   deps: { catalogue: Catalogue; prices: Prices },
   { input, output, mode, amount }: Asked,
 ): Amounts | undefined {
-  const rail = chooseRail(findings, deps.catalogue, output, null)!;
+  const rail = chooseRail(problems, deps.catalogue, output, null)!;
   const route = { token: input as Token, currency: output, rail, currency_name: "output_currency" };
   return calculatePayout(
-    findings,
+    problems,
     deps,
     route,
     mode === "sending"
@@ -100,27 +102,27 @@ function calculateOfframp(
 }
 
 function calculateOnramp(
-  findings: Findings,
+  problems: ObjectProblems,
   prices: Prices,
   { input: currency, output, mode, amount }: Asked,
 ): Amounts | undefined {
   const token = output as Token;
   if (!hasRate(prices, token, currency)) {
     const message = "There is no rate for this currency at present; try again later.";
-    findings.report("input_currency", "currency_not_supported", message);
+    problems.report("input_currency", "currency_not_supported", message);
     return undefined;
   }
   const is_sending = mode === "sending";
   const token_amount = is_sending ? affordableOnramp({ token, currency }, amount, prices) : amount;
   const name = is_sending ? "input_amount" : "output_amount";
   if (token_amount === 0n) {
-    findings.report(name, "record_invalid", "Send a larger amount: this one buys nothing.");
+    problems.report(name, "record_invalid", "Send a larger amount: this one buys nothing.");
     return undefined;
   }
   if (token_amount > TOKEN_AMOUNT_MAX) {
     const most = minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS);
     const message = `Send a smaller amount: at most ${most} ${token} at a time.`;
-    findings.report(name, "record_invalid", message);
+    problems.report(name, "record_invalid", message);
     return undefined;
   }
   const price = priceOnramp({ token, currency, token_amount }, prices);

@@ -2,8 +2,9 @@ import { type Catalogue, railsOf } from "../catalogue/catalogue.ts";
 import { TOKEN_DIGITS, type Token } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { Rail } from "../catalogue/rails.ts";
+import { isBlank } from "../catalogue/text.ts";
 import { minorToText } from "../platform/money.ts";
-import { type Findings, isAbsent } from "./findings.ts";
+import type { ObjectProblems } from "../platform/problems.ts";
 import { TOKEN_AMOUNT_MAX } from "./model.ts";
 import type { Prices } from "./prices.ts";
 import { affordableOfframp, hasRate, minimumMinor, priceOfframp } from "./pricing.ts";
@@ -22,7 +23,7 @@ export type Payout = {
 
 /** Whether the currency is paid out at all, reported otherwise. */
 export function checkPayoutCurrency(
-  findings: Findings,
+  problems: ObjectProblems,
   catalogue: Catalogue,
   name: string,
   currency: string | undefined,
@@ -30,29 +31,29 @@ export function checkPayoutCurrency(
   if (currency === undefined) return false;
   if (railsOf(catalogue, currency).length > 0) return true;
   const message = "This currency is not paid out; see GET /payment_detail_requirements.";
-  findings.report(name, "currency_not_supported", message);
+  problems.report(name, "currency_not_supported", message);
   return false;
 }
 
 /** The rail asked for, else the first that the currency offers: there is no payment detail yet. */
 export function chooseRail(
-  findings: Findings,
+  problems: ObjectProblems,
   catalogue: Catalogue,
   currency: string,
   asked: unknown,
 ): Rail | undefined {
   const offered = railsOf(catalogue, currency);
-  const rail = isAbsent(asked) ? offered[0] : offered.find((other) => other === asked);
+  const rail = isBlank(asked) ? offered[0] : offered.find((other) => other === asked);
   if (rail === undefined) {
     const message = `For ${currency} send rails as one of: ${offered.join(", ")}.`;
-    findings.report("rails", "rails_not_available", message);
+    problems.report("rails", "rails_not_available", message);
   }
   return rail;
 }
 
 /** Prices one payout from either end; what stands against it is reported. */
 export function calculatePayout(
-  findings: Findings,
+  problems: ObjectProblems,
   deps: { catalogue: Catalogue; prices: Prices },
   route: { token: Token; currency: string; rail: Rail; currency_name: string },
   given: Given,
@@ -61,7 +62,7 @@ export function calculatePayout(
   const { token, currency, rail } = route;
   if (!hasRate(prices, token, currency)) {
     const message = "There is no rate for this currency at present; try again later.";
-    findings.report(route.currency_name, "currency_not_supported", message);
+    problems.report(route.currency_name, "currency_not_supported", message);
     return undefined;
   }
   const fiat_minor =
@@ -69,7 +70,7 @@ export function calculatePayout(
   const minimum = minimumMinor(catalogue, prices, token, currency, rail);
   if (fiat_minor < minimum) {
     const least = leastOf(given, { token, currency, rail, minimum }, prices);
-    findings.report(given.name, "below_currency_limit", `Send at least ${least} by ${rail}.`);
+    problems.report(given.name, "below_currency_limit", `Send at least ${least} by ${rail}.`);
     return undefined;
   }
   const price = priceOfframp({ token, currency, rail, amount_minor: fiat_minor }, prices);
@@ -77,7 +78,7 @@ export function calculatePayout(
   if (token_amount > TOKEN_AMOUNT_MAX) {
     const most = minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS);
     const message = `Send a smaller amount: one payout costs at most ${most} ${token}.`;
-    findings.report(given.name, "record_invalid", message);
+    problems.report(given.name, "record_invalid", message);
     return undefined;
   }
   const { rate, fee_minor, token_fee } = price;

@@ -8,11 +8,11 @@ import { renderDeposit, renderOnramp } from "../onramps/render.ts";
 import { FiatDepositAnswer, OnrampAnswer } from "../onramps/schemas.ts";
 import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
 import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
+import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
-import { createFindings, readAmount, readCode } from "../quotes/findings.ts";
+import { readAmount, readCode } from "../quotes/read-values.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { DepositBody, OnrampStatusBody } from "./schemas.ts";
 import { type OnrampWalkDeps, walkOnramp } from "./walk-onramp.ts";
@@ -91,20 +91,20 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
 
 function checkDeposit(
   input: Record<string, unknown> | undefined,
-  problems: Parameters<typeof createFindings>[1],
+  problems: readonly Problem[],
   now: Date,
 ) {
-  const findings = createFindings("deposit", problems);
-  const currency = readCode(findings, "currency", input?.currency);
+  const found = new Problems(problems).within("deposit");
+  const currency = readCode(found, "currency", input?.currency);
   const is_fiat =
     currency !== undefined && minorDigits(currency) !== undefined && !isToken(currency);
   if (currency !== undefined && !is_fiat) {
-    findings.report("currency", "currency_not_supported", "Send a currency code such as usd.");
+    found.report("currency", "currency_not_supported", "Send a currency code such as usd.");
   }
   // What the currency is does not matter for most of what can be wrong with an amount.
-  const amount = readAmount(findings, "amount", input?.amount, is_fiat ? currency : "usd");
+  const amount = readAmount(found, "amount", input?.amount, is_fiat ? currency : "usd");
   if (amount !== undefined && amount > AMOUNT_MAX) {
-    findings.report("amount", "record_invalid", "Send a smaller amount.");
+    found.report("amount", "record_invalid", "Send a smaller amount.");
   }
   const text = textOf(input?.deposit_message);
   const bank_reference = textOf(input?.bank_reference) || `SANDBOX-${newId(now)}`;
@@ -114,13 +114,13 @@ function checkDeposit(
   ] as const;
   for (const [name, value, most] of limits) {
     if (value.length > most) {
-      findings.report(name, "value_too_long", `Send at most ${most} characters.`);
+      found.report(name, "value_too_long", `Send at most ${most} characters.`);
     } else if (hasForbiddenCharacters(value)) {
-      findings.report(name, "record_invalid", "Send text without NUL or broken characters.");
+      found.report(name, "record_invalid", "Send text without NUL or broken characters.");
     }
   }
-  if (findings.problems.length > 0 || amount === undefined || currency === undefined) {
-    throw Refusal.of(findings.problems);
+  if (found.list.length > 0 || amount === undefined || currency === undefined) {
+    throw Refusal.of(found.list);
   }
   const payer_name = "Sandbox Payer (invented)";
   const bank_account = sandboxBankAccount(currency);

@@ -103,7 +103,7 @@ export function checkUser(
   input: unknown,
   today: string,
   already: readonly Problem[],
-): { problems: Problem[]; fields: UserFields } {
+): { problems: readonly Problem[]; fields: UserFields } {
   const draft = readDraft("user", LIMITS, input, already);
   checkForms(draft, catalogue, today);
   requireField(draft, "beneficiary_type", "Send beneficiary_type: individual or business.");
@@ -130,7 +130,7 @@ export function checkUserChange(
   input: unknown,
   today: string,
   already: readonly Problem[],
-): { problems: Problem[]; fields: UserFields } {
+): { problems: readonly Problem[]; fields: UserFields } {
   const change = typeof input === "object" && input !== null ? input : {};
   const merged = { beneficiary_type: user.beneficiary_type, ...user.identity, ...change };
   const { problems, fields } = checkUser(catalogue, merged, today, already);

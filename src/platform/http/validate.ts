@@ -76,7 +76,7 @@ function toProblem(error: ErrorObject, source: Source, may_guess: boolean): Prob
       // What is wrong with the items is told by errors of their own.
       return undefined;
     case "type":
-      return error.data === null || error.data === undefined
+      return is_absent || error.data === undefined
         ? missing(field)
         : invalid(field, `Send ${wordsFor(error.params.type)}.`);
     case "pattern":
