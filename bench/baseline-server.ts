@@ -60,6 +60,7 @@ addRoute(server, index_key, {
   path: "/users/:user_id/quotes/:quote_id/offramps",
   operation: "createOfframps",
   summary: "Add offramps to a quote, one transaction per request",
+  description: "Only for the benchmark.",
   tag: "Baseline",
   body: CreateOfframpsBody,
   body_bytes_max: BATCH_BYTES_MAX,

@@ -23,7 +23,7 @@ export async function generatedFiles(
   openapi: object,
 ): Promise<GeneratedFile[]> {
   return [
-    { path: "openapi.json", text: `${JSON.stringify(openapi, null, 2)}\n` },
+    { path: "openapi.json", text: `${JSON.stringify(openapi, null, 1)}\n` },
     { path: "sdk/src/openapi.ts", text: await generateTypes(openapi) },
     { path: "schema.sql", text: `${SQL_NOTE}\n\n${await describeSchema(database)}\n` },
     { path: "docs/reference/errors.md", text: errorsPage() },

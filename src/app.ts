@@ -8,6 +8,7 @@ import { addAccessPages } from "./access/routes.ts";
 import { isPrivate } from "./app/is-private.ts";
 import type { Core } from "./app/open-core.ts";
 import { openPartners, openRamp, type Partners } from "./app/open-parts.ts";
+import { finishDocument } from "./docs/api/finish-document.ts";
 import { addDocPages } from "./docs/routes.ts";
 import { addInvoicePages } from "./invoices/page-routes.ts";
 import { createPdfPress, type PdfPress } from "./invoices/pdf-press.ts";
@@ -37,7 +38,7 @@ import { TRIM_ATTEMPTS_TASK, trimAttemptsTask } from "./platform/attempts/tasks.
 import { createExecutor, type Executor } from "./platform/commands/executor.ts";
 import { TRIM_COMMANDS_TASK, trimCommandsTask } from "./platform/commands/tasks.ts";
 import type { Config } from "./platform/config/config.ts";
-import { addApiReference, addOpenApi } from "./platform/http/docs.ts";
+import { addOpenApi, addOpenApiRoute } from "./platform/http/docs.ts";
 import { addHealthRoutes } from "./platform/http/health.ts";
 import { type AddRoute, addRoute } from "./platform/http/route.ts";
 import { createServer, type LogDestination } from "./platform/http/server.ts";
@@ -143,10 +144,10 @@ export async function createApp(
     metrics_token: config.metrics_token,
     is_private: isPrivate(config),
   };
-  await addOpenApi(server);
+  await addOpenApi(server, finishDocument);
   const press = createPdfPress();
   addRoutes(server, deps, { ...deps, ...invoice_deps, press });
-  await addApiReference(server);
+  addOpenApiRoute(server);
   await ensureRecurringTasks(core);
   const stopWatching = watchInstallation(core);
   const close = async () => {

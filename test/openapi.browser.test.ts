@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ApiDocument, readDocument } from "./harness/api-document.ts";
 import { openBrowser, watchErrors } from "./harness/browser.ts";
-
 import { startTestServer, type TestServer } from "./harness/server.ts";
 
 let server: TestServer;
@@ -12,7 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it("/docs/api shows every operation in a browser that reaches nothing but this server", async () => {
+const LOAD_MS_MAX = 2_000;
+
+it("/docs/api leads to every operation, in a browser that reaches nothing but this server", async () => {
   const browser = await openBrowser();
   try {
     const page = await browser.newPage();
@@ -27,15 +28,48 @@ it("/docs/api shows every operation in a browser that reaches nothing but this s
     });
     const answer = await page.goto(`${server.url}/docs/api`);
     expect(answer?.status()).toBe(200);
-    // The first group is open; the others are opened as a reader would.
-    await page.getByText(document.operations[0]!.summary).first().waitFor();
-    const closed = page.getByRole("button", { name: /^Open Group/ });
-    while ((await closed.count()) > 0) await closed.first().click();
-    for (const { summary } of document.operations) {
-      await page.getByText(summary, { exact: true }).first().waitFor();
+    expect(await page.locator("main h2").first().textContent()).toBe("Users");
+    for (const { summary, method, path } of document.operations) {
+      const row = page
+        .getByRole("row")
+        .filter({ hasText: `${method} ${path}` })
+        .first();
+      const target = await row
+        .getByRole("link", { name: summary, exact: true })
+        .getAttribute("href");
+      const shown = await page.request.get(server.url + target);
+      const anchor = target!.split("#")[1];
+      expect(await shown.text(), target!).toContain(`id="${anchor}"`);
     }
+    // And back to the guides.
+    await page.goto(`${server.url}/docs/api/users`);
+    await page.getByRole("main").getByRole("link", { name: "first payout" }).click();
+    await page.waitForURL("**/docs/guides/first-payout");
     expect(errors).toEqual([]);
     expect(outside).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});
+
+it("the largest page of the reference is there in two seconds, with little script", async () => {
+  const browser = await openBrowser();
+  try {
+    const page = await browser.newPage();
+    // Rendered once for all readers; the first of them waits for it.
+    await page.goto(`${server.url}/docs/api`);
+    await page.goto(`${server.url}/docs/api/invoices`, { waitUntil: "load" });
+    const { load_ms, script_bytes } = await page.evaluate<{
+      load_ms: number;
+      script_bytes: number;
+    }>(`({
+      load_ms: performance.getEntriesByType("navigation")[0].loadEventEnd,
+      script_bytes: performance.getEntriesByType("resource")
+        .filter(({ name }) => name.endsWith(".js"))
+        .reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0),
+    })`);
+    expect(load_ms).toBeLessThan(LOAD_MS_MAX);
+    expect(script_bytes).toBeLessThan(20_000);
   } finally {
     await browser.close();
   }

@@ -4,292 +4,6 @@
  */
 
 export interface paths {
-    "/proposals": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List what waits for two members, and what came of it */
-        get: operations["listProposals"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/proposals/{proposal_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Show a proposal */
-        get: operations["showProposal"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/apps": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the account's applications */
-        get: operations["listApps"];
-        put?: never;
-        /**
-         * Create an application
-         * @description Its secrets are in this answer and never shown again.
-         */
-        post: operations["createApp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/apps/{app_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Show an application, and whether it is sent events */
-        get: operations["showApp"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /** Change an application's name, endpoint or events */
-        patch: operations["updateApp"];
-        trace?: never;
-    };
-    "/apps/{app_id}/rotate_webhook_secret": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Rotate the webhook secret
-         * @description Until the switch X-Webhook-Signature keeps the old secret and webhook-signature carries both; then the new one signs alone.
-         */
-        post: operations["rotateWebhookSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/apps/{app_id}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Pause the endpoint: events are kept until it is resumed */
-        post: operations["pauseApp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/apps/{app_id}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Resume an endpoint that was paused or disabled */
-        post: operations["resumeApp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/apps/{app_id}/switch_webhook_secret": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** End a rotation: the new secret signs alone */
-        post: operations["switchWebhookSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/apps/{app_id}/rotate_client_secret": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Replace the client secret at once */
-        post: operations["rotateClientSecret"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/apps/{app_id}/reset_used": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Let the application count as not yet used */
-        post: operations["resetAppUsed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/apps/{app_id}/delete": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Delete an application: its tokens and consents end at once */
-        post: operations["deleteApp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/apps/{app_id}/replay": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Send the events of a range of time again */
-        post: operations["replayApp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhook_events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the account's events, oldest first
-         * @description For those who would rather ask than be told: the order is fixed, and nothing enters it behind an event that was read. Go on with starting_after until there is more.
-         */
-        get: operations["listWebhookEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhook_events/{webhook_event_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Show an event */
-        get: operations["showWebhookEvent"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhook_events/{webhook_event_id}/deliveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Show to which applications an event was sent, and every attempt */
-        get: operations["listWebhookDeliveries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/webhook_events/{webhook_event_id}/redeliver": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send an event again
-         * @description To the account's own applications that are told of it, or to one of them.
-         */
-        post: operations["redeliverWebhookEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/users": {
         parameters: {
             query?: never;
@@ -297,12 +11,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List users */
+        /**
+         * List users
+         * @description All users of the account, newest first.
+         */
         get: operations["listUsers"];
         put?: never;
         /**
          * Create a user
-         * @description A user is a payer: the person or company that sends the money.
+         * @description A user is a payer: the person or company whose money moves. `email` must be unique within the account.
          */
         post: operations["createUser"];
         delete?: never;
@@ -318,7 +35,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a user */
+        /**
+         * Show a user
+         * @description Includes the KYC status, in general and for each currency.
+         */
         get: operations["showUser"];
         put?: never;
         post?: never;
@@ -326,8 +46,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a user
-         * @description Fields that are sent replace what is known; null clears one. The identity of an approved user cannot be changed.
+         * Update a user
+         * @description Fields that are sent replace the stored ones; `null` clears a field. Identity fields cannot be changed once the user is approved.
          */
         patch: operations["updateUser"];
         trace?: never;
@@ -343,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Create a KYC session
-         * @description Answers the address of a page on which the user proves who they are. It takes the place of the one before.
+         * @description Answers the URL of a page on which the user verifies their identity. The URL is valid for 24 hours and replaces the previous one.
          */
         post: operations["createKycSession"];
         delete?: never;
@@ -359,12 +79,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List a user's payment details */
+        /**
+         * List payment details
+         * @description All payment details of the user, newest first.
+         */
         get: operations["listPaymentDetails"];
         put?: never;
         /**
          * Create a payment detail
-         * @description Registers a payee's bank account. Its check digits are verified.
+         * @description Registers the bank account of a payee. Account numbers are checked, including their check digits. See `GET /payment_detail_requirements` for the fields of each currency.
          */
         post: operations["createPaymentDetail"];
         delete?: never;
@@ -382,7 +105,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Check a payment detail without storing it */
+        /**
+         * Validate a payment detail
+         * @description Runs the checks of creation and stores nothing.
+         */
         post: operations["validatePaymentDetail"];
         delete?: never;
         options?: never;
@@ -397,7 +123,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a payment detail */
+        /**
+         * Show a payment detail
+         * @description Shows every field; those that were not given are `null`.
+         */
         get: operations["showPaymentDetail"];
         put?: never;
         post?: never;
@@ -422,7 +151,7 @@ export interface paths {
         head?: never;
         /**
          * Deactivate a payment detail
-         * @description No new offramp can use it. This cannot be undone; create a new payment detail instead.
+         * @description New offramps can no longer use it. This cannot be undone; create a new payment detail instead.
          */
         patch: operations["deactivatePaymentDetail"];
         trace?: never;
@@ -435,97 +164,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What each currency and rail needs
-         * @description The same table that validates payment details.
+         * List payment detail requirements
+         * @description The fields that each currency and rail needs, with patterns and examples. The same table checks payment details.
          */
         get: operations["listPaymentDetailRequirements"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/invoices": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List invoices
-         * @description Invoices of this account, and those that others sent to its billing e-mail address.
-         */
-        get: operations["listInvoices"];
-        put?: never;
-        /**
-         * Create an invoice or a salary
-         * @description It is a draft until it is made payable, at once with `convert: true`. With `meta.format` `svc_salary` you are the buyer and the seller is the employee. With a `recurringRule` it is a template that makes payable invoices at its times.
-         */
-        post: operations["createInvoice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/invoices/{invoice_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Show an invoice
-         * @description By its id, or by any `requestId` that it ever had.
-         */
-        get: operations["showInvoice"];
-        put?: never;
-        /**
-         * Make a draft payable
-         * @description Assigns its `requestId` and notifies the other party.
-         */
-        post: operations["convertInvoice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/invoices/{invoice_id}/pdf": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Download an invoice as PDF */
-        get: operations["downloadInvoice"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/invoices/{invoice_id}/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Accept, reject, cancel, or declare the payment of an invoice
-         * @description Buyers accept, reject (with a note) and declare a payment sent; sellers declare it received, mark a paid invoice unpaid and correct the payment options; the creator of the invoice cancels it. A payment on chain is declared with `input.txHash` and `input.chain`.
-         */
-        post: operations["changeInvoice"];
         delete?: never;
         options?: never;
         head?: never;
@@ -542,8 +186,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Price one payout without storing anything
-         * @description The answer is what a quote made now would say; no rate is kept.
+         * Price one payout
+         * @description Answers the rate, fees and token amount of a quote created now. Stores nothing and locks no rate.
          */
         post: operations["calculateQuoteRate"];
         delete?: never;
@@ -562,14 +206,270 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Convert an amount without storing anything
-         * @description From a token to a currency that is paid out, on the first rail that it offers; or from usd or eur to a token.
+         * Convert an amount
+         * @description Converts a token to a payout currency on its first rail, or usd or eur to a token. Stores nothing.
          */
         post: operations["calculateConversion"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/quotes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List quotes
+         * @description All quotes of the user, newest first, without their offramps.
+         */
+        get: operations["listQuotes"];
+        put?: never;
+        /**
+         * Create a quote
+         * @description Locks all rates until `expiry`. Add offramps to the quote, then execute it.
+         */
+        post: operations["createQuote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/quotes/{quote_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a quote
+         * @description Includes up to 500 of its offramps, and the address to pay to.
+         */
+        get: operations["showQuote"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/quotes/{quote_id}/execute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Execute a quote
+         * @description Names the transfer that pays for the quote and answers at once. The deposit is confirmed later; follow it with webhooks.
+         */
+        post: operations["executeQuote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/quotes/{quote_id}/fund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fund a quote from a balance
+         * @description Executes the quote and pays it from what Sliproad owes to the user, without a transfer. See `GET /users/{user_id}/balances`.
+         */
+        post: operations["fundQuote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/quotes/{quote_id}/offramps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create offramps
+         * @description Adds 1 to 500 payouts to a quote. Either all are created or none; the answer keeps the order of the request.
+         */
+        post: operations["createOfframps"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/offramps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the offramps of a user
+         * @description Newest first; can be filtered by status and quote.
+         */
+        get: operations["listOfframps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/offramps/{offramp_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show an offramp
+         * @description `fiat_sent` is not final: the receiving bank can return a payment weeks later.
+         */
+        get: operations["showOfframp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/offramps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the offramps of all users
+         * @description All offramps of the account, newest first, with the same filters and `user_id`.
+         */
+        get: operations["listAccountOfframps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/quotes/{quote_id}/offramps/{offramp_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove an offramp from a quote
+         * @description Until the quote is executed or expires. Answers the offramp as it was; the quote's totals no longer contain it.
+         */
+        delete: operations["removeOfframp"];
+        options?: never;
+        head?: never;
+        /**
+         * Update an offramp
+         * @description Changes `reference` and `metadata`, only while the offramp is `initiated`.
+         */
+        patch: operations["updateOfframp"];
+        trace?: never;
+    };
+    "/users/{user_id}/offramps/{offramp_id}/reroute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reroute a bounced offramp
+         * @description Pays a `bounced` offramp to another payment detail of the same user and currency. Costs no new fee. Above the approval amount it becomes a proposal.
+         */
+        post: operations["rerouteOfframp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/offramps/{offramp_id}/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refund an offramp
+         * @description Gives up an offramp that is `bounced` or in `ongoing_checks`. What it gives back is added to the balance of the user.
+         */
+        post: operations["refundOfframp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/offramps/{offramp_id}/supporting-documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a supporting document
+         * @description Answers the file that was uploaded or fetched last.
+         */
+        get: operations["downloadSupportingDocument"];
+        put?: never;
+        /**
+         * Upload a supporting document
+         * @description One PDF, JPG or PNG of at most 5 MB, in every state of the offramp. A later file replaces the earlier one. A file that was rejected for this offramp is refused.
+         */
+        post: operations["uploadSupportingDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Review a supporting document
+         * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or let a member approve it in the dashboard. A document whose URL has not been fetched yet can be rejected, but not approved.
+         */
+        patch: operations["reviewSupportingDocument"];
         trace?: never;
     };
     "/users/{user_id}/balances": {
@@ -580,8 +480,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is owed to a user
-         * @description Deposits that no quote could use and payouts that were given up, by token.
+         * List the balances of a user
+         * @description What Sliproad owes to the user, by token: deposits that no quote could use and payouts that were given up.
          */
         get: operations["listBalances"];
         put?: never;
@@ -639,10 +539,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List a user's addresses for refunds */
+        /**
+         * List refund addresses
+         * @description All refund addresses of the user, newest first.
+         */
         get: operations["listRefundAddresses"];
         put?: never;
-        /** Register an address for refunds */
+        /**
+         * Register a refund address
+         * @description A crypto address to which balances of the user can be refunded.
+         */
         post: operations["createRefundAddress"];
         delete?: never;
         options?: never;
@@ -657,253 +563,21 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List a user's refunds */
+        /**
+         * List refunds
+         * @description All refunds of the user, newest first.
+         */
         get: operations["listRefunds"];
         put?: never;
         /**
-         * Return what is owed to a user
-         * @description To an address that the user has registered; the coins are sent in the background. To another address, or above the amount for four eyes, it becomes a proposal that two members confirm.
+         * Refund a balance
+         * @description Sends tokens that Sliproad owes to the user to a registered refund address. To another address, or above the approval amount, the request becomes a proposal that two members have to confirm.
          */
         post: operations["createRefund"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
-        trace?: never;
-    };
-    "/users/{user_id}/quotes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List a user's quotes */
-        get: operations["listQuotes"];
-        put?: never;
-        /**
-         * Create a quote
-         * @description Locks all rates for its life; offramps are added to it, then it is executed.
-         */
-        post: operations["createQuote"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/{user_id}/quotes/{quote_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Show a quote with its offramps */
-        get: operations["showQuote"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/{user_id}/quotes/{quote_id}/execute": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Execute a quote
-         * @description Names the transfer that pays it and answers at once; the deposit is confirmed later.
-         */
-        post: operations["executeQuote"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/{user_id}/quotes/{quote_id}/fund": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Pay a quote with what is owed to the user
-         * @description Executes the quote without a transfer; see GET /users/:user_id/balances for what is owed.
-         */
-        post: operations["fundQuote"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/{user_id}/quotes/{quote_id}/offramps": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Add offramps to a quote
-         * @description All items or none, in the order of the request; 1 to 500 of them.
-         */
-        post: operations["createOfframps"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/{user_id}/offramps": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List a user's offramps */
-        get: operations["listOfframps"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/{user_id}/offramps/{offramp_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Show an offramp */
-        get: operations["showOfframp"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/offramps": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List the offramps of all users */
-        get: operations["listAccountOfframps"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/{user_id}/quotes/{quote_id}/offramps/{offramp_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Remove an offramp from a quote
-         * @description Until the quote is executed or expires. Answers the offramp as it was; the quote's totals no longer contain it.
-         */
-        delete: operations["removeOfframp"];
-        options?: never;
-        head?: never;
-        /**
-         * Change an offramp's reference or metadata
-         * @description Only while it is `initiated`.
-         */
-        patch: operations["updateOfframp"];
-        trace?: never;
-    };
-    "/users/{user_id}/offramps/{offramp_id}/reroute": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Send a bounced offramp to another payment detail */
-        post: operations["rerouteOfframp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/{user_id}/offramps/{offramp_id}/refund": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Give up an offramp that bounced or waits
-         * @description The whole token amount, fee included, is owed to the user again.
-         */
-        post: operations["refundOfframp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/offramps/{offramp_id}/supporting-documents": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Download an offramp's supporting document */
-        get: operations["downloadSupportingDocument"];
-        put?: never;
-        /**
-         * Upload an offramp's supporting document
-         * @description One PDF, JPG or PNG of at most 5 MB, in every state of the offramp. A later file replaces the earlier one. A file that was rejected for this offramp is refused.
-         */
-        post: operations["uploadSupportingDocument"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Approve or reject an offramp's supporting document
-         * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or let a member approve it in the dashboard. A document whose URL has not been fetched yet can be rejected, but not approved.
-         */
-        patch: operations["reviewSupportingDocument"];
         trace?: never;
     };
     "/users/{user_id}/onramps": {
@@ -913,12 +587,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List a user's onramps */
+        /**
+         * List the onramps of a user
+         * @description Newest first; can be filtered by status.
+         */
         get: operations["listOnramps"];
         put?: never;
         /**
          * Create an onramp
-         * @description Answers where to pay in, and the message that the transfer must carry. The rate holds for 24 hours; an onramp that is not paid within 7 days fails.
+         * @description Answers the bank account to pay to and the `deposit_message` that the transfer must carry. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.
          */
         post: operations["createOnramp"];
         delete?: never;
@@ -934,7 +611,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show an onramp */
+        /**
+         * Show an onramp
+         * @description Includes the deposit instructions.
+         */
         get: operations["showOnramp"];
         put?: never;
         post?: never;
@@ -952,8 +632,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List fiat that came in
-         * @description For the operator's keys. `status=unmatched` is what waits for a decision.
+         * List bank deposits
+         * @description Operator keys only. `status=unmatched` lists the deposits that wait for a decision.
          */
         get: operations["listDeposits"];
         put?: never;
@@ -971,7 +651,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show fiat that came in */
+        /**
+         * Show a bank deposit
+         * @description Operator keys only. `reason` says why it was not matched.
+         */
         get: operations["showDeposit"];
         put?: never;
         post?: never;
@@ -991,8 +674,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a deposit pay an onramp
-         * @description At the onramp's own rate, however late. The amount must be exact.
+         * Match a deposit to an onramp
+         * @description Operator keys only. The onramp keeps its own rate, even if the deposit is late. The amount must be exact.
          */
         post: operations["matchDeposit"];
         delete?: never;
@@ -1011,8 +694,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a deposit of another amount pay an onramp
-         * @description The onramp is delivered whole. What is missing is ours to bear; what is too much stays in the list as a deposit of its own.
+         * Accept a deposit of another amount
+         * @description Operator keys only. The onramp is delivered in full. The operator pays for a shortfall; a surplus becomes a deposit of its own.
          */
         post: operations["acceptDepositDifference"];
         delete?: never;
@@ -1031,8 +714,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a deposit back to its payer
-         * @description Also one that an onramp holds undelivered: the onramp then fails.
+         * Return a deposit
+         * @description Operator keys only. Sends the money back to the payer. If an onramp holds it and has not delivered yet, the onramp fails.
          */
         post: operations["returnDeposit"];
         delete?: never;
@@ -1051,10 +734,446 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a line that is no money off the list
-         * @description For what the bank has told twice, with another amount, currency or date. What was posted of it is taken back.
+         * Dismiss a deposit
+         * @description Operator keys only. For a line that the bank reported twice with another amount, currency or date. Its ledger entry is reversed.
          */
         post: operations["dismissDeposit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invoices
+         * @description Invoices that the account created, and those that other accounts sent to its billing email.
+         */
+        get: operations["listInvoices"];
+        put?: never;
+        /**
+         * Create an invoice or a salary
+         * @description Creates a draft, or a payable invoice with `convert: true`. With `meta.format` `svc_salary` your account is the buyer and the seller is the employee. With a `recurringRule` it is a template that creates payable invoices on its dates.
+         */
+        post: operations["createInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invoices/{invoice_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show an invoice
+         * @description Takes the `id`, or any `requestId` that the invoice ever had.
+         */
+        get: operations["showInvoice"];
+        put?: never;
+        /**
+         * Make a draft payable
+         * @description Assigns the `requestId` and sends the event `create`.
+         */
+        post: operations["convertInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invoices/{invoice_id}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an invoice as PDF
+         * @description The PDF shows the invoice in its present state.
+         */
+        get: operations["downloadInvoice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invoices/{invoice_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change an invoice
+         * @description Buyers accept, reject (with a note) and declare a payment sent; sellers declare it received, mark a paid invoice unpaid and correct the payment options; the creator of the invoice cancels it. A payment on chain is declared with `input.txHash` and `input.chain`.
+         */
+        post: operations["changeInvoice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List applications
+         * @description All applications of the account, newest first.
+         */
+        get: operations["listApps"];
+        put?: never;
+        /**
+         * Create an application
+         * @description The answer holds the client secret and the webhook secret. They are never shown again.
+         */
+        post: operations["createApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show an application
+         * @description `webhook.state` and `webhook.reason` say whether events are sent, and why not.
+         */
+        get: operations["showApp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update an application
+         * @description Changes name, redirect URIs, webhook endpoint or chosen events. Fields that are left out stay as they are.
+         */
+        patch: operations["updateApp"];
+        trace?: never;
+    };
+    "/apps/{app_id}/rotate_webhook_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the webhook secret
+         * @description Until the switch, `X-Webhook-Signature` is made with the old secret and `webhook- signature` carries both signatures. Then only the new secret signs.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause the endpoint
+         * @description Events are kept and sent once the endpoint is resumed.
+         */
+        post: operations["pauseApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume the endpoint
+         * @description Starts sending again after a pause, or after Sliproad disabled the endpoint.
+         */
+        post: operations["resumeApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/switch_webhook_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a rotation
+         * @description From now on only the new webhook secret signs.
+         */
+        post: operations["switchWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/rotate_client_secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the client secret
+         * @description The old client secret stops working at once. The answer holds the new one.
+         */
+        post: operations["rotateClientSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/reset_used": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset that the application was used
+         * @description The application receives the events of all invoices of its account again, until its next successful API call.
+         */
+        post: operations["resetAppUsed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete an application
+         * @description Its tokens and consents end at once, and nothing is sent to it any more.
+         */
+        post: operations["deleteApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{app_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay events
+         * @description Sends the events of a period to the application again, all of them or only those that failed.
+         */
+        post: operations["replayApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the caller
+         * @description The account that the credential acts for. `user` is the person who authorised the application; it is `null` for API keys and client credentials.
+         */
+        get: operations["showMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events
+         * @description Oldest first. Use it to poll for events instead of receiving webhooks: the order is fixed, and no event is ever inserted before one that was already listed. Continue with `starting_after` while `has_more` is true.
+         */
+        get: operations["listWebhookEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events/{webhook_event_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show an event
+         * @description `body` is the exact text that is signed and sent.
+         */
+        get: operations["showWebhookEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events/{webhook_event_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of an event
+         * @description One delivery per application, each with its latest attempts and the answers of the receiver.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook_events/{webhook_event_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver an event
+         * @description Sends the event again to the applications of the account that receive it, or to one of them.
+         */
+        post: operations["redeliverWebhookEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/proposals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List proposals
+         * @description Requests that wait for two members of the account, and the outcome of earlier ones.
+         */
+        get: operations["listProposals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/proposals/{proposal_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a proposal
+         * @description Shows how many members confirmed it and, once it ran, its outcome.
+         */
+        get: operations["showProposal"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1068,12 +1187,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the sandbox's time */
+        /**
+         * Show the sandbox clock
+         * @description The time that all business rules use, and whether work is still running.
+         */
         get: operations["showSandboxClock"];
         put?: never;
         /**
-         * Move the sandbox's time forward
-         * @description For the operator's keys: it is the time of the whole installation. Work that falls due on the way runs in order of its due time.
+         * Advance the sandbox clock
+         * @description Operator keys only: this moves the time of the whole installation. Work that falls due on the way runs in order of its due time.
          */
         post: operations["advanceSandboxClock"];
         delete?: never;
@@ -1096,8 +1218,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Take a user's KYC to a state
-         * @description `swift_status` grants (`approved`) or withdraws (`suspended`) the clearance for swift of a user who is approved then, in eur and in all other currencies.
+         * Set the KYC status of a user
+         * @description Takes the user through every state on the way. `swift_status` grants (`approved`) or withdraws (`suspended`) the clearance for swift.
          */
         patch: operations["setSandboxKyc"];
         trace?: never;
@@ -1115,7 +1237,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Take a payment detail to a state */
+        /**
+         * Set the status of a payment detail
+         * @description Takes the payment detail through every state on the way.
+         */
         patch: operations["setSandboxPaymentDetail"];
         trace?: never;
     };
@@ -1133,8 +1258,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Take an offramp to a state
-         * @description Its quote is paid where that is needed; every step moves the money it means.
+         * Set the status of an offramp
+         * @description Takes the offramp through every state on the way. Pays its quote if needed; every step posts its ledger entries.
          */
         patch: operations["setSandboxOfframp"];
         trace?: never;
@@ -1148,7 +1273,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a transfer arrive at a quote's address */
+        /**
+         * Create a crypto deposit
+         * @description Lets a transfer arrive at the deposit address of a quote.
+         */
         post: operations["createSandboxCryptoDeposit"];
         delete?: never;
         options?: never;
@@ -1170,8 +1298,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Take an onramp to a state
-         * @description It is paid where that is needed; every step moves the money it means.
+         * Set the status of an onramp
+         * @description Takes the onramp through every state on the way. Pays it if needed; every step posts its ledger entries.
          */
         patch: operations["setSandboxOnramp"];
         trace?: never;
@@ -1186,8 +1314,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let fiat arrive at the bank
-         * @description The same `bank_reference` with the same amount is the same deposit.
+         * Create a bank deposit
+         * @description Lets fiat money arrive at the bank. The same `bank_reference` with the same amount is the same deposit.
          */
         post: operations["createSandboxDeposit"];
         delete?: never;
@@ -1205,7 +1333,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a sample event */
+        /**
+         * Send a sample event
+         * @description Sends a made-up event to every application of the account that receives this type.
+         */
         post: operations["sendSandboxWebhook"];
         delete?: never;
         options?: never;
@@ -1227,8 +1358,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Take an invoice to a state
-         * @description Every step on the way is recorded and told, as if its party had done it.
+         * Set the status of an invoice
+         * @description Takes the invoice through every state on the way. Every step is recorded and sent as an event.
          */
         patch: operations["setSandboxInvoice"];
         trace?: never;
@@ -1253,20 +1384,242 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/me": {
+}
+export interface webhooks {
+    create: {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /**
-         * Show who calls
-         * @description The account that the credential acts for and, for a token that a person consented to, that person. `user` is null for API keys and client credentials.
-         */
-        get: operations["showMe"];
+        get?: never;
         put?: never;
-        post?: never;
+        /**
+         * create
+         * @description The invoice was created and can be paid.
+         */
+        post: operations["onCreate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    accept: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * accept
+         * @description The buyer accepted the invoice.
+         */
+        post: operations["onAccept"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * cancel
+         * @description The invoice was canceled by whoever created it.
+         */
+        post: operations["onCancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    reject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * reject
+         * @description The buyer rejected the invoice.
+         */
+        post: operations["onReject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    declareSentPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * declareSentPayment
+         * @description Crypto-to-fiat: the funds arrived. Paid elsewhere: the payer declared the payment as sent.
+         */
+        post: operations["onDeclareSentPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    declareReceivedPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * declareReceivedPayment
+         * @description Crypto-to-fiat: the bank sent the payment. Paid elsewhere: the recipient declared receipt.
+         */
+        post: operations["onDeclareReceivedPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    paid: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * paid
+         * @description The invoice is paid. Crypto-to-fiat: follows `declareReceivedPayment` at once.
+         */
+        post: operations["onPaid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    c2fPaymentFailed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * c2fPaymentFailed
+         * @description A crypto-to-fiat payment was returned. The invoice is `open` or `accepted` again, with the same `id` and a new `requestId`.
+         */
+        post: operations["onC2fPaymentFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    offramp_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * offramp_update
+         * @description An offramp was created or changed its status.
+         */
+        post: operations["onOfframpUpdate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    payment_detail_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * payment_detail_update
+         * @description A payment detail changed its status.
+         */
+        post: operations["onPaymentDetailUpdate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    kyc_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * kyc_update
+         * @description The KYC status of a user changed.
+         */
+        post: operations["onKycUpdate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    onramp_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * onramp_update
+         * @description An onramp was created or changed its status.
+         */
+        post: operations["onOnrampUpdate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1274,7 +1627,6 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         Proposal: {
@@ -1290,11 +1642,8 @@ export interface components {
             /** @description Null when no rate was at hand. */
             amount_usd: number | null;
             summary: string;
-            /**
-             * @description `confirmed` is about to be carried out; `done` or `failed` is what came of it.
-             * @enum {unknown}
-             */
-            status: "pending" | "confirmed" | "rejected" | "done" | "failed";
+            /** @description `confirmed` is about to be carried out; `done` or `failed` is what came of it. */
+            status: components["schemas"]["ProposalStatus"];
             /** @description Why it was rejected, or why it failed. */
             outcome: string | null;
             /** @description Members who agree so far. */
@@ -1306,8 +1655,7 @@ export interface components {
             updated_at: string;
         };
         Error: {
-            /** @enum {unknown} */
-            error_code: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
+            error_code: components["schemas"]["ErrorCode"];
             /** @description What to do next. */
             message: string;
             status: number;
@@ -1316,8 +1664,7 @@ export interface components {
             errors?: {
                 /** @description Path such as `offramps[1].destination_amount`. */
                 field: string;
-                /** @enum {unknown} */
-                code: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
+                code: components["schemas"]["ErrorCode"];
                 message: string;
             }[];
             /** @description How many problems there were beyond the 100. */
@@ -1330,31 +1677,37 @@ export interface components {
             client_id: string;
             client_secret_last_four: string;
             name: string;
-            /** @enum {unknown} */
-            flow: "authorization_code" | "client_credentials";
+            flow: components["schemas"]["AppFlow"];
             redirect_uris: string[];
-            /** @description The first API call answered 2xx with one of its tokens. */
+            /**
+             * Format: date-time
+             * @description The first API call answered 2xx with one of its tokens.
+             */
             used_at: string | null;
             webhook: {
                 url: string | null;
-                /**
-                 * @description Only an `active` endpoint is sent anything.
-                 * @enum {unknown}
-                 */
-                state: "active" | "paused" | "disabled" | "not_enabled" | "incomplete";
+                /** @description Only an `active` endpoint is sent anything. */
+                state: components["schemas"]["WebhookState"];
                 /** @description Why nothing is sent; null when it is. */
                 reason: string | null;
                 has_secret: boolean;
-                /** @description During a rotation: when the new secret begins to sign alone. */
+                /**
+                 * Format: date-time
+                 * @description During a rotation: when the new secret begins to sign alone.
+                 */
                 secret_switch_at: string | null;
                 /** @description Names of the custom headers. */
                 headers: string[];
                 /** @description The ramp events it chose; events of invoices need not be chosen. */
-                events: ("offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update")[];
+                events: components["schemas"]["RampEvent"][];
                 /** @description Whether a record's next event waits until the one before has arrived or was given up. */
                 is_ordered: boolean;
+                /** Format: date-time */
                 failing_since: string | null;
-                /** @description After several failures in a row nothing is sent before this time. */
+                /**
+                 * Format: date-time
+                 * @description After several failures in a row nothing is sent before this time.
+                 */
                 circuit_until: string | null;
             };
             /** Format: date-time */
@@ -1362,14 +1715,22 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        AppAnswer: {
+            app: components["schemas"]["App"];
+            /** @description Shown once. */
+            client_secret?: string;
+            /** @description Shown once. */
+            webhook_secret?: string;
+            /** @description The same for libraries of Standard Webhooks. */
+            webhook_secret_standard?: string;
+        };
         WebhookEvent: {
             /**
              * Format: uuid
              * @description Also the `webhook-id` of its deliveries.
              */
             id: string;
-            /** @enum {unknown} */
-            event: "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed" | "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update";
+            event: components["schemas"]["EventName"];
             /** Format: uuid */
             record_id: string;
             /** @description The number of this change of the record. */
@@ -1392,10 +1753,11 @@ export interface components {
             /** Format: uuid */
             webhook_event_id: string;
             event: string;
-            /** @enum {unknown} */
-            status: "pending" | "delivered" | "failed" | "skipped";
+            status: components["schemas"]["DeliveryStatus"];
             reason: string | null;
+            /** Format: date-time */
             next_attempt_at: string | null;
+            /** Format: date-time */
             delivered_at: string | null;
             /** @description The latest 20. */
             attempts: {
@@ -1416,8 +1778,7 @@ export interface components {
         User: {
             /** Format: uuid */
             id: string;
-            /** @enum {unknown} */
-            beneficiary_type: "individual" | "business";
+            beneficiary_type: components["schemas"]["BeneficiaryType"];
             email: string;
             first_name: string | null;
             last_name: string | null;
@@ -1439,21 +1800,16 @@ export interface components {
             };
             kyc: {
                 general: {
-                    /** @enum {unknown} */
-                    status: "not_started" | "initiated" | "pending_assessment" | "prechecks_completed" | "application_queued" | "approved" | "awaiting_manual_review" | "retry_required" | "retry_denied" | "failed" | "suspended";
+                    status: components["schemas"]["KycStatus"];
                     moderation_comment: string | null;
                 };
                 usd: {
-                    /** @enum {unknown} */
-                    status: "not_started" | "initiated" | "pending_assessment" | "prechecks_completed" | "application_queued" | "approved" | "awaiting_manual_review" | "retry_required" | "retry_denied" | "failed" | "suspended";
-                    /** @enum {unknown} */
-                    swift_status: "not_started" | "initiated" | "pending_assessment" | "prechecks_completed" | "application_queued" | "approved" | "awaiting_manual_review" | "retry_required" | "retry_denied" | "failed" | "suspended";
+                    status: components["schemas"]["KycStatus"];
+                    swift_status: components["schemas"]["KycStatus"];
                 };
                 eur: {
-                    /** @enum {unknown} */
-                    status: "not_started" | "initiated" | "pending_assessment" | "prechecks_completed" | "application_queued" | "approved" | "awaiting_manual_review" | "retry_required" | "retry_denied" | "failed" | "suspended";
-                    /** @enum {unknown} */
-                    swift_status: "not_started" | "initiated" | "pending_assessment" | "prechecks_completed" | "application_queued" | "approved" | "awaiting_manual_review" | "retry_required" | "retry_denied" | "failed" | "suspended";
+                    status: components["schemas"]["KycStatus"];
+                    swift_status: components["schemas"]["KycStatus"];
                 };
             };
             /** Format: date-time */
@@ -1472,12 +1828,10 @@ export interface components {
             id: string;
             /** Format: uuid */
             user_id: string;
-            /** @enum {unknown} */
-            status: "pending" | "approved" | "failed" | "deactivated";
+            status: components["schemas"]["PaymentDetailStatus"];
             account_name: string | null;
             currency: string | null;
-            /** @enum {unknown} */
-            beneficiary_type: "individual" | "business";
+            beneficiary_type: components["schemas"]["BeneficiaryType"];
             bank_name: string | null;
             address_line1: string | null;
             address_line2: string | null;
@@ -1518,8 +1872,7 @@ export interface components {
         PaymentDetailRequirement: {
             currency: string;
             rails: string;
-            /** @enum {unknown} */
-            beneficiary_type: "individual" | "business";
+            beneficiary_type: components["schemas"]["BeneficiaryType"];
             /** @description Minimum amount of an offramp; null where it is stated in usd. */
             minimum_amount: number | null;
             minimum_usd_equivalent: number | null;
@@ -1544,19 +1897,13 @@ export interface components {
             /** @description Null until it is payable; a payment that fails gives it a new one. */
             requestId: string | null;
             meta: {
-                /** @enum {unknown} */
-                format: "svc_invoice" | "svc_salary";
+                format: components["schemas"]["InvoiceFormat"];
                 version: string;
             };
-            /** @enum {unknown} */
-            status: "draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected";
-            /** @enum {unknown} */
-            type: "live" | "test";
-            /**
-             * @description On which side you stand.
-             * @enum {unknown}
-             */
-            role: "seller" | "buyer";
+            status: components["schemas"]["InvoiceStatus"];
+            type: components["schemas"]["InvoiceMode"];
+            /** @description On which side you stand. */
+            role: components["schemas"]["InvoiceRole"];
             /** @description The account that made it. */
             createdBy: string;
             creationDate: string;
@@ -1702,10 +2049,8 @@ export interface components {
             updatedAt: string;
         };
         QuoteRate: {
-            /** @enum {unknown} */
-            deposit_token: "usdc" | "usdt";
-            /** @enum {unknown} */
-            deposit_token_chain: "polygon" | "ethereum" | "arbitrum" | "base" | "tron" | "solana";
+            deposit_token: components["schemas"]["Token"];
+            deposit_token_chain: components["schemas"]["Chain"];
             /** @description As asked, or what it costs with fees. */
             deposit_token_amount: number;
             /** @description As asked, or the most that deposit_token_amount pays for. */
@@ -1715,8 +2060,7 @@ export interface components {
             currency_pair: string;
             /** @description In the token. */
             fees: number;
-            /** @enum {unknown} */
-            rails: "local" | "swift" | "wire";
+            rails: components["schemas"]["Rails"];
             /** @description Units of the currency for one token. */
             rate: number;
             /** @description Nothing is stored and no rate is kept. */
@@ -1727,8 +2071,7 @@ export interface components {
             input_amount: number;
             output_currency: string;
             output_amount: number;
-            /** @enum {unknown} */
-            mode: "sending" | "receiving";
+            mode: components["schemas"]["ConversionMode"];
             /** @description Units of the fiat currency for one token, under their names: `usdc_eur`. */
             exchange_rate: {
                 [key: string]: number;
@@ -1751,8 +2094,7 @@ export interface components {
              */
             quote_id: string;
             token: string;
-            /** @enum {unknown} */
-            chain: "polygon" | "ethereum" | "arbitrum" | "base" | "tron" | "solana";
+            chain: components["schemas"]["Chain"];
             amount: number;
             /** @description The address that sent it; null where the chain does not say. */
             from: string | null;
@@ -1771,8 +2113,7 @@ export interface components {
             id: string;
             /** Format: uuid */
             user_id: string;
-            /** @enum {unknown} */
-            chain: "polygon" | "ethereum" | "arbitrum" | "base" | "tron" | "solana";
+            chain: components["schemas"]["Chain"];
             address: string;
             /** Format: date-time */
             created_at: string;
@@ -1784,17 +2125,12 @@ export interface components {
             id: string;
             /** Format: uuid */
             user_id: string;
-            /** @enum {unknown} */
-            token: "usdc" | "usdt";
-            /** @enum {unknown} */
-            chain: "polygon" | "ethereum" | "arbitrum" | "base" | "tron" | "solana";
+            token: components["schemas"]["Token"];
+            chain: components["schemas"]["Chain"];
             amount: number;
             address: string;
-            /**
-             * @description `pending`: recorded. `sending`: given to the chain. `sent`: it has left; see `tx_id`.
-             * @enum {unknown}
-             */
-            status: "pending" | "sending" | "sent";
+            /** @description `pending`: recorded. `sending`: given to the chain. `sent`: it has left; see `tx_id`. */
+            status: components["schemas"]["RefundStatus"];
             tx_id: string | null;
             /** Format: date-time */
             created_at: string;
@@ -1806,10 +2142,8 @@ export interface components {
             id: string;
             /** Format: uuid */
             user_id: string;
-            /** @enum {unknown} */
-            deposit_token: "usdc" | "usdt";
-            /** @enum {unknown} */
-            deposit_token_chain: "polygon" | "ethereum" | "arbitrum" | "base" | "tron" | "solana";
+            deposit_token: components["schemas"]["Token"];
+            deposit_token_chain: components["schemas"]["Chain"];
             /** @description What its offramps cost, fees included. */
             deposit_token_amount: number;
             /** @description The fees' part of it, in the token. */
@@ -1817,11 +2151,8 @@ export interface components {
             /** @description Unix seconds. */
             expiry: number;
             executed: boolean;
-            /**
-             * @description `open`: offramps can be added until the expiry. `executed`: the transfer was named, or the balance used. `expired`: not executed in time. `failed`: executed, but not paid in time; its offramps have failed.
-             * @enum {unknown}
-             */
-            status: "open" | "executed" | "expired" | "failed";
+            /** @description `open`: offramps can be added until the expiry. `executed`: the transfer was named, or the balance used. `expired`: not executed in time. `failed`: executed, but not paid in time; its offramps have failed. */
+            status: components["schemas"]["QuoteStatus"];
             /** @description Destination units for one token, for the currencies in use. */
             rates: {
                 [key: string]: number;
@@ -1840,8 +2171,7 @@ export interface components {
             payment_detail_id: string;
             /** Format: uuid */
             quote_id: string;
-            /** @enum {unknown} */
-            status: "initiated" | "pending_internal_assessment" | "ongoing_checks" | "sending_fiat" | "fiat_sent" | "bounced" | "failed";
+            status: components["schemas"]["OfframpStatus"];
             status_message: string | null;
             destination_amount: number;
             destination_currency: string;
@@ -1854,8 +2184,7 @@ export interface components {
             fee: number;
             supporting_document: {
                 submitted_url: string | null;
-                /** @enum {unknown} */
-                status: "not_checked" | "approved" | "rejected";
+                status: components["schemas"]["DocumentStatus"];
             } | null;
             payout_reference: {
                 end_to_end_id: string;
@@ -1875,21 +2204,72 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
-        Onramp: {
+        QuoteAnswer: {
+            quote: components["schemas"]["Quote"];
+            deposit_address: {
+                address: string;
+                blockchain: string;
+            };
+            crypto_transfer: {
+                tx_id: string;
+                blockchain: string;
+                network: string;
+            } | null;
+            /** @description At most 500; see has_more_offramps. */
+            offramps: components["schemas"]["Offramp"][];
+            has_more_offramps?: boolean;
+        };
+        DepositInstructions: {
+            bank_account_number: string | null;
+            bank_routing_number: string | null;
+            bank_iban: string | null;
+            bank_swift_bic: string | null;
+            bank_name: string | null;
+            bank_address: string | null;
+            bank_beneficiary_name: string | null;
+            /** @description Put this code in the text of the transfer; case, spaces and hyphens are ignored. */
+            deposit_message: string;
+        };
+        OnrampDetails: {
             /** Format: uuid */
             id: string;
             /** Format: uuid */
             user_id: string;
-            /** @enum {unknown} */
-            status: "initiated" | "sending_fiat" | "crypto_sent" | "failed";
+            status: components["schemas"]["OnrampStatus"];
             status_message: string | null;
             crypto_currency: string;
             crypto_rails: string;
             destination_amount: number;
             destination_address: string;
             fiat_currency: string;
-            /** @enum {unknown} */
-            fiat_rails: "ach_push" | "wire" | "local";
+            fiat_rails: components["schemas"]["DepositRails"];
+            /** @description To be paid in, fee included. */
+            deposit_amount: number;
+            /** @description In the fiat currency. */
+            fee: number;
+            /** @description Fiat units for one token; locked for 24 hours. */
+            rate: number;
+            /** @description Once the coins were sent. */
+            tx_id: string | null;
+            deposit_instructions: components["schemas"]["DepositInstructions"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        Onramp: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            status: components["schemas"]["OnrampStatus"];
+            status_message: string | null;
+            crypto_currency: string;
+            crypto_rails: string;
+            destination_amount: number;
+            destination_address: string;
+            fiat_currency: string;
+            fiat_rails: components["schemas"]["DepositRails"];
             /** @description To be paid in, fee included. */
             deposit_amount: number;
             /** @description In the fiat currency. */
@@ -1906,10 +2286,9 @@ export interface components {
         Deposit: {
             /** Format: uuid */
             id: string;
-            /** @enum {unknown} */
-            status: "unmatched" | "matching" | "matched" | "releasing" | "returning" | "returned" | "dismissed";
+            status: components["schemas"]["DepositStatus"];
             /** @description Why it waits for the operator, or could not be returned. */
-            reason: ("no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "double" | "closed" | "excess" | "return_refused" | "coins_left") | null;
+            reason: components["schemas"]["DepositReason"] | null;
             message: string | null;
             amount: number;
             currency: string;
@@ -1920,8 +2299,12 @@ export interface components {
             /** @description What the payer wrote. */
             text: string;
             payer_name: string;
-            /** @description Whose onramp it is or seems for. */
+            /**
+             * Format: uuid
+             * @description Whose onramp it is or seems for.
+             */
             account_id: string | null;
+            /** Format: uuid */
             onramp_id: string | null;
             /** @description What the onramp took of it. */
             matched_amount: number | null;
@@ -1947,2494 +2330,640 @@ export interface components {
                 name: string;
             };
         };
+        /**
+         * @description - `pending`: It waits for members to vote.
+         *     - `confirmed`: Two members agreed. It runs in a moment.
+         *     - `rejected`: A member rejected it. Final.
+         *     - `done`: It was carried out. Final.
+         *     - `failed`: It was confirmed but could not be carried out; `outcome` says why. Final.
+         * @enum {string}
+         */
+        ProposalStatus: "pending" | "confirmed" | "rejected" | "done" | "failed";
+        /**
+         * @description - `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+         *     - `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+         *     - `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+         *     - `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>.
+         *     - `insufficient_scope`: This credential may not be used here; use one that has the scope.
+         *     - `route_not_found`: There is no such route; check the method and the path.
+         *     - `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one.
+         *     - `file_too_large`: Send a file of at most 5 MB (5 242 880 bytes).
+         *     - `body_too_large`: Send a smaller body.
+         *     - `unsupported_media_type`: Send the content type this route takes, usually application/json.
+         *     - `parameter_unknown`: A field is not known here; correct its name or leave it out.
+         *     - `parameter_missing`: A required field is missing; send every field listed in errors.
+         *     - `record_not_found`: There is no such record; check the id.
+         *     - `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+         *     - `value_too_long`: A value is too long; shorten those listed in errors.
+         *     - `record_not_unique`: A record with this value exists already; use that one.
+         *     - `country_not_supported`: This country is not served.
+         *     - `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
+         *     - `currency_mismatch`: Use the currency of the payment detail.
+         *     - `rails_not_available`: Choose a rail that the currency and the payment detail offer.
+         *     - `quote_already_executed`: The quote was executed; create a new quote.
+         *     - `quote_expired`: The quote has expired; create a new quote.
+         *     - `payment_detail_deactivated`: The payment detail was deactivated; use another one.
+         *     - `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
+         *     - `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
+         *     - `not_approved_for_payout_rail`: The user is not cleared for this rail; use another rail.
+         *     - `no_offramps_present`: Add at least one offramp to the quote before executing it.
+         *     - `below_currency_limit`: Raise the amount to the minimum of its currency and rail.
+         *     - `supporting_document_required`: Give supporting_document_attributes.submitted_url.
+         *     - `unsupported_file_type`: Send a PDF, JPG or PNG file.
+         *     - `offramp_not_editable`: The payout is under way and can no longer be changed.
+         *     - `invalid_transition`: This change is not possible in the record's present state.
+         *     - `invalid_kyc_status_param`: Use one of the KYC statuses listed in the documentation.
+         *     - `too_many_requests`: Wait for the seconds given in Retry-After, then try again.
+         *     - `internal_error`: Something went wrong on our side; report the request id.
+         *     - `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+         *     - `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+         * @enum {string}
+         */
+        ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
+        /**
+         * @description - `authorization_code`: People authorise the application to read and write for their account.
+         *     - `client_credentials`: The application acts for the account that created it.
+         * @enum {string}
+         */
+        AppFlow: "authorization_code" | "client_credentials";
+        /**
+         * @description - `active`: Events are sent.
+         *     - `paused`: Paused by the account. Events are kept until it is resumed.
+         *     - `disabled`: Disabled after failures or a 410. Events are recorded as `skipped`.
+         *     - `not_enabled`: The operator has not enabled webhooks for the account.
+         *     - `incomplete`: The URL or the secret is missing.
+         * @enum {string}
+         */
+        WebhookState: "active" | "paused" | "disabled" | "not_enabled" | "incomplete";
+        /**
+         * @description - `offramp_update`: An offramp was created or changed its status.
+         *     - `payment_detail_update`: A payment detail changed its status.
+         *     - `kyc_update`: The KYC status of a user changed.
+         *     - `onramp_update`: An onramp was created or changed its status.
+         * @enum {string}
+         */
+        RampEvent: "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update";
+        /**
+         * @description - `create`: The invoice was created and can be paid.
+         *     - `accept`: The buyer accepted the invoice.
+         *     - `cancel`: The invoice was canceled by whoever created it.
+         *     - `reject`: The buyer rejected the invoice.
+         *     - `declareSentPayment`: Crypto-to-fiat: the funds arrived. Paid elsewhere: the payer declared the payment as sent.
+         *     - `declareReceivedPayment`: Crypto-to-fiat: the bank sent the payment. Paid elsewhere: the recipient declared receipt.
+         *     - `paid`: The invoice is paid. Crypto-to-fiat: follows `declareReceivedPayment` at once.
+         *     - `c2fPaymentFailed`: A crypto-to-fiat payment was returned. The invoice is `open` or `accepted` again, with the same `id` and a new `requestId`.
+         *     - `offramp_update`: An offramp was created or changed its status.
+         *     - `payment_detail_update`: A payment detail changed its status.
+         *     - `kyc_update`: The KYC status of a user changed.
+         *     - `onramp_update`: An onramp was created or changed its status.
+         * @enum {string}
+         */
+        EventName: "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed" | "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update";
+        /**
+         * @description - `pending`: Waiting for the next attempt.
+         *     - `delivered`: The receiver answered 2xx.
+         *     - `failed`: All attempts failed.
+         *     - `skipped`: Nothing will be sent; `reason` says why.
+         * @enum {string}
+         */
+        DeliveryStatus: "pending" | "delivered" | "failed" | "skipped";
+        /**
+         * @description - `individual`: A person.
+         *     - `business`: A company or another organisation.
+         * @enum {string}
+         */
+        BeneficiaryType: "individual" | "business";
+        /**
+         * @description - `not_started`: The user has not started verification.
+         *     - `initiated`: The user has saved at least one step.
+         *     - `pending_assessment`: The user submitted everything. Automatic checks are running.
+         *     - `prechecks_completed`: The automatic checks passed.
+         *     - `application_queued`: The application waits for the identity provider.
+         *     - `awaiting_manual_review`: A reviewer has to decide.
+         *     - `retry_required`: Something has to be submitted again. Create a new KYC session.
+         *     - `retry_denied`: Not approved, and no further attempt is possible. Final.
+         *     - `approved`: Verified. A reviewer can still suspend the user.
+         *     - `suspended`: Blocked by a reviewer, like a user who is not approved.
+         *     - `failed`: Not approved. Final.
+         * @enum {string}
+         */
+        KycStatus: "not_started" | "initiated" | "pending_assessment" | "prechecks_completed" | "application_queued" | "approved" | "awaiting_manual_review" | "retry_required" | "retry_denied" | "failed" | "suspended";
+        /**
+         * @description - `pending`: Checks are running. It cannot be paid yet.
+         *     - `approved`: All checks passed. It can be paid.
+         *     - `failed`: A check failed. Create a new payment detail.
+         *     - `deactivated`: Deactivated by the account. Final.
+         * @enum {string}
+         */
+        PaymentDetailStatus: "pending" | "approved" | "failed" | "deactivated";
+        /**
+         * @description - `svc_invoice`: An invoice: you are the seller.
+         *     - `svc_salary`: A salary: you are the employer and buyer.
+         * @enum {string}
+         */
+        InvoiceFormat: "svc_invoice" | "svc_salary";
+        /**
+         * @description - `draft`: Not payable yet. The other party cannot see it.
+         *     - `scheduled`: A template with a `recurringRule`. It creates invoices and is never paid itself.
+         *     - `open`: Payable. The buyer has not answered yet.
+         *     - `accepted`: Payable. The buyer accepted it.
+         *     - `declaredPaid`: The payment was declared as sent. The seller has not confirmed it yet.
+         *     - `paid`: Paid. Not final for a crypto-to-fiat payment: if the bank returns it, the invoice goes back to `open` or `accepted`.
+         *     - `canceled`: Canceled by whoever created it. Final.
+         *     - `rejected`: Rejected by the buyer. Final.
+         * @enum {string}
+         */
+        InvoiceStatus: "draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected";
+        /**
+         * @description - `live`: A real invoice.
+         *     - `test`: An invoice of the sandbox.
+         * @enum {string}
+         */
+        InvoiceMode: "live" | "test";
+        /**
+         * @description - `seller`: Your account is paid.
+         *     - `buyer`: Your account pays.
+         * @enum {string}
+         */
+        InvoiceRole: "seller" | "buyer";
+        /**
+         * @description - `usdc`: USD Coin.
+         *     - `usdt`: Tether USD.
+         * @enum {string}
+         */
+        Token: "usdc" | "usdt";
+        /**
+         * @description - `polygon`: Polygon.
+         *     - `ethereum`: Ethereum.
+         *     - `arbitrum`: Arbitrum One.
+         *     - `base`: Base.
+         *     - `tron`: Tron.
+         *     - `solana`: Solana.
+         * @enum {string}
+         */
+        Chain: "polygon" | "ethereum" | "arbitrum" | "base" | "tron" | "solana";
+        /**
+         * @description - `local`: The domestic network of the currency, such as SEPA or ACH.
+         *     - `swift`: The SWIFT network. Always needs a supporting document.
+         *     - `wire`: A domestic wire transfer in usd.
+         * @enum {string}
+         */
+        Rails: "local" | "swift" | "wire";
+        /**
+         * @description - `sending`: `input_amount` is given; the answer says what arrives.
+         *     - `receiving`: `output_amount` is given; the answer says what to send.
+         * @enum {string}
+         */
+        ConversionMode: "sending" | "receiving";
+        /**
+         * @description - `pending`: Recorded. The tokens have not left yet.
+         *     - `sending`: The transaction was handed to the chain.
+         *     - `sent`: The transaction is confirmed; `tx_id` names it. Final.
+         * @enum {string}
+         */
+        RefundStatus: "pending" | "sending" | "sent";
+        /**
+         * @description - `open`: Offramps can be added, and the quote can be executed, until it expires.
+         *     - `executed`: A transfer or a balance pays for the quote. Nothing can be added.
+         *     - `expired`: It was not executed in time. Create a new quote.
+         *     - `failed`: It was executed, but the deposit did not arrive in full and in time.
+         * @enum {string}
+         */
+        QuoteStatus: "open" | "executed" | "expired" | "failed";
+        /**
+         * @description - `initiated`: Created. Sliproad waits for the quote to be executed and its deposit to arrive.
+         *     - `pending_internal_assessment`: The deposit is confirmed. Sliproad checks the payout.
+         *     - `ongoing_checks`: On hold: a check is open, such as a missing document. `status_message` says which one.
+         *     - `sending_fiat`: The bank has the payment instruction.
+         *     - `fiat_sent`: The bank sent the money. Not final: the receiving bank can return it weeks later, and the offramp then becomes `bounced`.
+         *     - `bounced`: The money came back. Call `reroute` with another payment detail, or `refund` to give up.
+         *     - `failed`: Final. Nothing was paid out, or everything that came back was given up.
+         * @enum {string}
+         */
+        OfframpStatus: "initiated" | "pending_internal_assessment" | "ongoing_checks" | "sending_fiat" | "fiat_sent" | "bounced" | "failed";
+        /**
+         * @description - `not_checked`: Nobody has reviewed the document yet.
+         *     - `approved`: A reviewer approved this file.
+         *     - `rejected`: A reviewer rejected this file, or Sliproad could not fetch it. Send another one.
+         * @enum {string}
+         */
+        DocumentStatus: "not_checked" | "approved" | "rejected";
+        /**
+         * @description - `initiated`: Created. Sliproad waits for the bank deposit.
+         *     - `sending_fiat`: The deposit is matched. Conversion and delivery are running.
+         *     - `crypto_sent`: The tokens were sent; `tx_id` names the transaction. Final.
+         *     - `failed`: Not paid in time, or given up. Final.
+         * @enum {string}
+         */
+        OnrampStatus: "initiated" | "sending_fiat" | "crypto_sent" | "failed";
+        /**
+         * @description - `ach_push`: An ACH credit transfer in usd.
+         *     - `wire`: A domestic wire transfer in usd.
+         *     - `local`: A SEPA credit transfer in eur.
+         * @enum {string}
+         */
+        DepositRails: "ach_push" | "wire" | "local";
+        /**
+         * @description - `unmatched`: It waits for the operator; `reason` says why.
+         *     - `matching`: It is being matched to an onramp.
+         *     - `matched`: It pays an onramp.
+         *     - `releasing`: It is being taken back from its onramp.
+         *     - `returning`: The bank is sending it back to the payer.
+         *     - `returned`: It went back to the payer. Final.
+         *     - `dismissed`: It was no money of its own, for example a line reported twice. Final.
+         * @enum {string}
+         */
+        DepositStatus: "unmatched" | "matching" | "matched" | "releasing" | "returning" | "returned" | "dismissed";
+        /**
+         * @description - `no_code`: The text holds no deposit message.
+         *     - `unknown_code`: The text holds a code that was never given out.
+         *     - `two_codes`: The text holds the codes of several onramps.
+         *     - `conflict`: The bank told this reference before, with another amount, currency or date.
+         *     - `wrong_currency`: It is in another currency than the onramp.
+         *     - `short`: It is less than the onramp asks for.
+         *     - `over`: It is more than the onramp asks for.
+         *     - `late`: It came after the onramp's rate had expired.
+         *     - `double`: The onramp was paid already.
+         *     - `closed`: The onramp has failed; it takes no deposit any more.
+         *     - `excess`: What is left of a deposit that was more than the onramp asked for.
+         *     - `return_refused`: The bank could not send it back.
+         *     - `coins_left`: Its onramp had sent the coins before it could be returned.
+         * @enum {string}
+         */
+        DepositReason: "no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "double" | "closed" | "excess" | "return_refused" | "coins_left";
+        /**
+         * @description - `fixed`: An amount in minor units.
+         *     - `percentage`: A percentage of the item.
+         * @enum {string}
+         */
+        TaxType: "fixed" | "percentage";
+        /**
+         * @description - `wallet`: A crypto address.
+         *     - `bank-account`: A bank account.
+         * @enum {string}
+         */
+        PaymentOptionType: "wallet" | "bank-account";
+        /**
+         * @description - `draft`: Not payable yet. The other party cannot see it.
+         *     - `scheduled`: A template with a `recurringRule`. It creates invoices and is never paid itself.
+         *     - `open`: Payable. The buyer has not answered yet.
+         *     - `accepted`: Payable. The buyer accepted it.
+         *     - `declaredPaid`: The payment was declared as sent. The seller has not confirmed it yet.
+         *     - `paid`: Paid. Not final for a crypto-to-fiat payment: if the bank returns it, the invoice goes back to `open` or `accepted`.
+         *     - `canceled`: Canceled by whoever created it. Final.
+         *     - `rejected`: Rejected by the buyer. Final.
+         *     - `pending`: `open`, `accepted` or `declaredPaid`.
+         *     - `overdue`: `open` or `accepted`, and past its due date.
+         * @enum {string}
+         */
+        InvoiceStatusFilter: "draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected" | "pending" | "overdue";
+        /**
+         * @description - `sent`: Your account is the seller.
+         *     - `received`: Your account is the buyer.
+         * @enum {string}
+         */
+        InvoiceDirection: "sent" | "received";
+        /**
+         * @description - `accept`: The buyer accepts an open invoice.
+         *     - `reject`: The buyer rejects it; `input.note` is required.
+         *     - `cancel`: Whoever created the invoice cancels it.
+         *     - `declareSentPayment`: The buyer declares that the payment was sent.
+         *     - `declareReceivedPayment`: The seller declares that the payment arrived.
+         *     - `markUnpaid`: The seller takes back that it was paid.
+         *     - `changePaymentOptions`: The payee corrects how to be paid. The invoice is `open` again.
+         * @enum {string}
+         */
+        InvoiceChangeType: "accept" | "reject" | "cancel" | "declareSentPayment" | "declareReceivedPayment" | "markUnpaid" | "changePaymentOptions";
     };
-    responses: never;
-    parameters: never;
+    responses: {
+        /**
+         * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+         *
+         *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+         *
+         *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+         *
+         *     `parameter_missing`: A required field is missing; send every field listed in errors.
+         */
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "version_unknown",
+                 *       "message": "Use a version this server knows, or leave the Sliproad-Version header out.",
+                 *       "status": 400,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#version_unknown"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+        Unauthorized: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "unauthorized",
+                 *       "message": "Send a valid API key as Authorization: Bearer <API_KEY>.",
+                 *       "status": 401,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#unauthorized"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "insufficient_scope",
+                 *       "message": "This credential may not be used here; use one that has the scope.",
+                 *       "status": 403,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#insufficient_scope"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+         *
+         *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+         *
+         *     `value_too_long`: A value is too long; shorten those listed in errors.
+         *
+         *     `record_not_unique`: A record with this value exists already; use that one.
+         *
+         *     `country_not_supported`: This country is not served.
+         *
+         *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
+         *
+         *     `currency_mismatch`: Use the currency of the payment detail.
+         *
+         *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
+         *
+         *     `quote_already_executed`: The quote was executed; create a new quote.
+         *
+         *     `quote_expired`: The quote has expired; create a new quote.
+         *
+         *     `payment_detail_deactivated`: The payment detail was deactivated; use another one.
+         *
+         *     `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
+         *
+         *     `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
+         *
+         *     `not_approved_for_payout_rail`: The user is not cleared for this rail; use another rail.
+         *
+         *     `no_offramps_present`: Add at least one offramp to the quote before executing it.
+         *
+         *     `below_currency_limit`: Raise the amount to the minimum of its currency and rail.
+         *
+         *     `supporting_document_required`: Give supporting_document_attributes.submitted_url.
+         *
+         *     `unsupported_file_type`: Send a PDF, JPG or PNG file.
+         *
+         *     `offramp_not_editable`: The payout is under way and can no longer be changed.
+         *
+         *     `invalid_transition`: This change is not possible in the record's present state.
+         *
+         *     `invalid_kyc_status_param`: Use one of the KYC statuses listed in the documentation.
+         */
+        Refused: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "below_currency_limit",
+                 *       "message": "Raise the amount to the minimum of its currency and rail.",
+                 *       "status": 422,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#below_currency_limit",
+                 *       "errors": [
+                 *         {
+                 *           "field": "offramps[0].destination_amount",
+                 *           "code": "below_currency_limit",
+                 *           "message": "Raise the amount to the minimum of its currency and rail."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+        TooManyRequests: {
+            headers: {
+                /**
+                 * @description Seconds to wait.
+                 * @example 1
+                 */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "too_many_requests",
+                 *       "message": "Wait for the seconds given in Retry-After, then try again.",
+                 *       "status": 429,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#too_many_requests"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `internal_error`: Something went wrong on our side; report the request id. */
+        InternalError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "internal_error",
+                 *       "message": "Something went wrong on our side; report the request id.",
+                 *       "status": 500,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#internal_error"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+         *
+         *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+         */
+        Unavailable: {
+            headers: {
+                /**
+                 * @description Seconds to wait.
+                 * @example 1
+                 */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "unavailable",
+                 *       "message": "Nothing was done; wait for the seconds in Retry-After, then try again.",
+                 *       "status": 503,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#unavailable"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `record_not_found`: There is no such record; check the id. */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "record_not_found",
+                 *       "message": "There is no such record; check the id.",
+                 *       "status": 404,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#record_not_found",
+                 *       "errors": [
+                 *         {
+                 *           "field": "user_id",
+                 *           "code": "record_not_found",
+                 *           "message": "There is no such record; check the id."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "idempotency_key_reused",
+                 *       "message": "This Idempotency-Key belongs to another request; use a new one.",
+                 *       "status": 409,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#idempotency_key_reused"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description `file_too_large`: Send a file of at most 5 MB (5 242 880 bytes).
+         *
+         *     `body_too_large`: Send a smaller body.
+         */
+        TooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "file_too_large",
+                 *       "message": "Send a file of at most 5 MB (5 242 880 bytes).",
+                 *       "status": 413,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#file_too_large"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+        UnsupportedMediaType: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error_code": "unsupported_media_type",
+                 *       "message": "Send the content type this route takes, usually application/json.",
+                 *       "status": 415,
+                 *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
+                 *       "doc_url": "http://127.0.0.1:4000/docs/errors#unsupported_media_type"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
+    parameters: {
+        /** @description Repeating a request with the same key gives the first answer again. */
+        IdempotencyKey: string;
+        /** @description Id of the app. */
+        AppId: string;
+        /** @description Id of the webhook event. */
+        WebhookEventId: string;
+        /** @description Id of the payment detail. */
+        PaymentDetailId: string;
+        /** @description Id of the offramp. */
+        OfframpId: string;
+        /** @description Id of the onramp. */
+        OnrampId: string;
+        /** @description Id of the deposit. */
+        DepositId: string;
+        /**
+         * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+         * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+         */
+        WebhookSignatureHex: string;
+        /**
+         * @description Id of the event, the same on every attempt.
+         * @example 019a8f3c-7a10
+         */
+        WebhookId: string;
+        /**
+         * @description Unix seconds of this attempt.
+         * @example 1794821400
+         */
+        WebhookTimestamp: string;
+        /**
+         * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        WebhookSignature: string;
+        /**
+         * @description Number of this change of the record.
+         * @example 4
+         */
+        WebhookSequence: string;
+    };
     requestBodies: never;
     headers: never;
     pathItems: never;
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    listProposals: {
-        parameters: {
-            query?: {
-                /** @description Records on a page. */
-                limit?: number;
-                /** @description Id of the last record of the page before. */
-                starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
-                created_before?: string;
-                status?: "pending" | "confirmed" | "rejected" | "done" | "failed";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        proposals: components["schemas"]["Proposal"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    showProposal: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                proposal_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        proposal: components["schemas"]["Proposal"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listApps: {
-        parameters: {
-            query?: {
-                /** @description Records on a page. */
-                limit?: number;
-                /** @description Id of the last record of the page before. */
-                starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
-                created_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        apps: components["schemas"]["App"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    createApp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "app": {
-                 *         "name": "Invoice sync",
-                 *         "webhook_url": "https://hooks.example.com/sliproad",
-                 *         "events": [
-                 *           "offramp_update"
-                 *         ]
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    app: {
-                        name: string;
-                        flow?: string | null;
-                        redirect_uris?: string[] | null;
-                        /** @description Where events are sent; https, in sandbox also http. */
-                        webhook_url?: string | null;
-                        /** @description Sent with every event, for gateways in front of the receiver. */
-                        webhook_headers?: {
-                            [key: string]: unknown;
-                        } | null;
-                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
-                        events?: string[] | null;
-                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
-                        is_ordered?: boolean | null;
-                        /** @description Made up when left out, if there is a webhook_url. */
-                        webhook_secret?: string | null;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                        /** @description Shown once. */
-                        client_secret?: string;
-                        /** @description Shown once. */
-                        webhook_secret?: string;
-                        /** @description The same for libraries of Standard Webhooks. */
-                        webhook_secret_standard?: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    showApp: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    updateApp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "app": {
-                 *         "events": [
-                 *           "offramp_update",
-                 *           "kyc_update"
-                 *         ]
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    app: {
-                        name?: string | null;
-                        redirect_uris?: string[] | null;
-                        /** @description Where events are sent; https, in sandbox also http. */
-                        webhook_url?: string | null;
-                        /** @description Sent with every event, for gateways in front of the receiver. */
-                        webhook_headers?: {
-                            [key: string]: unknown;
-                        } | null;
-                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
-                        events?: string[] | null;
-                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
-                        is_ordered?: boolean | null;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                        /** @description Shown once. */
-                        client_secret?: string;
-                        /** @description Shown once. */
-                        webhook_secret?: string;
-                        /** @description The same for libraries of Standard Webhooks. */
-                        webhook_secret_standard?: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    rotateWebhookSecret: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "grace_hours": 24
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Made up when left out. */
-                    webhook_secret?: string | null;
-                    /** @description How long the old secret still signs, 24 when left out; 0 switches at once. */
-                    grace_hours?: number | null;
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                        /** @description Shown once. */
-                        client_secret?: string;
-                        /** @description Shown once. */
-                        webhook_secret?: string;
-                        /** @description The same for libraries of Standard Webhooks. */
-                        webhook_secret_standard?: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    pauseApp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                        /** @description Shown once. */
-                        client_secret?: string;
-                        /** @description Shown once. */
-                        webhook_secret?: string;
-                        /** @description The same for libraries of Standard Webhooks. */
-                        webhook_secret_standard?: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    resumeApp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                        /** @description Shown once. */
-                        client_secret?: string;
-                        /** @description Shown once. */
-                        webhook_secret?: string;
-                        /** @description The same for libraries of Standard Webhooks. */
-                        webhook_secret_standard?: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    switchWebhookSecret: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                        /** @description Shown once. */
-                        client_secret?: string;
-                        /** @description Shown once. */
-                        webhook_secret?: string;
-                        /** @description The same for libraries of Standard Webhooks. */
-                        webhook_secret_standard?: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    rotateClientSecret: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                        /** @description Shown once. */
-                        client_secret?: string;
-                        /** @description Shown once. */
-                        webhook_secret?: string;
-                        /** @description The same for libraries of Standard Webhooks. */
-                        webhook_secret_standard?: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    resetAppUsed: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                        /** @description Shown once. */
-                        client_secret?: string;
-                        /** @description Shown once. */
-                        webhook_secret?: string;
-                        /** @description The same for libraries of Standard Webhooks. */
-                        webhook_secret_standard?: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    deleteApp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        app: components["schemas"]["App"];
-                        /** @description Shown once. */
-                        client_secret?: string;
-                        /** @description Shown once. */
-                        webhook_secret?: string;
-                        /** @description The same for libraries of Standard Webhooks. */
-                        webhook_secret_standard?: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    replayApp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                app_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "from": "2026-11-15T00:00:00Z",
-                 *       "only_failed": true
-                 *     }
-                 */
-                "application/json": {
-                    /** @description ISO 8601: events from this time on. */
-                    from: string;
-                    /** @description Until then. */
-                    to?: string | null;
-                    /** @description Only those that failed or were skipped. */
-                    only_failed?: boolean | null;
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        replay: {
-                            /** Format: uuid */
-                            id: string;
-                            /** Format: uuid */
-                            app_id: string;
-                            /** Format: date-time */
-                            from: string;
-                            /** Format: date-time */
-                            to: string;
-                            only_failed: boolean;
-                            /** Format: date-time */
-                            created_at: string;
-                        };
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listWebhookEvents: {
-        parameters: {
-            query?: {
-                /** @description Events on a page. */
-                limit?: number;
-                /** @description Id of the last event that was read. */
-                starting_after?: string;
-                /** @description ISO 8601: only events made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only events made before this time. */
-                created_before?: string;
-                event?: "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed" | "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        webhook_events: components["schemas"]["WebhookEvent"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    showWebhookEvent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                webhook_event_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        webhook_event: components["schemas"]["WebhookEvent"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listWebhookDeliveries: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                webhook_event_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        deliveries: components["schemas"]["WebhookDelivery"][];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    redeliverWebhookEvent: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                webhook_event_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /** @example {} */
-                "application/json": {
-                    /** @description Only to this application. */
-                    app_id?: string | null;
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        deliveries: components["schemas"]["WebhookDelivery"][];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
     listUsers: {
         parameters: {
             query?: {
@@ -4447,7 +2976,7 @@ export interface operations {
                 /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 /** @description The general KYC status. */
-                status?: "not_started" | "initiated" | "pending_assessment" | "prechecks_completed" | "application_queued" | "approved" | "awaiting_manual_review" | "retry_required" | "retry_denied" | "failed" | "suspended";
+                status?: components["schemas"]["KycStatus"];
             };
             header?: never;
             path?: never;
@@ -4455,12 +2984,58 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "users": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "beneficiary_type": "individual",
+                     *           "email": "ana.sample@example.com",
+                     *           "first_name": "Ana",
+                     *           "last_name": "Sample",
+                     *           "company_name": null,
+                     *           "date_of_birth": "31/12/1990",
+                     *           "address_line1": "1 Sample Street",
+                     *           "address_line2": null,
+                     *           "city": "Lisbon",
+                     *           "state": null,
+                     *           "postcode": "1000-001",
+                     *           "country": "PT",
+                     *           "nationality": "PT",
+                     *           "phone": "+351210000000",
+                     *           "ssn": null,
+                     *           "source_of_funds": "salary",
+                     *           "business_activity": null,
+                     *           "metadata": {
+                     *             "order": "1042"
+                     *           },
+                     *           "kyc": {
+                     *             "general": {
+                     *               "status": "approved",
+                     *               "moderation_comment": null
+                     *             },
+                     *             "usd": {
+                     *               "status": "approved",
+                     *               "swift_status": "approved"
+                     *             },
+                     *             "eur": {
+                     *               "status": "approved",
+                     *               "swift_status": "approved"
+                     *             }
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
                     "application/json": {
                         users: components["schemas"]["User"][];
                         /** @description Whether there are records after the last one. */
@@ -4468,79 +3043,16 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
     createUser: {
@@ -4548,7 +3060,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -4568,8 +3080,7 @@ export interface operations {
                  */
                 "application/json": {
                     user: {
-                        /** @enum {unknown} */
-                        beneficiary_type: "individual" | "business";
+                        beneficiary_type: components["schemas"]["BeneficiaryType"];
                         /** @description Unique within the account. */
                         email: string;
                         /** @description As on the identity document; required for an individual. */
@@ -4611,129 +3122,72 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "beneficiary_type": "individual",
+                     *         "email": "ana.sample@example.com",
+                     *         "first_name": "Ana",
+                     *         "last_name": "Sample",
+                     *         "company_name": null,
+                     *         "date_of_birth": "31/12/1990",
+                     *         "address_line1": "1 Sample Street",
+                     *         "address_line2": null,
+                     *         "city": "Lisbon",
+                     *         "state": null,
+                     *         "postcode": "1000-001",
+                     *         "country": "PT",
+                     *         "nationality": "PT",
+                     *         "phone": "+351210000000",
+                     *         "ssn": null,
+                     *         "source_of_funds": "salary",
+                     *         "business_activity": null,
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "kyc": {
+                     *           "general": {
+                     *             "status": "not_started",
+                     *             "moderation_comment": null
+                     *           },
+                     *           "usd": {
+                     *             "status": "not_started",
+                     *             "swift_status": "not_started"
+                     *           },
+                     *           "eur": {
+                     *             "status": "not_started",
+                     *             "swift_status": "not_started"
+                     *           }
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         user: components["schemas"]["User"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             *
-             *     `record_not_unique`: A record with this value exists already; use that one.
-             *
-             *     `country_not_supported`: This country is not served.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `record_not_unique`, `country_not_supported` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     showUser: {
@@ -4741,105 +3195,78 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the user. */
                 user_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "beneficiary_type": "individual",
+                     *         "email": "ana.sample@example.com",
+                     *         "first_name": "Ana",
+                     *         "last_name": "Sample",
+                     *         "company_name": null,
+                     *         "date_of_birth": "31/12/1990",
+                     *         "address_line1": "1 Sample Street",
+                     *         "address_line2": null,
+                     *         "city": "Lisbon",
+                     *         "state": null,
+                     *         "postcode": "1000-001",
+                     *         "country": "PT",
+                     *         "nationality": "PT",
+                     *         "phone": "+351210000000",
+                     *         "ssn": null,
+                     *         "source_of_funds": "salary",
+                     *         "business_activity": null,
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "kyc": {
+                     *           "general": {
+                     *             "status": "approved",
+                     *             "moderation_comment": null
+                     *           },
+                     *           "usd": {
+                     *             "status": "approved",
+                     *             "swift_status": "approved"
+                     *           },
+                     *           "eur": {
+                     *             "status": "approved",
+                     *             "swift_status": "approved"
+                     *           }
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         user: components["schemas"]["User"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
     updateUser: {
@@ -4847,9 +3274,10 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the user. */
                 user_id: string;
             };
             cookie?: never;
@@ -4906,140 +3334,73 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "beneficiary_type": "individual",
+                     *         "email": "ana.sample@example.com",
+                     *         "first_name": "Ana",
+                     *         "last_name": "Sample",
+                     *         "company_name": null,
+                     *         "date_of_birth": "31/12/1990",
+                     *         "address_line1": "1 Sample Street",
+                     *         "address_line2": null,
+                     *         "city": "Lisbon",
+                     *         "state": null,
+                     *         "postcode": "1000-001",
+                     *         "country": "PT",
+                     *         "nationality": "PT",
+                     *         "phone": "+351210000000",
+                     *         "ssn": null,
+                     *         "source_of_funds": "salary",
+                     *         "business_activity": null,
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "kyc": {
+                     *           "general": {
+                     *             "status": "approved",
+                     *             "moderation_comment": null
+                     *           },
+                     *           "usd": {
+                     *             "status": "approved",
+                     *             "swift_status": "approved"
+                     *           },
+                     *           "eur": {
+                     *             "status": "approved",
+                     *             "swift_status": "approved"
+                     *           }
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         user: components["schemas"]["User"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             *
-             *     `record_not_unique`: A record with this value exists already; use that one.
-             *
-             *     `country_not_supported`: This country is not served.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `record_not_unique`, `country_not_supported`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createKycSession: {
@@ -5047,143 +3408,48 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the user. */
                 user_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "kyc": {
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "url": "http://127.0.0.1:4000/kyc/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         kyc: components["schemas"]["KycSession"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listPaymentDetails: {
@@ -5197,22 +3463,72 @@ export interface operations {
                 created_after?: string;
                 /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
-                status?: "pending" | "approved" | "failed" | "deactivated";
+                status?: components["schemas"]["PaymentDetailStatus"];
             };
             header?: never;
             path: {
+                /** @description Id of the user. */
                 user_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "payment_details": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "status": "approved",
+                     *           "account_name": "Maria Sample",
+                     *           "currency": "eur",
+                     *           "beneficiary_type": "individual",
+                     *           "bank_name": "Sample Bank",
+                     *           "address_line1": "2 Sample Street",
+                     *           "address_line2": null,
+                     *           "city": "Berlin",
+                     *           "state": null,
+                     *           "postal_code": "10115",
+                     *           "country": "DE",
+                     *           "rails": "local",
+                     *           "date_of_birth": "01/02/1985",
+                     *           "account_number": null,
+                     *           "routing_number": null,
+                     *           "rib_number": null,
+                     *           "iban": "DE89370400440532013000",
+                     *           "swift_bic": null,
+                     *           "sort_code": null,
+                     *           "bsb_number": null,
+                     *           "bank_code": null,
+                     *           "branch_code": null,
+                     *           "ncc": null,
+                     *           "ifsc": null,
+                     *           "account_type": null,
+                     *           "document_type": null,
+                     *           "document_number": null,
+                     *           "company_number": null,
+                     *           "phone": null,
+                     *           "neighbourhood": null,
+                     *           "activity": null,
+                     *           "nationality": null,
+                     *           "gender": null,
+                     *           "metadata": {
+                     *             "order": "1042"
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
                     "application/json": {
                         payment_details: components["schemas"]["PaymentDetail"][];
                         /** @description Whether there are records after the last one. */
@@ -5220,88 +3536,17 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
     createPaymentDetail: {
@@ -5309,9 +3554,10 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the user. */
                 user_id: string;
             };
             cookie?: never;
@@ -5409,144 +3655,76 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "payment_detail": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "approved",
+                     *         "account_name": "Maria Sample",
+                     *         "currency": "eur",
+                     *         "beneficiary_type": "individual",
+                     *         "bank_name": "Sample Bank",
+                     *         "address_line1": "2 Sample Street",
+                     *         "address_line2": null,
+                     *         "city": "Berlin",
+                     *         "state": null,
+                     *         "postal_code": "10115",
+                     *         "country": "DE",
+                     *         "rails": "local",
+                     *         "date_of_birth": "01/02/1985",
+                     *         "account_number": null,
+                     *         "routing_number": null,
+                     *         "rib_number": null,
+                     *         "iban": "DE89370400440532013000",
+                     *         "swift_bic": null,
+                     *         "sort_code": null,
+                     *         "bsb_number": null,
+                     *         "bank_code": null,
+                     *         "branch_code": null,
+                     *         "ncc": null,
+                     *         "ifsc": null,
+                     *         "account_type": null,
+                     *         "document_type": null,
+                     *         "document_number": null,
+                     *         "company_number": null,
+                     *         "phone": null,
+                     *         "neighbourhood": null,
+                     *         "activity": null,
+                     *         "nationality": null,
+                     *         "gender": null,
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         payment_detail: components["schemas"]["PaymentDetail"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             *
-             *     `country_not_supported`: This country is not served.
-             *
-             *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
-             *
-             *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
-             *
-             *     `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
-             *
-             *     `not_approved_for_payout_rail`: The user is not cleared for this rail; use another rail.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `country_not_supported`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     validatePaymentDetail: {
@@ -5554,9 +3732,10 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the user. */
                 user_id: string;
             };
             cookie?: never;
@@ -5654,12 +3833,20 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "payment_detail": {
+                     *         "valid": true,
+                     *         "errors": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         payment_detail: {
                             valid: boolean;
@@ -5672,121 +3859,19 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     showPaymentDetail: {
@@ -5794,106 +3879,83 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the user. */
                 user_id: string;
-                payment_detail_id: string;
+                /** @description Id of the payment detail. */
+                payment_detail_id: components["parameters"]["PaymentDetailId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "payment_detail": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "approved",
+                     *         "account_name": "Maria Sample",
+                     *         "currency": "eur",
+                     *         "beneficiary_type": "individual",
+                     *         "bank_name": "Sample Bank",
+                     *         "address_line1": "2 Sample Street",
+                     *         "address_line2": null,
+                     *         "city": "Berlin",
+                     *         "state": null,
+                     *         "postal_code": "10115",
+                     *         "country": "DE",
+                     *         "rails": "local",
+                     *         "date_of_birth": "01/02/1985",
+                     *         "account_number": null,
+                     *         "routing_number": null,
+                     *         "rib_number": null,
+                     *         "iban": "DE89370400440532013000",
+                     *         "swift_bic": null,
+                     *         "sort_code": null,
+                     *         "bsb_number": null,
+                     *         "bank_code": null,
+                     *         "branch_code": null,
+                     *         "ncc": null,
+                     *         "ifsc": null,
+                     *         "account_type": null,
+                     *         "document_type": null,
+                     *         "document_number": null,
+                     *         "company_number": null,
+                     *         "phone": null,
+                     *         "neighbourhood": null,
+                     *         "activity": null,
+                     *         "nationality": null,
+                     *         "gender": null,
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         payment_detail: components["schemas"]["PaymentDetail"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
     deactivatePaymentDetail: {
@@ -5901,142 +3963,88 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the user. */
                 user_id: string;
-                payment_detail_id: string;
+                /** @description Id of the payment detail. */
+                payment_detail_id: components["parameters"]["PaymentDetailId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "payment_detail": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "deactivated",
+                     *         "account_name": "Maria Sample",
+                     *         "currency": "eur",
+                     *         "beneficiary_type": "individual",
+                     *         "bank_name": "Sample Bank",
+                     *         "address_line1": "2 Sample Street",
+                     *         "address_line2": null,
+                     *         "city": "Berlin",
+                     *         "state": null,
+                     *         "postal_code": "10115",
+                     *         "country": "DE",
+                     *         "rails": "local",
+                     *         "date_of_birth": "01/02/1985",
+                     *         "account_number": null,
+                     *         "routing_number": null,
+                     *         "rib_number": null,
+                     *         "iban": "DE89370400440532013000",
+                     *         "swift_bic": null,
+                     *         "sort_code": null,
+                     *         "bsb_number": null,
+                     *         "bank_code": null,
+                     *         "branch_code": null,
+                     *         "ncc": null,
+                     *         "ifsc": null,
+                     *         "account_type": null,
+                     *         "document_type": null,
+                     *         "document_number": null,
+                     *         "company_number": null,
+                     *         "phone": null,
+                     *         "neighbourhood": null,
+                     *         "activity": null,
+                     *         "nationality": null,
+                     *         "gender": null,
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         payment_detail: components["schemas"]["PaymentDetail"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listPaymentDetailRequirements: {
@@ -6046,7 +4054,7 @@ export interface operations {
                 currency?: string;
                 /** @description Only this rail: local, swift or wire. */
                 rails?: string;
-                beneficiary_type?: "individual" | "business";
+                beneficiary_type?: components["schemas"]["BeneficiaryType"];
             };
             header?: never;
             path?: never;
@@ -6054,94 +4062,2697 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "payment_detail_requirements": [
+                     *         {
+                     *           "currency": "eur",
+                     *           "rails": "local",
+                     *           "beneficiary_type": "individual",
+                     *           "minimum_amount": 10,
+                     *           "minimum_usd_equivalent": null,
+                     *           "experimental": false,
+                     *           "bank_countries": null,
+                     *           "fields": [
+                     *             {
+                     *               "name": "iban",
+                     *               "required": true,
+                     *               "pattern": "^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$",
+                     *               "check": "iban",
+                     *               "max_length": 34,
+                     *               "description": "International bank account number.",
+                     *               "example": "DE89370400440532013000"
+                     *             }
+                     *           ],
+                     *           "one_of": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         payment_detail_requirements: components["schemas"]["PaymentDetailRequirement"][];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    calculateQuoteRate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "quote": {
+                 *         "deposit_token": "usdc",
+                 *         "deposit_token_chain": "polygon",
+                 *         "fiat_currency": "eur",
+                 *         "rails": "local",
+                 *         "fiat_amount": 1000
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    quote: {
+                        /** @description One of usdc, usdt. */
+                        deposit_token: string;
+                        /** @description One of polygon, ethereum, arbitrum, base, tron, solana. */
+                        deposit_token_chain: string;
+                        /** @description What is paid out, e.g. eur. */
+                        fiat_currency: string;
+                        /** @description One of local, swift, wire; default the first that the currency offers. */
+                        rails?: string | null;
+                        /** @description What the payee shall receive. Either this or deposit_token_amount. */
+                        fiat_amount?: number | string | null;
+                        /** @description What is to be spent, fees included. */
+                        deposit_token_amount?: number | string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    /**
+                     * @example {
+                     *       "quote": {
+                     *         "deposit_token": "usdc",
+                     *         "deposit_token_chain": "polygon",
+                     *         "deposit_token_amount": 1167.441861,
+                     *         "fiat_amount": 1000,
+                     *         "fiat_currency": "eur",
+                     *         "currency_pair": "usdceur",
+                     *         "fees": 4.651163,
+                     *         "rails": "local",
+                     *         "rate": 0.86,
+                     *         "expiry": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        quote: components["schemas"]["QuoteRate"];
+                    };
                 };
             };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `below_currency_limit` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    calculateConversion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "conversion": {
+                 *         "input_currency": "usdc",
+                 *         "input_amount": 1000,
+                 *         "output_currency": "eur",
+                 *         "mode": "sending"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    conversion: {
+                        /** @description A token, or for an onramp usd or eur. */
+                        input_currency: string;
+                        /** @description What is sent; with mode sending. */
+                        input_amount?: number | string | null;
+                        /** @description A currency paid out, or a token. */
+                        output_currency: string;
+                        /** @description What shall be received; with mode receiving. */
+                        output_amount?: number | string | null;
+                        /** @description Which of the two amounts is given. */
+                        mode: components["schemas"]["ConversionMode"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    /**
+                     * @example {
+                     *       "conversion": {
+                     *         "input_currency": "usdc",
+                     *         "input_amount": 1000,
+                     *         "output_currency": "eur",
+                     *         "output_amount": 856.57,
+                     *         "mode": "sending",
+                     *         "exchange_rate": {
+                     *           "usdc_eur": 0.86
+                     *         },
+                     *         "fees": 3.43
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        conversion: components["schemas"]["Conversion"];
+                    };
                 };
             };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `below_currency_limit` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listQuotes: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+                /** @description Only quotes with this status. */
+                status?: components["schemas"]["QuoteStatus"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    /**
+                     * @example {
+                     *       "quotes": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "deposit_token": "usdc",
+                     *           "deposit_token_chain": "polygon",
+                     *           "deposit_token_amount": 1167.441861,
+                     *           "fees": 4.651163,
+                     *           "expiry": 1794823200,
+                     *           "executed": true,
+                     *           "status": "executed",
+                     *           "rates": {
+                     *             "eur": 0.86
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        quotes: components["schemas"]["Quote"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
                 };
             };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
-             *
-             *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
-             */
-            422: {
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createQuote: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "quote": {
+                 *         "deposit_token": "usdc",
+                 *         "deposit_token_chain": "polygon"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    quote: {
+                        /** @description One of usdc, usdt. */
+                        deposit_token: string;
+                        /** @description One of polygon, ethereum, arbitrum, base, tron, solana. */
+                        deposit_token_chain: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    /**
+                     * @example {
+                     *       "quote": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "deposit_token": "usdc",
+                     *         "deposit_token_chain": "polygon",
+                     *         "deposit_token_amount": 0,
+                     *         "fees": 0,
+                     *         "expiry": 1794823200,
+                     *         "executed": false,
+                     *         "status": "open",
+                     *         "rates": {},
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       },
+                     *       "deposit_address": {
+                     *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "blockchain": "polygon"
+                     *       },
+                     *       "crypto_transfer": {
+                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *         "blockchain": "polygon",
+                     *         "network": "amoy"
+                     *       },
+                     *       "offramps": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *           "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *           "status": "fiat_sent",
+                     *           "status_message": "The bank has sent the payment.",
+                     *           "destination_amount": 1000,
+                     *           "destination_currency": "eur",
+                     *           "reference": "Invoice 1042",
+                     *           "rails": "local",
+                     *           "rate": 0.86,
+                     *           "fee": 4,
+                     *           "supporting_document": {
+                     *             "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *             "status": "approved"
+                     *           },
+                     *           "payout_reference": {
+                     *             "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *             "trace_number": null,
+                     *             "uetr": null
+                     *           },
+                     *           "metadata": {
+                     *             "order": "1042"
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["QuoteAnswer"];
                 };
             };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showQuote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the quote. */
+                quote_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    /**
+                     * @example {
+                     *       "quote": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "deposit_token": "usdc",
+                     *         "deposit_token_chain": "polygon",
+                     *         "deposit_token_amount": 1167.441861,
+                     *         "fees": 4.651163,
+                     *         "expiry": 1794823200,
+                     *         "executed": true,
+                     *         "status": "executed",
+                     *         "rates": {
+                     *           "eur": 0.86
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       },
+                     *       "deposit_address": {
+                     *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "blockchain": "polygon"
+                     *       },
+                     *       "crypto_transfer": {
+                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *         "blockchain": "polygon",
+                     *         "network": "amoy"
+                     *       },
+                     *       "offramps": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *           "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *           "status": "fiat_sent",
+                     *           "status_message": "The bank has sent the payment.",
+                     *           "destination_amount": 1000,
+                     *           "destination_currency": "eur",
+                     *           "reference": "Invoice 1042",
+                     *           "rails": "local",
+                     *           "rate": 0.86,
+                     *           "fee": 4,
+                     *           "supporting_document": {
+                     *             "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *             "status": "approved"
+                     *           },
+                     *           "payout_reference": {
+                     *             "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *             "trace_number": null,
+                     *             "uetr": null
+                     *           },
+                     *           "metadata": {
+                     *             "order": "1042"
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["QuoteAnswer"];
                 };
             };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    executeQuote: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the quote. */
+                quote_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "quote": {
+                 *         "crypto_transfer": {
+                 *           "tx_id": "0x2f1c5a3be0d94c6f8f7be9a1d0c3b2a495867f6e5d4c3b2a1908f7e6d5c4b3a2",
+                 *           "blockchain": "polygon",
+                 *           "network": "amoy"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    quote: {
+                        crypto_transfer: {
+                            /** @description Hash of the transaction that pays: 64 hexadecimal digits, 0x optional; on solana its signature in base58. */
+                            tx_id: string;
+                            /** @description The chain of the quote. */
+                            blockchain: string;
+                            /** @description E.g. mainnet, sepolia. */
+                            network: string;
+                        };
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    /**
+                     * @example {
+                     *       "quote": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "deposit_token": "usdc",
+                     *         "deposit_token_chain": "polygon",
+                     *         "deposit_token_amount": 1167.441861,
+                     *         "fees": 4.651163,
+                     *         "expiry": 1794823200,
+                     *         "executed": true,
+                     *         "status": "executed",
+                     *         "rates": {
+                     *           "eur": 0.86
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       },
+                     *       "deposit_address": {
+                     *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "blockchain": "polygon"
+                     *       },
+                     *       "crypto_transfer": {
+                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *         "blockchain": "polygon",
+                     *         "network": "amoy"
+                     *       },
+                     *       "offramps": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *           "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *           "status": "initiated",
+                     *           "status_message": null,
+                     *           "destination_amount": 1000,
+                     *           "destination_currency": "eur",
+                     *           "reference": "Invoice 1042",
+                     *           "rails": "local",
+                     *           "rate": 0.86,
+                     *           "fee": 4,
+                     *           "supporting_document": {
+                     *             "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *             "status": "approved"
+                     *           },
+                     *           "payout_reference": null,
+                     *           "metadata": {
+                     *             "order": "1042"
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["QuoteAnswer"];
                 };
             };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `record_not_unique`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    fundQuote: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the quote. */
+                quote_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    /**
+                     * @example {
+                     *       "quote": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "deposit_token": "usdc",
+                     *         "deposit_token_chain": "polygon",
+                     *         "deposit_token_amount": 1167.441861,
+                     *         "fees": 4.651163,
+                     *         "expiry": 1794823200,
+                     *         "executed": true,
+                     *         "status": "executed",
+                     *         "rates": {
+                     *           "eur": 0.86
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       },
+                     *       "deposit_address": {
+                     *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "blockchain": "polygon"
+                     *       },
+                     *       "crypto_transfer": {
+                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *         "blockchain": "polygon",
+                     *         "network": "amoy"
+                     *       },
+                     *       "offramps": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *           "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *           "status": "initiated",
+                     *           "status_message": null,
+                     *           "destination_amount": 1000,
+                     *           "destination_currency": "eur",
+                     *           "reference": "Invoice 1042",
+                     *           "rails": "local",
+                     *           "rate": 0.86,
+                     *           "fee": 4,
+                     *           "supporting_document": {
+                     *             "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *             "status": "approved"
+                     *           },
+                     *           "payout_reference": null,
+                     *           "metadata": {
+                     *             "order": "1042"
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["QuoteAnswer"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `not_yet_passed_kyc_kyb`, `not_approved_for_payout_rail`, `no_offramps_present` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createOfframps: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the quote. */
+                quote_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "offramps": [
+                 *         {
+                 *           "payment_detail_id": "01a1dd11-4aee-7000-adc7-78aca4556f62",
+                 *           "destination_amount": 1000,
+                 *           "destination_currency": "eur",
+                 *           "reference": "Invoice 2026-11"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    offramps: {
+                        /** @description The bank account to pay. */
+                        payment_detail_id: string;
+                        /** @description What is to arrive, as a number or a plain decimal string. */
+                        destination_amount: number | string;
+                        /** @description E.g. usd, eur. */
+                        destination_currency: string;
+                        /** @description local, swift or wire. */
+                        rails?: string | null;
+                        /** @description At most 140 characters; forwarded on EUR routes. */
+                        reference?: string | null;
+                        supporting_document_attributes?: {
+                            /** @description Address of the file itself. */
+                            submitted_url?: string | null;
+                        } | null;
+                        /** @description The invoice that this payout pays, at its full total. */
+                        invoice_id?: string | null;
+                        /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
+                        metadata?: {
+                            [key: string]: unknown;
+                        } | null;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "offramps": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *           "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *           "status": "initiated",
+                     *           "status_message": null,
+                     *           "destination_amount": 1000,
+                     *           "destination_currency": "eur",
+                     *           "reference": "Invoice 1042",
+                     *           "rails": "local",
+                     *           "rate": 0.86,
+                     *           "fee": 4,
+                     *           "supporting_document": {
+                     *             "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *             "status": "not_checked"
+                     *           },
+                     *           "payout_reference": null,
+                     *           "metadata": {
+                     *             "order": "1042"
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        offramps: components["schemas"]["Offramp"][];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_not_supported`, `currency_mismatch`, `rails_not_available`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `below_currency_limit`, `supporting_document_required` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOfframps: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+                /** @description Only offramps with this status. */
+                status?: components["schemas"]["OfframpStatus"];
+                /** @description Only offramps of this quote. */
+                quote_id?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "offramps": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *           "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *           "status": "fiat_sent",
+                     *           "status_message": "The bank has sent the payment.",
+                     *           "destination_amount": 1000,
+                     *           "destination_currency": "eur",
+                     *           "reference": "Invoice 1042",
+                     *           "rails": "local",
+                     *           "rate": 0.86,
+                     *           "fee": 4,
+                     *           "supporting_document": {
+                     *             "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *             "status": "approved"
+                     *           },
+                     *           "payout_reference": {
+                     *             "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *             "trace_number": null,
+                     *             "uetr": null
+                     *           },
+                     *           "metadata": {
+                     *             "order": "1042"
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        offramps: components["schemas"]["Offramp"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showOfframp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the offramp. */
+                offramp_id: components["parameters"]["OfframpId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "offramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "status": "fiat_sent",
+                     *         "status_message": "The bank has sent the payment.",
+                     *         "destination_amount": 1000,
+                     *         "destination_currency": "eur",
+                     *         "reference": "Invoice 1042",
+                     *         "rails": "local",
+                     *         "rate": 0.86,
+                     *         "fee": 4,
+                     *         "supporting_document": {
+                     *           "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *           "status": "approved"
+                     *         },
+                     *         "payout_reference": {
+                     *           "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *           "trace_number": null,
+                     *           "uetr": null
+                     *         },
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        offramp: components["schemas"]["Offramp"];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAccountOfframps: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+                /** @description Only offramps with this status. */
+                status?: components["schemas"]["OfframpStatus"];
+                /** @description Only offramps of this quote. */
+                quote_id?: string;
+                /** @description Only offramps of this user. */
+                user_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "offramps": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *           "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *           "status": "fiat_sent",
+                     *           "status_message": "The bank has sent the payment.",
+                     *           "destination_amount": 1000,
+                     *           "destination_currency": "eur",
+                     *           "reference": "Invoice 1042",
+                     *           "rails": "local",
+                     *           "rate": 0.86,
+                     *           "fee": 4,
+                     *           "supporting_document": {
+                     *             "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *             "status": "approved"
+                     *           },
+                     *           "payout_reference": {
+                     *             "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *             "trace_number": null,
+                     *             "uetr": null
+                     *           },
+                     *           "metadata": {
+                     *             "order": "1042"
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        offramps: components["schemas"]["Offramp"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeOfframp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the quote. */
+                quote_id: string;
+                /** @description Id of the offramp. */
+                offramp_id: components["parameters"]["OfframpId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "offramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "status": "fiat_sent",
+                     *         "status_message": "The bank has sent the payment.",
+                     *         "destination_amount": 1000,
+                     *         "destination_currency": "eur",
+                     *         "reference": "Invoice 1042",
+                     *         "rails": "local",
+                     *         "rate": 0.86,
+                     *         "fee": 4,
+                     *         "supporting_document": {
+                     *           "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *           "status": "approved"
+                     *         },
+                     *         "payout_reference": {
+                     *           "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *           "trace_number": null,
+                     *           "uetr": null
+                     *         },
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        offramp: components["schemas"]["Offramp"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `quote_already_executed`, `quote_expired` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateOfframp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the quote. */
+                quote_id: string;
+                /** @description Id of the offramp. */
+                offramp_id: components["parameters"]["OfframpId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "offramp": {
+                 *         "reference": "Invoice 2026-12"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    offramp: {
+                        /** @description At most 140 characters. */
+                        reference?: string | null;
+                        /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
+                        metadata?: {
+                            [key: string]: unknown;
+                        } | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "offramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "status": "initiated",
+                     *         "status_message": null,
+                     *         "destination_amount": 1000,
+                     *         "destination_currency": "eur",
+                     *         "reference": "Invoice 1042",
+                     *         "rails": "local",
+                     *         "rate": 0.86,
+                     *         "fee": 4,
+                     *         "supporting_document": {
+                     *           "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *           "status": "approved"
+                     *         },
+                     *         "payout_reference": null,
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        offramp: components["schemas"]["Offramp"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `offramp_not_editable` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rerouteOfframp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the offramp. */
+                offramp_id: components["parameters"]["OfframpId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "offramp": {
+                 *         "payment_detail_id": "01a1dd11-4aee-7000-adc7-78aca4556f62"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    offramp: {
+                        /** @description Of the same user and currency. */
+                        payment_detail_id: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "offramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "status": "sending_fiat",
+                     *         "status_message": null,
+                     *         "destination_amount": 1000,
+                     *         "destination_currency": "eur",
+                     *         "reference": "Invoice 1042",
+                     *         "rails": "local",
+                     *         "rate": 0.86,
+                     *         "fee": 4,
+                     *         "supporting_document": {
+                     *           "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *           "status": "approved"
+                     *         },
+                     *         "payout_reference": {
+                     *           "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *           "trace_number": null,
+                     *           "uetr": null
+                     *         },
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        offramp: components["schemas"]["Offramp"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `rails_not_available`, `payment_detail_deactivated`, `payment_detail_not_approved`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    refundOfframp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the offramp. */
+                offramp_id: components["parameters"]["OfframpId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "offramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "status": "failed",
+                     *         "status_message": "Refunded to the user's balance.",
+                     *         "destination_amount": 1000,
+                     *         "destination_currency": "eur",
+                     *         "reference": "Invoice 1042",
+                     *         "rails": "local",
+                     *         "rate": 0.86,
+                     *         "fee": 4,
+                     *         "supporting_document": {
+                     *           "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *           "status": "approved"
+                     *         },
+                     *         "payout_reference": {
+                     *           "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *           "trace_number": null,
+                     *           "uetr": null
+                     *         },
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        offramp: components["schemas"]["Offramp"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadSupportingDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the offramp. */
+                offramp_id: components["parameters"]["OfframpId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    uploadSupportingDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the offramp. */
+                offramp_id: components["parameters"]["OfframpId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description The file itself.
+                     */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The document was uploaded."
+                     *     }
+                     */
+                    "application/json": {
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `unsupported_file_type` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reviewSupportingDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the offramp. */
+                offramp_id: components["parameters"]["OfframpId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "supporting_document": {
+                 *         "status": "approved"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    supporting_document: {
+                        /** @description approved or rejected. */
+                        status: string;
+                        /** @description Shown where it is rejected. */
+                        comment?: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "offramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "status": "fiat_sent",
+                     *         "status_message": "The bank has sent the payment.",
+                     *         "destination_amount": 1000,
+                     *         "destination_currency": "eur",
+                     *         "reference": "Invoice 1042",
+                     *         "rails": "local",
+                     *         "rate": 0.86,
+                     *         "fee": 4,
+                     *         "supporting_document": {
+                     *           "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *           "status": "approved"
+                     *         },
+                     *         "payout_reference": {
+                     *           "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *           "trace_number": null,
+                     *           "uetr": null
+                     *         },
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        offramp: components["schemas"]["Offramp"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listBalances: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "balances": [
+                     *         {
+                     *           "currency": "usdc",
+                     *           "amount": 25.5
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        balances: components["schemas"]["Balance"][];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAccountBalances: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "balances": [
+                     *         {
+                     *           "currency": "usdc",
+                     *           "amount": 25.5
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        balances: components["schemas"]["Balance"][];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCryptoDeposits: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "crypto_deposits": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000001a1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *           "token": "usdc",
+                     *           "chain": "polygon",
+                     *           "amount": 1,
+                     *           "from": "2026-11-16T00:00:00.000Z",
+                     *           "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *           "log_index": 1,
+                     *           "mined_at": "2026-11-16T09:30:00.000Z",
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        crypto_deposits: components["schemas"]["CryptoDeposit"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRefundAddresses: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "refund_addresses": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000161",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "chain": "polygon",
+                     *           "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        refund_addresses: components["schemas"]["RefundAddress"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createRefundAddress: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "refund_address": {
+                 *         "chain": "polygon",
+                 *         "address": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    refund_address: {
+                        chain: string;
+                        address: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "refund_address": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000161",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "chain": "polygon",
+                     *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        refund_address: components["schemas"]["RefundAddress"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRefunds: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+                /** @description Only refunds with this status. */
+                status?: components["schemas"]["RefundStatus"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "refunds": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000151",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "token": "usdc",
+                     *           "chain": "polygon",
+                     *           "amount": 25.5,
+                     *           "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *           "status": "sent",
+                     *           "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        refunds: components["schemas"]["Refund"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createRefund: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "refund": {
+                 *         "token": "usdc",
+                 *         "chain": "polygon",
+                 *         "amount": 10,
+                 *         "address": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    refund: {
+                        token: string;
+                        chain: string;
+                        amount: number | string;
+                        /** @description One that the user has registered, or one that two members confirm. */
+                        address: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "refund": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000151",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "token": "usdc",
+                     *         "chain": "polygon",
+                     *         "amount": 25.5,
+                     *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "status": "pending",
+                     *         "tx_id": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        refund: components["schemas"]["Refund"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOnramps: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+                status?: components["schemas"]["OnrampStatus"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "onramps": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *           "status": "crypto_sent",
+                     *           "status_message": "The tokens were sent.",
+                     *           "crypto_currency": "usdc",
+                     *           "crypto_rails": "polygon",
+                     *           "destination_amount": 1000,
+                     *           "destination_address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *           "fiat_currency": "usd",
+                     *           "fiat_rails": "ach_push",
+                     *           "deposit_amount": 1004,
+                     *           "fee": 4,
+                     *           "rate": 1,
+                     *           "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        onramps: components["schemas"]["Onramp"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createOnramp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "onramp": {
+                 *         "destination_amount": 1000,
+                 *         "crypto_currency": "usdc",
+                 *         "crypto_rails": "polygon",
+                 *         "destination_address": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+                 *         "fiat_currency": "usd",
+                 *         "fiat_rails": "ach_push"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    onramp: {
+                        /** @description Tokens to be delivered, as a number or a plain decimal string. */
+                        destination_amount: number | string;
+                        /** @description usdc or usdt. */
+                        crypto_currency: string;
+                        /** @description The chain, e.g. polygon. */
+                        crypto_rails: string;
+                        /** @description Who gets the tokens, on that chain. */
+                        destination_address: string;
+                        /** @description usd or eur. */
+                        fiat_currency: string;
+                        /** @description usd: ach_push or wire; eur: local. */
+                        fiat_rails: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "onramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "initiated",
+                     *         "status_message": null,
+                     *         "crypto_currency": "usdc",
+                     *         "crypto_rails": "polygon",
+                     *         "destination_amount": 1000,
+                     *         "destination_address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "fiat_currency": "usd",
+                     *         "fiat_rails": "ach_push",
+                     *         "deposit_amount": 1004,
+                     *         "fee": 4,
+                     *         "rate": 1,
+                     *         "tx_id": null,
+                     *         "deposit_instructions": {
+                     *           "bank_account_number": "000123456789",
+                     *           "bank_routing_number": "021000021",
+                     *           "bank_iban": null,
+                     *           "bank_swift_bic": null,
+                     *           "bank_name": "Sandbox Bank",
+                     *           "bank_address": "3 Sample Street, New York",
+                     *           "bank_beneficiary_name": "Sliproad Sandbox",
+                     *           "deposit_message": "SR7K4M9QX2"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        onramp: components["schemas"]["OnrampDetails"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showOnramp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the onramp. */
+                onramp_id: components["parameters"]["OnrampId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "onramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "crypto_sent",
+                     *         "status_message": "The tokens were sent.",
+                     *         "crypto_currency": "usdc",
+                     *         "crypto_rails": "polygon",
+                     *         "destination_amount": 1000,
+                     *         "destination_address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "fiat_currency": "usd",
+                     *         "fiat_rails": "ach_push",
+                     *         "deposit_amount": 1004,
+                     *         "fee": 4,
+                     *         "rate": 1,
+                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *         "deposit_instructions": {
+                     *           "bank_account_number": "000123456789",
+                     *           "bank_routing_number": "021000021",
+                     *           "bank_iban": null,
+                     *           "bank_swift_bic": null,
+                     *           "bank_name": "Sandbox Bank",
+                     *           "bank_address": "3 Sample Street, New York",
+                     *           "bank_beneficiary_name": "Sliproad Sandbox",
+                     *           "deposit_message": "SR7K4M9QX2"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        onramp: components["schemas"]["OnrampDetails"];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDeposits: {
+        parameters: {
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+                status?: components["schemas"]["DepositStatus"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deposits": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
+                     *           "status": "unmatched",
+                     *           "reason": "short",
+                     *           "message": "It is less than the onramp asks for.",
+                     *           "amount": 1000,
+                     *           "currency": "usd",
+                     *           "bank_account": "000123456789",
+                     *           "bank_reference": "BK-20261116-0001",
+                     *           "booked_at": "2026-11-16T09:30:00.000Z",
+                     *           "text": "SR7K4M9QX2",
+                     *           "payer_name": "Ana Sample",
+                     *           "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *           "onramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *           "matched_amount": null,
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": {
+                        deposits: components["schemas"]["Deposit"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showDeposit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the deposit. */
+                deposit_id: components["parameters"]["DepositId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deposit": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
+                     *         "status": "unmatched",
+                     *         "reason": "short",
+                     *         "message": "It is less than the onramp asks for.",
+                     *         "amount": 1000,
+                     *         "currency": "usd",
+                     *         "bank_account": "000123456789",
+                     *         "bank_reference": "BK-20261116-0001",
+                     *         "booked_at": "2026-11-16T09:30:00.000Z",
+                     *         "text": "SR7K4M9QX2",
+                     *         "payer_name": "Ana Sample",
+                     *         "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "onramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "matched_amount": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        deposit: components["schemas"]["Deposit"];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    matchDeposit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the deposit. */
+                deposit_id: components["parameters"]["DepositId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "deposit": {
+                 *         "onramp_id": "01a1dd11-4aee-7000-adc7-78aca4556f62"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    deposit?: {
+                        /** @description The onramp, of any account; left out: the one that its code names. */
+                        onramp_id?: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deposit": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
+                     *         "status": "matching",
+                     *         "reason": null,
+                     *         "message": null,
+                     *         "amount": 1004,
+                     *         "currency": "usd",
+                     *         "bank_account": "000123456789",
+                     *         "bank_reference": "BK-20261116-0001",
+                     *         "booked_at": "2026-11-16T09:30:00.000Z",
+                     *         "text": "SR7K4M9QX2",
+                     *         "payer_name": "Ana Sample",
+                     *         "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "onramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "matched_amount": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acceptDepositDifference: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the deposit. */
+                deposit_id: components["parameters"]["DepositId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "deposit": {
+                 *         "onramp_id": "01a1dd11-4aee-7000-adc7-78aca4556f62"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    deposit?: {
+                        /** @description The onramp, of any account; left out: the one that its code names. */
+                        onramp_id?: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deposit": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
+                     *         "status": "matching",
+                     *         "reason": null,
+                     *         "message": null,
+                     *         "amount": 1000,
+                     *         "currency": "usd",
+                     *         "bank_account": "000123456789",
+                     *         "bank_reference": "BK-20261116-0001",
+                     *         "booked_at": "2026-11-16T09:30:00.000Z",
+                     *         "text": "SR7K4M9QX2",
+                     *         "payer_name": "Ana Sample",
+                     *         "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "onramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "matched_amount": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `currency_mismatch`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    returnDeposit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the deposit. */
+                deposit_id: components["parameters"]["DepositId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deposit": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
+                     *         "status": "returning",
+                     *         "reason": null,
+                     *         "message": null,
+                     *         "amount": 1000,
+                     *         "currency": "usd",
+                     *         "bank_account": "000123456789",
+                     *         "bank_reference": "BK-20261116-0001",
+                     *         "booked_at": "2026-11-16T09:30:00.000Z",
+                     *         "text": "SR7K4M9QX2",
+                     *         "payer_name": "Ana Sample",
+                     *         "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "onramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "matched_amount": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    dismissDeposit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the deposit. */
+                deposit_id: components["parameters"]["DepositId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deposit": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
+                     *         "status": "dismissed",
+                     *         "reason": "short",
+                     *         "message": "It is less than the onramp asks for.",
+                     *         "amount": 1000,
+                     *         "currency": "usd",
+                     *         "bank_account": "000123456789",
+                     *         "bank_reference": "BK-20261116-0001",
+                     *         "booked_at": "2026-11-16T09:30:00.000Z",
+                     *         "text": "SR7K4M9QX2",
+                     *         "payer_name": "Ana Sample",
+                     *         "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "onramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "matched_amount": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        deposit: components["schemas"]["Deposit"];
+                    } | {
+                        proposal: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listInvoices: {
@@ -6155,15 +6766,15 @@ export interface operations {
                 /** @description Whole words of number, names, e-mails, order or tags. */
                 search?: string;
                 /** @description May be repeated. */
-                "status[]"?: ("draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected" | "pending" | "overdue") | ("draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected" | "pending" | "overdue")[];
+                "status[]"?: components["schemas"]["InvoiceStatusFilter"] | components["schemas"]["InvoiceStatusFilter"][];
                 /** @description May be repeated. */
-                status?: ("draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected" | "pending" | "overdue") | ("draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected" | "pending" | "overdue")[];
+                status?: components["schemas"]["InvoiceStatusFilter"] | components["schemas"]["InvoiceStatusFilter"][];
                 /** @description JSON: {"from": ISO, "to": ISO}, each optional. */
                 creationDateRange?: string;
                 /** @description ISO 8601. */
                 updatedSince?: string;
-                variant?: "svc_invoice" | "svc_salary";
-                filterBy?: "sent" | "received";
+                variant?: components["schemas"]["InvoiceFormat"];
+                filterBy?: components["schemas"]["InvoiceDirection"];
             };
             header?: never;
             path?: never;
@@ -6171,12 +6782,92 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "invoices": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                     *           "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                     *           "meta": {
+                     *             "format": "svc_invoice",
+                     *             "version": "0.0.3"
+                     *           },
+                     *           "status": "open",
+                     *           "type": "test",
+                     *           "role": "seller",
+                     *           "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *           "creationDate": "2026-11-16T09:30:00.000Z",
+                     *           "invoiceNumber": "INV-1042",
+                     *           "invoiceItems": [
+                     *             {
+                     *               "name": "Consulting",
+                     *               "currency": "EUR",
+                     *               "quantity": 2,
+                     *               "unitPrice": "50000",
+                     *               "tax": {
+                     *                 "type": "percentage",
+                     *                 "amount": "0"
+                     *               }
+                     *             }
+                     *           ],
+                     *           "currency": "EUR",
+                     *           "total": "100000",
+                     *           "totalWithoutTax": "100000",
+                     *           "buyerInfo": {
+                     *             "email": "ana.sample@example.com",
+                     *             "firstName": "Ana",
+                     *             "lastName": "Sample"
+                     *           },
+                     *           "sellerInfo": {
+                     *             "email": "billing@sample.example",
+                     *             "businessName": "Sample GmbH"
+                     *           },
+                     *           "paymentTerms": {
+                     *             "dueDate": "2026-12-16T00:00:00.000Z"
+                     *           },
+                     *           "paymentOptions": [
+                     *             {
+                     *               "type": "bank-account",
+                     *               "value": {
+                     *                 "currencies": [
+                     *                   "EUR"
+                     *                 ],
+                     *                 "paymentInformation": {
+                     *                   "accountName": "Sample GmbH",
+                     *                   "iban": "DE89370400440532013000"
+                     *                 }
+                     *               }
+                     *             }
+                     *           ],
+                     *           "tags": [],
+                     *           "miscellaneous": {},
+                     *           "events": [
+                     *             {
+                     *               "name": "create",
+                     *               "userId": null,
+                     *               "date": "2026-11-16T09:30:00.000Z"
+                     *             }
+                     *           ],
+                     *           "paymentMetadata": {},
+                     *           "trackedTransactions": [],
+                     *           "invoiceLinks": {
+                     *             "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *             "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *             "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                     *           },
+                     *           "createdAt": "2026-11-16T09:30:00.000Z",
+                     *           "updatedAt": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
                     "application/json": {
                         invoices: components["schemas"]["Invoice"][];
                         /** @description Whether there are records after the last one. */
@@ -6184,79 +6875,16 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
     createInvoice: {
@@ -6264,7 +6892,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6335,7 +6963,7 @@ export interface operations {
                         discount?: string | null;
                         tax?: {
                             /** @description fixed when left out. */
-                            type?: ("fixed" | "percentage") | null;
+                            type?: components["schemas"]["TaxType"] | null;
                             /** @description Minor units of a fixed tax, or the percentage, e.g. 20. */
                             amount: string;
                         } | null;
@@ -6444,8 +7072,7 @@ export interface operations {
                         miscellaneous?: string | null;
                     } | null;
                     paymentOptions: {
-                        /** @enum {unknown} */
-                        type: "wallet" | "bank-account";
+                        type: components["schemas"]["PaymentOptionType"];
                         value: {
                             /** @description What it takes, e.g. USDC-matic; needed for a wallet. */
                             currencies?: string[] | null;
@@ -6492,134 +7119,103 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                     *       "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                     *       "meta": {
+                     *         "format": "svc_invoice",
+                     *         "version": "0.0.3"
+                     *       },
+                     *       "status": "open",
+                     *       "type": "test",
+                     *       "role": "seller",
+                     *       "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *       "creationDate": "2026-11-16T09:30:00.000Z",
+                     *       "invoiceNumber": "INV-1042",
+                     *       "invoiceItems": [
+                     *         {
+                     *           "name": "Consulting",
+                     *           "currency": "EUR",
+                     *           "quantity": 2,
+                     *           "unitPrice": "50000",
+                     *           "tax": {
+                     *             "type": "percentage",
+                     *             "amount": "0"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "currency": "EUR",
+                     *       "total": "100000",
+                     *       "totalWithoutTax": "100000",
+                     *       "buyerInfo": {
+                     *         "email": "ana.sample@example.com",
+                     *         "firstName": "Ana",
+                     *         "lastName": "Sample"
+                     *       },
+                     *       "sellerInfo": {
+                     *         "email": "billing@sample.example",
+                     *         "businessName": "Sample GmbH"
+                     *       },
+                     *       "paymentTerms": {
+                     *         "dueDate": "2026-12-16T00:00:00.000Z"
+                     *       },
+                     *       "paymentOptions": [
+                     *         {
+                     *           "type": "bank-account",
+                     *           "value": {
+                     *             "currencies": [
+                     *               "EUR"
+                     *             ],
+                     *             "paymentInformation": {
+                     *               "accountName": "Sample GmbH",
+                     *               "iban": "DE89370400440532013000"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "tags": [],
+                     *       "miscellaneous": {},
+                     *       "events": [
+                     *         {
+                     *           "name": "create",
+                     *           "userId": null,
+                     *           "date": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "paymentMetadata": {},
+                     *       "trackedTransactions": [],
+                     *       "invoiceLinks": {
+                     *         "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                     *       },
+                     *       "createdAt": "2026-11-16T09:30:00.000Z",
+                     *       "updatedAt": "2026-11-16T09:30:00.000Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Invoice"];
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             *
-             *     `record_not_unique`: A record with this value exists already; use that one.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `record_not_unique` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     showInvoice: {
@@ -6627,103 +7223,108 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the invoice. */
                 invoice_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                     *       "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                     *       "meta": {
+                     *         "format": "svc_invoice",
+                     *         "version": "0.0.3"
+                     *       },
+                     *       "status": "open",
+                     *       "type": "test",
+                     *       "role": "seller",
+                     *       "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *       "creationDate": "2026-11-16T09:30:00.000Z",
+                     *       "invoiceNumber": "INV-1042",
+                     *       "invoiceItems": [
+                     *         {
+                     *           "name": "Consulting",
+                     *           "currency": "EUR",
+                     *           "quantity": 2,
+                     *           "unitPrice": "50000",
+                     *           "tax": {
+                     *             "type": "percentage",
+                     *             "amount": "0"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "currency": "EUR",
+                     *       "total": "100000",
+                     *       "totalWithoutTax": "100000",
+                     *       "buyerInfo": {
+                     *         "email": "ana.sample@example.com",
+                     *         "firstName": "Ana",
+                     *         "lastName": "Sample"
+                     *       },
+                     *       "sellerInfo": {
+                     *         "email": "billing@sample.example",
+                     *         "businessName": "Sample GmbH"
+                     *       },
+                     *       "paymentTerms": {
+                     *         "dueDate": "2026-12-16T00:00:00.000Z"
+                     *       },
+                     *       "paymentOptions": [
+                     *         {
+                     *           "type": "bank-account",
+                     *           "value": {
+                     *             "currencies": [
+                     *               "EUR"
+                     *             ],
+                     *             "paymentInformation": {
+                     *               "accountName": "Sample GmbH",
+                     *               "iban": "DE89370400440532013000"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "tags": [],
+                     *       "miscellaneous": {},
+                     *       "events": [
+                     *         {
+                     *           "name": "create",
+                     *           "userId": null,
+                     *           "date": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "paymentMetadata": {},
+                     *       "trackedTransactions": [],
+                     *       "invoiceLinks": {
+                     *         "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                     *       },
+                     *       "createdAt": "2026-11-16T09:30:00.000Z",
+                     *       "updatedAt": "2026-11-16T09:30:00.000Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Invoice"];
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
     convertInvoice: {
@@ -6731,141 +7332,113 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the invoice. */
                 invoice_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                     *       "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                     *       "meta": {
+                     *         "format": "svc_invoice",
+                     *         "version": "0.0.3"
+                     *       },
+                     *       "status": "open",
+                     *       "type": "test",
+                     *       "role": "seller",
+                     *       "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *       "creationDate": "2026-11-16T09:30:00.000Z",
+                     *       "invoiceNumber": "INV-1042",
+                     *       "invoiceItems": [
+                     *         {
+                     *           "name": "Consulting",
+                     *           "currency": "EUR",
+                     *           "quantity": 2,
+                     *           "unitPrice": "50000",
+                     *           "tax": {
+                     *             "type": "percentage",
+                     *             "amount": "0"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "currency": "EUR",
+                     *       "total": "100000",
+                     *       "totalWithoutTax": "100000",
+                     *       "buyerInfo": {
+                     *         "email": "ana.sample@example.com",
+                     *         "firstName": "Ana",
+                     *         "lastName": "Sample"
+                     *       },
+                     *       "sellerInfo": {
+                     *         "email": "billing@sample.example",
+                     *         "businessName": "Sample GmbH"
+                     *       },
+                     *       "paymentTerms": {
+                     *         "dueDate": "2026-12-16T00:00:00.000Z"
+                     *       },
+                     *       "paymentOptions": [
+                     *         {
+                     *           "type": "bank-account",
+                     *           "value": {
+                     *             "currencies": [
+                     *               "EUR"
+                     *             ],
+                     *             "paymentInformation": {
+                     *               "accountName": "Sample GmbH",
+                     *               "iban": "DE89370400440532013000"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "tags": [],
+                     *       "miscellaneous": {},
+                     *       "events": [
+                     *         {
+                     *           "name": "create",
+                     *           "userId": null,
+                     *           "date": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "paymentMetadata": {},
+                     *       "trackedTransactions": [],
+                     *       "invoiceLinks": {
+                     *         "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                     *       },
+                     *       "createdAt": "2026-11-16T09:30:00.000Z",
+                     *       "updatedAt": "2026-11-16T09:30:00.000Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Invoice"];
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     downloadInvoice: {
@@ -6873,13 +7446,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the invoice. */
                 invoice_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The file */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6888,88 +7462,17 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
     changeInvoice: {
@@ -6977,9 +7480,10 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the invoice. */
                 invoice_id: string;
             };
             cookie?: never;
@@ -6995,8 +7499,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @enum {unknown} */
-                    type: "accept" | "reject" | "cancel" | "declareSentPayment" | "declareReceivedPayment" | "markUnpaid" | "changePaymentOptions";
+                    type: components["schemas"]["InvoiceChangeType"];
                     input?: {
                         /** @description Why; needed for reject. */
                         note?: string | null;
@@ -7012,8 +7515,7 @@ export interface operations {
                         signature?: string | null;
                         /** @description Of changePaymentOptions: what takes the place of the present ones. */
                         paymentOptions?: {
-                            /** @enum {unknown} */
-                            type: "wallet" | "bank-account";
+                            type: components["schemas"]["PaymentOptionType"];
                             value: {
                                 /** @description What it takes, e.g. USDC-matic; needed for a wallet. */
                                 currencies?: string[] | null;
@@ -7046,683 +7548,106 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                     *       "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                     *       "meta": {
+                     *         "format": "svc_invoice",
+                     *         "version": "0.0.3"
+                     *       },
+                     *       "status": "open",
+                     *       "type": "test",
+                     *       "role": "seller",
+                     *       "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *       "creationDate": "2026-11-16T09:30:00.000Z",
+                     *       "invoiceNumber": "INV-1042",
+                     *       "invoiceItems": [
+                     *         {
+                     *           "name": "Consulting",
+                     *           "currency": "EUR",
+                     *           "quantity": 2,
+                     *           "unitPrice": "50000",
+                     *           "tax": {
+                     *             "type": "percentage",
+                     *             "amount": "0"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "currency": "EUR",
+                     *       "total": "100000",
+                     *       "totalWithoutTax": "100000",
+                     *       "buyerInfo": {
+                     *         "email": "ana.sample@example.com",
+                     *         "firstName": "Ana",
+                     *         "lastName": "Sample"
+                     *       },
+                     *       "sellerInfo": {
+                     *         "email": "billing@sample.example",
+                     *         "businessName": "Sample GmbH"
+                     *       },
+                     *       "paymentTerms": {
+                     *         "dueDate": "2026-12-16T00:00:00.000Z"
+                     *       },
+                     *       "paymentOptions": [
+                     *         {
+                     *           "type": "bank-account",
+                     *           "value": {
+                     *             "currencies": [
+                     *               "EUR"
+                     *             ],
+                     *             "paymentInformation": {
+                     *               "accountName": "Sample GmbH",
+                     *               "iban": "DE89370400440532013000"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "tags": [],
+                     *       "miscellaneous": {},
+                     *       "events": [
+                     *         {
+                     *           "name": "create",
+                     *           "userId": null,
+                     *           "date": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "paymentMetadata": {},
+                     *       "trackedTransactions": [],
+                     *       "invoiceLinks": {
+                     *         "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                     *       },
+                     *       "createdAt": "2026-11-16T09:30:00.000Z",
+                     *       "updatedAt": "2026-11-16T09:30:00.000Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Invoice"];
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    calculateQuoteRate: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "quote": {
-                 *         "deposit_token": "usdc",
-                 *         "deposit_token_chain": "polygon",
-                 *         "fiat_currency": "eur",
-                 *         "rails": "local",
-                 *         "fiat_amount": 1000
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    quote: {
-                        /** @description One of usdc, usdt. */
-                        deposit_token: string;
-                        /** @description One of polygon, ethereum, arbitrum, base, tron, solana. */
-                        deposit_token_chain: string;
-                        /** @description What is paid out, e.g. eur. */
-                        fiat_currency: string;
-                        /** @description One of local, swift, wire; default the first that the currency offers. */
-                        rails?: string | null;
-                        /** @description What the payee shall receive. Either this or deposit_token_amount. */
-                        fiat_amount?: number | string | null;
-                        /** @description What is to be spent, fees included. */
-                        deposit_token_amount?: number | string | null;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        quote: components["schemas"]["QuoteRate"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
-             *
-             *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
-             *
-             *     `below_currency_limit`: Raise the amount to the minimum of its currency and rail.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    calculateConversion: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "conversion": {
-                 *         "input_currency": "usdc",
-                 *         "input_amount": 1000,
-                 *         "output_currency": "eur",
-                 *         "mode": "sending"
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    conversion: {
-                        /** @description A token, or for an onramp usd or eur. */
-                        input_currency: string;
-                        /** @description What is sent; with mode sending. */
-                        input_amount?: number | string | null;
-                        /** @description A currency paid out, or a token. */
-                        output_currency: string;
-                        /** @description What shall be received; with mode receiving. */
-                        output_amount?: number | string | null;
-                        /**
-                         * @description Which of the two amounts is given.
-                         * @enum {unknown}
-                         */
-                        mode: "sending" | "receiving";
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        conversion: components["schemas"]["Conversion"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
-             *
-             *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
-             *
-             *     `below_currency_limit`: Raise the amount to the minimum of its currency and rail.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listBalances: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        balances: components["schemas"]["Balance"][];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listAccountBalances: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        balances: components["schemas"]["Balance"][];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listCryptoDeposits: {
+    listApps: {
         parameters: {
             query?: {
                 /** @description Records on a page. */
@@ -7733,1897 +7658,6 @@ export interface operations {
                 created_after?: string;
                 /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
-            };
-            header?: never;
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        crypto_deposits: components["schemas"]["CryptoDeposit"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listRefundAddresses: {
-        parameters: {
-            query?: {
-                /** @description Records on a page. */
-                limit?: number;
-                /** @description Id of the last record of the page before. */
-                starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
-                created_before?: string;
-            };
-            header?: never;
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        refund_addresses: components["schemas"]["RefundAddress"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    createRefundAddress: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "refund_address": {
-                 *         "chain": "polygon",
-                 *         "address": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    refund_address: {
-                        chain: string;
-                        address: string;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        refund_address: components["schemas"]["RefundAddress"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listRefunds: {
-        parameters: {
-            query?: {
-                /** @description Records on a page. */
-                limit?: number;
-                /** @description Id of the last record of the page before. */
-                starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
-                created_before?: string;
-                /** @description Only refunds with this status. */
-                status?: "pending" | "sending" | "sent";
-            };
-            header?: never;
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        refunds: components["schemas"]["Refund"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    createRefund: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "refund": {
-                 *         "token": "usdc",
-                 *         "chain": "polygon",
-                 *         "amount": 10,
-                 *         "address": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    refund: {
-                        token: string;
-                        chain: string;
-                        amount: number | string;
-                        /** @description One that the user has registered, or one that two members confirm. */
-                        address: string;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        refund: components["schemas"]["Refund"];
-                    } | {
-                        proposal: components["schemas"]["Proposal"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listQuotes: {
-        parameters: {
-            query?: {
-                /** @description Records on a page. */
-                limit?: number;
-                /** @description Id of the last record of the page before. */
-                starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
-                created_before?: string;
-                /** @description Only quotes with this status. */
-                status?: "open" | "executed" | "expired" | "failed";
-            };
-            header?: never;
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        quotes: components["schemas"]["Quote"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    createQuote: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "quote": {
-                 *         "deposit_token": "usdc",
-                 *         "deposit_token_chain": "polygon"
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    quote: {
-                        /** @description One of usdc, usdt. */
-                        deposit_token: string;
-                        /** @description One of polygon, ethereum, arbitrum, base, tron, solana. */
-                        deposit_token_chain: string;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        quote: components["schemas"]["Quote"];
-                        deposit_address: {
-                            address: string;
-                            blockchain: string;
-                        };
-                        crypto_transfer: {
-                            tx_id: string;
-                            blockchain: string;
-                            network: string;
-                        } | null;
-                        /** @description At most 500; see has_more_offramps. */
-                        offramps: components["schemas"]["Offramp"][];
-                        has_more_offramps?: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    showQuote: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                user_id: string;
-                quote_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        quote: components["schemas"]["Quote"];
-                        deposit_address: {
-                            address: string;
-                            blockchain: string;
-                        };
-                        crypto_transfer: {
-                            tx_id: string;
-                            blockchain: string;
-                            network: string;
-                        } | null;
-                        /** @description At most 500; see has_more_offramps. */
-                        offramps: components["schemas"]["Offramp"][];
-                        has_more_offramps?: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    executeQuote: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-                quote_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "quote": {
-                 *         "crypto_transfer": {
-                 *           "tx_id": "0x2f1c5a3be0d94c6f8f7be9a1d0c3b2a495867f6e5d4c3b2a1908f7e6d5c4b3a2",
-                 *           "blockchain": "polygon",
-                 *           "network": "amoy"
-                 *         }
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    quote: {
-                        crypto_transfer: {
-                            /** @description Hash of the transaction that pays: 64 hexadecimal digits, 0x optional; on solana its signature in base58. */
-                            tx_id: string;
-                            /** @description The chain of the quote. */
-                            blockchain: string;
-                            /** @description E.g. mainnet, sepolia. */
-                            network: string;
-                        };
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        quote: components["schemas"]["Quote"];
-                        deposit_address: {
-                            address: string;
-                            blockchain: string;
-                        };
-                        crypto_transfer: {
-                            tx_id: string;
-                            blockchain: string;
-                            network: string;
-                        } | null;
-                        /** @description At most 500; see has_more_offramps. */
-                        offramps: components["schemas"]["Offramp"][];
-                        has_more_offramps?: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `record_not_unique`: A record with this value exists already; use that one.
-             *
-             *     `quote_already_executed`: The quote was executed; create a new quote.
-             *
-             *     `quote_expired`: The quote has expired; create a new quote.
-             *
-             *     `payment_detail_deactivated`: The payment detail was deactivated; use another one.
-             *
-             *     `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
-             *
-             *     `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
-             *
-             *     `not_approved_for_payout_rail`: The user is not cleared for this rail; use another rail.
-             *
-             *     `no_offramps_present`: Add at least one offramp to the quote before executing it.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    fundQuote: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-                quote_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        quote: components["schemas"]["Quote"];
-                        deposit_address: {
-                            address: string;
-                            blockchain: string;
-                        };
-                        crypto_transfer: {
-                            tx_id: string;
-                            blockchain: string;
-                            network: string;
-                        } | null;
-                        /** @description At most 500; see has_more_offramps. */
-                        offramps: components["schemas"]["Offramp"][];
-                        has_more_offramps?: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `quote_already_executed`: The quote was executed; create a new quote.
-             *
-             *     `quote_expired`: The quote has expired; create a new quote.
-             *
-             *     `payment_detail_deactivated`: The payment detail was deactivated; use another one.
-             *
-             *     `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
-             *
-             *     `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
-             *
-             *     `not_approved_for_payout_rail`: The user is not cleared for this rail; use another rail.
-             *
-             *     `no_offramps_present`: Add at least one offramp to the quote before executing it.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    createOfframps: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-                quote_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "offramps": [
-                 *         {
-                 *           "payment_detail_id": "01a1dd11-4aee-7000-adc7-78aca4556f62",
-                 *           "destination_amount": 1000,
-                 *           "destination_currency": "eur",
-                 *           "reference": "Invoice 2026-11"
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": {
-                    offramps: {
-                        /** @description The bank account to pay. */
-                        payment_detail_id: string;
-                        /** @description What is to arrive, as a number or a plain decimal string. */
-                        destination_amount: number | string;
-                        /** @description E.g. usd, eur. */
-                        destination_currency: string;
-                        /** @description local, swift or wire. */
-                        rails?: string | null;
-                        /** @description At most 140 characters; forwarded on EUR routes. */
-                        reference?: string | null;
-                        supporting_document_attributes?: {
-                            /** @description Address of the file itself. */
-                            submitted_url?: string | null;
-                        } | null;
-                        /** @description The invoice that this payout pays, at its full total. */
-                        invoice_id?: string | null;
-                        /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
-                        metadata?: {
-                            [key: string]: unknown;
-                        } | null;
-                    }[];
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        offramps: components["schemas"]["Offramp"][];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             *
-             *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
-             *
-             *     `currency_mismatch`: Use the currency of the payment detail.
-             *
-             *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
-             *
-             *     `quote_already_executed`: The quote was executed; create a new quote.
-             *
-             *     `quote_expired`: The quote has expired; create a new quote.
-             *
-             *     `payment_detail_deactivated`: The payment detail was deactivated; use another one.
-             *
-             *     `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
-             *
-             *     `below_currency_limit`: Raise the amount to the minimum of its currency and rail.
-             *
-             *     `supporting_document_required`: Give supporting_document_attributes.submitted_url.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listOfframps: {
-        parameters: {
-            query?: {
-                /** @description Records on a page. */
-                limit?: number;
-                /** @description Id of the last record of the page before. */
-                starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
-                created_before?: string;
-                /** @description Only offramps with this status. */
-                status?: "initiated" | "pending_internal_assessment" | "ongoing_checks" | "sending_fiat" | "fiat_sent" | "bounced" | "failed";
-                /** @description Only offramps of this quote. */
-                quote_id?: string;
-            };
-            header?: never;
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        offramps: components["schemas"]["Offramp"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    showOfframp: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                user_id: string;
-                offramp_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        offramp: components["schemas"]["Offramp"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listAccountOfframps: {
-        parameters: {
-            query?: {
-                /** @description Records on a page. */
-                limit?: number;
-                /** @description Id of the last record of the page before. */
-                starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
-                created_before?: string;
-                /** @description Only offramps with this status. */
-                status?: "initiated" | "pending_internal_assessment" | "ongoing_checks" | "sending_fiat" | "fiat_sent" | "bounced" | "failed";
-                /** @description Only offramps of this quote. */
-                quote_id?: string;
-                /** @description Only offramps of this user. */
-                user_id?: string;
             };
             header?: never;
             path?: never;
@@ -9631,1283 +7665,238 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        offramps: components["schemas"]["Offramp"][];
-                        /** @description Whether there are records after the last one. */
-                        has_more: boolean;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    removeOfframp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-                quote_id: string;
-                offramp_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        offramp: components["schemas"]["Offramp"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `quote_already_executed`: The quote was executed; create a new quote.
-             *
-             *     `quote_expired`: The quote has expired; create a new quote.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    updateOfframp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-                quote_id: string;
-                offramp_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "offramp": {
-                 *         "reference": "Invoice 2026-12"
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    offramp: {
-                        /** @description At most 140 characters. */
-                        reference?: string | null;
-                        /** @description At most 50 keys of at most 40 characters; values of at most 500 characters. */
-                        metadata?: {
-                            [key: string]: unknown;
-                        } | null;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        offramp: components["schemas"]["Offramp"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             *
-             *     `offramp_not_editable`: The payout is under way and can no longer be changed.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    rerouteOfframp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-                offramp_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "offramp": {
-                 *         "payment_detail_id": "01a1dd11-4aee-7000-adc7-78aca4556f62"
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    offramp: {
-                        /** @description Of the same user and currency. */
-                        payment_detail_id: string;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        offramp: components["schemas"]["Offramp"];
-                    } | {
-                        proposal: components["schemas"]["Proposal"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `currency_mismatch`: Use the currency of the payment detail.
-             *
-             *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
-             *
-             *     `payment_detail_deactivated`: The payment detail was deactivated; use another one.
-             *
-             *     `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    refundOfframp: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                user_id: string;
-                offramp_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        offramp: components["schemas"]["Offramp"];
-                    } | {
-                        proposal: components["schemas"]["Proposal"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    downloadSupportingDocument: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                offramp_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The file */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/octet-stream": string;
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    uploadSupportingDocument: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                offramp_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "multipart/form-data": {
                     /**
-                     * Format: binary
-                     * @description The file itself.
+                     * @example {
+                     *       "apps": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *           "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *           "client_secret_last_four": "0d4c",
+                     *           "name": "Books",
+                     *           "flow": "client_credentials",
+                     *           "redirect_uris": [],
+                     *           "used_at": null,
+                     *           "webhook": {
+                     *             "url": "https://receiver.example.com/sliproad",
+                     *             "state": "active",
+                     *             "reason": null,
+                     *             "has_secret": true,
+                     *             "secret_switch_at": null,
+                     *             "headers": [],
+                     *             "events": [
+                     *               "offramp_update"
+                     *             ],
+                     *             "is_ordered": true,
+                     *             "failing_since": null,
+                     *             "circuit_until": null
+                     *           },
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
                      */
-                    file: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
                     "application/json": {
-                        message: string;
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `file_too_large`: Send a file of at most 5 MB (5 242 880 bytes).
-             *
-             *     `body_too_large`: Send a smaller body.
-             */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `unsupported_file_type`: Send a PDF, JPG or PNG file.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    reviewSupportingDocument: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                offramp_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "supporting_document": {
-                 *         "status": "approved"
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    supporting_document: {
-                        /** @description approved or rejected. */
-                        status: string;
-                        /** @description Shown where it is rejected. */
-                        comment?: string | null;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        offramp: components["schemas"]["Offramp"];
-                    } | {
-                        proposal: components["schemas"]["Proposal"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    listOnramps: {
-        parameters: {
-            query?: {
-                /** @description Records on a page. */
-                limit?: number;
-                /** @description Id of the last record of the page before. */
-                starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
-                created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
-                created_before?: string;
-                status?: "initiated" | "sending_fiat" | "crypto_sent" | "failed";
-            };
-            header?: never;
-            path: {
-                user_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        onramps: components["schemas"]["Onramp"][];
+                        apps: components["schemas"]["App"][];
                         /** @description Whether there are records after the last one. */
                         has_more: boolean;
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
-    createOnramp: {
+    createApp: {
         parameters: {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "app": {
+                 *         "name": "Invoice sync",
+                 *         "webhook_url": "https://hooks.example.com/sliproad",
+                 *         "events": [
+                 *           "offramp_update"
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    app: {
+                        name: string;
+                        flow?: string | null;
+                        redirect_uris?: string[] | null;
+                        /** @description Where events are sent; https, in sandbox also http. */
+                        webhook_url?: string | null;
+                        /** @description Sent with every event, for gateways in front of the receiver. */
+                        webhook_headers?: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        events?: string[] | null;
+                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
+                        is_ordered?: boolean | null;
+                        /** @description Made up when left out, if there is a webhook_url. */
+                        webhook_secret?: string | null;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       },
+                     *       "client_secret": "cs_test_4f9d0c1b7e6a58230d4c",
+                     *       "webhook_secret": "whsec_9mQ2v7KpX4tR8sLz1bNc6yWd3hJf5gEa",
+                     *       "webhook_secret_standard": "whsec_OW1RMnY3S3BYNHRSOHNMejFiTmM2eVdkM2hKZjVnRWE="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        app: components["schemas"]["App"];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                user_id: string;
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
             };
             cookie?: never;
         };
@@ -10915,364 +7904,719 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "onramp": {
-                 *         "destination_amount": 1000,
-                 *         "crypto_currency": "usdc",
-                 *         "crypto_rails": "polygon",
-                 *         "destination_address": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
-                 *         "fiat_currency": "usd",
-                 *         "fiat_rails": "ach_push"
+                 *       "app": {
+                 *         "events": [
+                 *           "offramp_update",
+                 *           "kyc_update"
+                 *         ]
                  *       }
                  *     }
                  */
                 "application/json": {
-                    onramp: {
-                        /** @description Tokens to be delivered, as a number or a plain decimal string. */
-                        destination_amount: number | string;
-                        /** @description usdc or usdt. */
-                        crypto_currency: string;
-                        /** @description The chain, e.g. polygon. */
-                        crypto_rails: string;
-                        /** @description Who gets the tokens, on that chain. */
-                        destination_address: string;
-                        /** @description usd or eur. */
-                        fiat_currency: string;
-                        /** @description usd: ach_push or wire; eur: local. */
-                        fiat_rails: string;
+                    app: {
+                        name?: string | null;
+                        redirect_uris?: string[] | null;
+                        /** @description Where events are sent; https, in sandbox also http. */
+                        webhook_url?: string | null;
+                        /** @description Sent with every event, for gateways in front of the receiver. */
+                        webhook_headers?: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        events?: string[] | null;
+                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
+                        is_ordered?: boolean | null;
                     };
                 };
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        onramp: {
-                            /** Format: uuid */
-                            id: string;
-                            /** Format: uuid */
-                            user_id: string;
-                            /** @enum {unknown} */
-                            status: "initiated" | "sending_fiat" | "crypto_sent" | "failed";
-                            status_message: string | null;
-                            crypto_currency: string;
-                            crypto_rails: string;
-                            destination_amount: number;
-                            destination_address: string;
-                            fiat_currency: string;
-                            /** @enum {unknown} */
-                            fiat_rails: "ach_push" | "wire" | "local";
-                            /** @description To be paid in, fee included. */
-                            deposit_amount: number;
-                            /** @description In the fiat currency. */
-                            fee: number;
-                            /** @description Fiat units for one token; locked for 24 hours. */
-                            rate: number;
-                            /** @description Once the coins were sent. */
-                            tx_id: string | null;
-                            deposit_instructions: {
-                                bank_account_number: string | null;
-                                bank_routing_number: string | null;
-                                bank_iban: string | null;
-                                bank_swift_bic: string | null;
-                                bank_name: string | null;
-                                bank_address: string | null;
-                                bank_beneficiary_name: string | null;
-                                /** @description Must stand in the text of the transfer; any case, spaces and hyphens. */
-                                deposit_message: string;
-                            };
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        };
-                    };
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppAnswer"];
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
+            path: {
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
             };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
-             *
-             *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
-             *
-             *     `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grace_hours": 24
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Made up when left out. */
+                    webhook_secret?: string | null;
+                    /** @description How long the old secret still signs, 24 when left out; 0 switches at once. */
+                    grace_hours?: number | null;
                 };
             };
         };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       },
+                     *       "client_secret": "cs_test_4f9d0c1b7e6a58230d4c",
+                     *       "webhook_secret": "whsec_9mQ2v7KpX4tR8sLz1bNc6yWd3hJf5gEa",
+                     *       "webhook_secret_standard": "whsec_OW1RMnY3S3BYNHRSOHNMejFiTmM2eVdkM2hKZjVnRWE="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
     };
-    showOnramp: {
+    pauseApp: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
-                user_id: string;
-                onramp_id: string;
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    switchWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateClientSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       },
+                     *       "client_secret": "cs_test_4f9d0c1b7e6a58230d4c",
+                     *       "webhook_secret": "whsec_9mQ2v7KpX4tR8sLz1bNc6yWd3hJf5gEa",
+                     *       "webhook_secret_standard": "whsec_OW1RMnY3S3BYNHRSOHNMejFiTmM2eVdkM2hKZjVnRWE="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resetAppUsed: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "app": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "client_secret_last_four": "0d4c",
+                     *         "name": "Books",
+                     *         "flow": "client_credentials",
+                     *         "redirect_uris": [],
+                     *         "used_at": null,
+                     *         "webhook": {
+                     *           "url": "https://receiver.example.com/sliproad",
+                     *           "state": "active",
+                     *           "reason": null,
+                     *           "has_secret": true,
+                     *           "secret_switch_at": null,
+                     *           "headers": [],
+                     *           "events": [
+                     *             "offramp_update"
+                     *           ],
+                     *           "is_ordered": true,
+                     *           "failing_since": null,
+                     *           "circuit_until": null
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replayApp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the app. */
+                app_id: components["parameters"]["AppId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "2026-11-15T00:00:00Z",
+                 *       "only_failed": true
+                 *     }
+                 */
+                "application/json": {
+                    /** @description ISO 8601: events from this time on. */
+                    from: string;
+                    /** @description Until then. */
+                    to?: string | null;
+                    /** @description Only those that failed or were skipped. */
+                    only_failed?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "replay": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000191",
+                     *         "app_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *         "from": "2026-11-16T00:00:00.000Z",
+                     *         "to": "2026-11-17T00:00:00.000Z",
+                     *         "only_failed": false,
+                     *         "created_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
-                        onramp: {
+                        replay: {
                             /** Format: uuid */
                             id: string;
                             /** Format: uuid */
-                            user_id: string;
-                            /** @enum {unknown} */
-                            status: "initiated" | "sending_fiat" | "crypto_sent" | "failed";
-                            status_message: string | null;
-                            crypto_currency: string;
-                            crypto_rails: string;
-                            destination_amount: number;
-                            destination_address: string;
-                            fiat_currency: string;
-                            /** @enum {unknown} */
-                            fiat_rails: "ach_push" | "wire" | "local";
-                            /** @description To be paid in, fee included. */
-                            deposit_amount: number;
-                            /** @description In the fiat currency. */
-                            fee: number;
-                            /** @description Fiat units for one token; locked for 24 hours. */
-                            rate: number;
-                            /** @description Once the coins were sent. */
-                            tx_id: string | null;
-                            deposit_instructions: {
-                                bank_account_number: string | null;
-                                bank_routing_number: string | null;
-                                bank_iban: string | null;
-                                bank_swift_bic: string | null;
-                                bank_name: string | null;
-                                bank_address: string | null;
-                                bank_beneficiary_name: string | null;
-                                /** @description Must stand in the text of the transfer; any case, spaces and hyphens. */
-                                deposit_message: string;
-                            };
+                            app_id: string;
+                            /** Format: date-time */
+                            from: string;
+                            /** Format: date-time */
+                            to: string;
+                            only_failed: boolean;
                             /** Format: date-time */
                             created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
                         };
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    listDeposits: {
+    showMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "sub": "019a8f3c-7a10-7c4e-9b2d-000000000181",
+                     *         "email": "ana.sample@example.com",
+                     *         "role": "admin"
+                     *       },
+                     *       "account": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "name": "Sample GmbH"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookEvents: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Events on a page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last event that was read. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only events made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only events made before this time. */
                 created_before?: string;
-                status?: "unmatched" | "matching" | "matched" | "releasing" | "returning" | "returned" | "dismissed";
+                event?: components["schemas"]["EventName"];
             };
             header?: never;
             path?: never;
@@ -11280,818 +8624,353 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhook_events": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000121",
+                     *           "event": "offramp_update",
+                     *           "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "sequence": 4,
+                     *           "body": "{\"event\":\"offramp_update\",\"timestamp\":1794821400000,\"payload\":{\"offramp\":{…}}}",
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
                     "application/json": {
-                        deposits: components["schemas"]["Deposit"][];
+                        webhook_events: components["schemas"]["WebhookEvent"][];
                         /** @description Whether there are records after the last one. */
                         has_more: boolean;
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
-    showDeposit: {
+    showWebhookEvent: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                deposit_id: string;
+                /** @description Id of the webhook event. */
+                webhook_event_id: components["parameters"]["WebhookEventId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhook_event": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000121",
+                     *         "event": "offramp_update",
+                     *         "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "sequence": 4,
+                     *         "body": "{\"event\":\"offramp_update\",\"timestamp\":1794821400000,\"payload\":{\"offramp\":{…}}}",
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
-                        deposit: components["schemas"]["Deposit"];
+                        webhook_event: components["schemas"]["WebhookEvent"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
-    matchDeposit: {
+    listWebhookDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the webhook event. */
+                webhook_event_id: components["parameters"]["WebhookEventId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deliveries": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000131",
+                     *           "app_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *           "webhook_event_id": "019a8f3c-7a10-7c4e-9b2d-000000000121",
+                     *           "event": "offramp_update",
+                     *           "status": "delivered",
+                     *           "reason": null,
+                     *           "next_attempt_at": null,
+                     *           "delivered_at": "2026-11-16T09:30:00.000Z",
+                     *           "attempts": [
+                     *             {
+                     *               "number": 1,
+                     *               "at": "2026-11-16T09:30:00.000Z",
+                     *               "status": 200,
+                     *               "error": null,
+                     *               "latency_ms": 84,
+                     *               "answer": "ok"
+                     *             }
+                     *           ],
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        deliveries: components["schemas"]["WebhookDelivery"][];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliverWebhookEvent: {
         parameters: {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                deposit_id: string;
+                /** @description Id of the webhook event. */
+                webhook_event_id: components["parameters"]["WebhookEventId"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "deposit": {
-                 *         "onramp_id": "01a1dd11-4aee-7000-adc7-78aca4556f62"
-                 *       }
-                 *     }
-                 */
+                /** @example {} */
                 "application/json": {
-                    deposit?: {
-                        /** @description The onramp, of any account; left out: the one that its code names. */
-                        onramp_id?: string | null;
-                    };
+                    /** @description Only to this application. */
+                    app_id?: string | null;
                 };
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "deliveries": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000131",
+                     *           "app_id": "019a8f3c-7a10-7c4e-9b2d-000000000111",
+                     *           "webhook_event_id": "019a8f3c-7a10-7c4e-9b2d-000000000121",
+                     *           "event": "offramp_update",
+                     *           "status": "delivered",
+                     *           "reason": null,
+                     *           "next_attempt_at": null,
+                     *           "delivered_at": "2026-11-16T09:30:00.000Z",
+                     *           "attempts": [
+                     *             {
+                     *               "number": 1,
+                     *               "at": "2026-11-16T09:30:00.000Z",
+                     *               "status": 200,
+                     *               "error": null,
+                     *               "latency_ms": 84,
+                     *               "answer": "ok"
+                     *             }
+                     *           ],
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
-                        deposit: components["schemas"]["Deposit"];
-                    } | {
-                        proposal: components["schemas"]["Proposal"];
+                        deliveries: components["schemas"]["WebhookDelivery"][];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `currency_mismatch`: Use the currency of the payment detail.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    acceptDepositDifference: {
+    listProposals: {
         parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+            query?: {
+                /** @description Records on a page. */
+                limit?: number;
+                /** @description Id of the last record of the page before. */
+                starting_after?: string;
+                /** @description ISO 8601: only records made after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records made before this time. */
+                created_before?: string;
+                status?: components["schemas"]["ProposalStatus"];
             };
-            path: {
-                deposit_id: string;
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "deposit": {
-                 *         "onramp_id": "01a1dd11-4aee-7000-adc7-78aca4556f62"
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    deposit?: {
-                        /** @description The onramp, of any account; left out: the one that its code names. */
-                        onramp_id?: string | null;
-                    };
-                };
-            };
-        };
+        requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "proposals": [
+                     *         {
+                     *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000171",
+                     *           "kind": "refund",
+                     *           "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *           "amount_usd": 25.5,
+                     *           "summary": "Refund 25.5 usdc to a user.",
+                     *           "status": "pending",
+                     *           "outcome": null,
+                     *           "confirmations": 1,
+                     *           "confirmations_needed": 2,
+                     *           "created_at": "2026-11-16T09:30:00.000Z",
+                     *           "updated_at": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
                     "application/json": {
-                        deposit: components["schemas"]["Deposit"];
-                    } | {
-                        proposal: components["schemas"]["Proposal"];
+                        proposals: components["schemas"]["Proposal"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `currency_mismatch`: Use the currency of the payment detail.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
-    returnDeposit: {
+    showProposal: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path: {
-                deposit_id: string;
+                /** @description Id of the proposal. */
+                proposal_id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "proposal": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000171",
+                     *         "kind": "refund",
+                     *         "record_id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "amount_usd": 25.5,
+                     *         "summary": "Refund 25.5 usdc to a user.",
+                     *         "status": "pending",
+                     *         "outcome": null,
+                     *         "confirmations": 1,
+                     *         "confirmations_needed": 2,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
-                        deposit: components["schemas"]["Deposit"];
-                    } | {
                         proposal: components["schemas"]["Proposal"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    dismissDeposit: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                deposit_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        deposit: components["schemas"]["Deposit"];
-                    } | {
-                        proposal: components["schemas"]["Proposal"];
-                    };
-                };
-            };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
     showSandboxClock: {
@@ -12103,12 +8982,20 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "clock": {
+                     *         "now": "2026-11-16T09:30:00.000Z",
+                     *         "idle": true
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         clock: {
                             /** Format: date-time */
@@ -12118,79 +9005,16 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
         };
     };
     advanceSandboxClock: {
@@ -12198,7 +9022,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -12216,12 +9040,20 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "clock": {
+                     *         "now": "2026-11-16T09:30:00.000Z",
+                     *         "idle": true
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         clock: {
                             /** Format: date-time */
@@ -12231,112 +9063,18 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     setSandboxKyc: {
@@ -12344,9 +9082,10 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the user. */
                 user_id: string;
             };
             cookie?: never;
@@ -12371,136 +9110,73 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "beneficiary_type": "individual",
+                     *         "email": "ana.sample@example.com",
+                     *         "first_name": "Ana",
+                     *         "last_name": "Sample",
+                     *         "company_name": null,
+                     *         "date_of_birth": "31/12/1990",
+                     *         "address_line1": "1 Sample Street",
+                     *         "address_line2": null,
+                     *         "city": "Lisbon",
+                     *         "state": null,
+                     *         "postcode": "1000-001",
+                     *         "country": "PT",
+                     *         "nationality": "PT",
+                     *         "phone": "+351210000000",
+                     *         "ssn": null,
+                     *         "source_of_funds": "salary",
+                     *         "business_activity": null,
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "kyc": {
+                     *           "general": {
+                     *             "status": "approved",
+                     *             "moderation_comment": null
+                     *           },
+                     *           "usd": {
+                     *             "status": "approved",
+                     *             "swift_status": "approved"
+                     *           },
+                     *           "eur": {
+                     *             "status": "approved",
+                     *             "swift_status": "approved"
+                     *           }
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         user: components["schemas"]["User"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             *
-             *     `invalid_kyc_status_param`: Use one of the KYC statuses listed in the documentation.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition`, `invalid_kyc_status_param` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     setSandboxPaymentDetail: {
@@ -12508,11 +9184,13 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the user. */
                 user_id: string;
-                payment_detail_id: string;
+                /** @description Id of the payment detail. */
+                payment_detail_id: components["parameters"]["PaymentDetailId"];
             };
             cookie?: never;
         };
@@ -12534,134 +9212,76 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "payment_detail": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "approved",
+                     *         "account_name": "Maria Sample",
+                     *         "currency": "eur",
+                     *         "beneficiary_type": "individual",
+                     *         "bank_name": "Sample Bank",
+                     *         "address_line1": "2 Sample Street",
+                     *         "address_line2": null,
+                     *         "city": "Berlin",
+                     *         "state": null,
+                     *         "postal_code": "10115",
+                     *         "country": "DE",
+                     *         "rails": "local",
+                     *         "date_of_birth": "01/02/1985",
+                     *         "account_number": null,
+                     *         "routing_number": null,
+                     *         "rib_number": null,
+                     *         "iban": "DE89370400440532013000",
+                     *         "swift_bic": null,
+                     *         "sort_code": null,
+                     *         "bsb_number": null,
+                     *         "bank_code": null,
+                     *         "branch_code": null,
+                     *         "ncc": null,
+                     *         "ifsc": null,
+                     *         "account_type": null,
+                     *         "document_type": null,
+                     *         "document_number": null,
+                     *         "company_number": null,
+                     *         "phone": null,
+                     *         "neighbourhood": null,
+                     *         "activity": null,
+                     *         "nationality": null,
+                     *         "gender": null,
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         payment_detail: components["schemas"]["PaymentDetail"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     setSandboxOfframp: {
@@ -12669,10 +9289,11 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                offramp_id: string;
+                /** @description Id of the offramp. */
+                offramp_id: components["parameters"]["OfframpId"];
             };
             cookie?: never;
         };
@@ -12694,134 +9315,62 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "offramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                     *         "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "status": "fiat_sent",
+                     *         "status_message": "The bank has sent the payment.",
+                     *         "destination_amount": 1000,
+                     *         "destination_currency": "eur",
+                     *         "reference": "Invoice 1042",
+                     *         "rails": "local",
+                     *         "rate": 0.86,
+                     *         "fee": 4,
+                     *         "supporting_document": {
+                     *           "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                     *           "status": "approved"
+                     *         },
+                     *         "payout_reference": {
+                     *           "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                     *           "trace_number": null,
+                     *           "uetr": null
+                     *         },
+                     *         "metadata": {
+                     *           "order": "1042"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         offramp: components["schemas"]["Offramp"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createSandboxCryptoDeposit: {
@@ -12829,7 +9378,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -12862,12 +9411,26 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "crypto_deposit": {
+                     *         "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *         "token": "usdc",
+                     *         "amount": 1,
+                     *         "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "blockchain": "polygon",
+                     *         "from": "2026-11-16T00:00:00.000Z",
+                     *         "mined_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         crypto_deposit: {
                             /** Format: uuid */
@@ -12885,121 +9448,19 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     setSandboxOnramp: {
@@ -13007,10 +9468,11 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                onramp_id: string;
+                /** @description Id of the onramp. */
+                onramp_id: components["parameters"]["OnrampId"];
             };
             cookie?: never;
         };
@@ -13032,172 +9494,62 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "onramp": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                     *         "status": "crypto_sent",
+                     *         "status_message": "The tokens were sent.",
+                     *         "crypto_currency": "usdc",
+                     *         "crypto_rails": "polygon",
+                     *         "destination_amount": 1000,
+                     *         "destination_address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                     *         "fiat_currency": "usd",
+                     *         "fiat_rails": "ach_push",
+                     *         "deposit_amount": 1004,
+                     *         "fee": 4,
+                     *         "rate": 1,
+                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *         "deposit_instructions": {
+                     *           "bank_account_number": "000123456789",
+                     *           "bank_routing_number": "021000021",
+                     *           "bank_iban": null,
+                     *           "bank_swift_bic": null,
+                     *           "bank_name": "Sandbox Bank",
+                     *           "bank_address": "3 Sample Street, New York",
+                     *           "bank_beneficiary_name": "Sliproad Sandbox",
+                     *           "deposit_message": "SR7K4M9QX2"
+                     *         },
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
-                        onramp: {
-                            /** Format: uuid */
-                            id: string;
-                            /** Format: uuid */
-                            user_id: string;
-                            /** @enum {unknown} */
-                            status: "initiated" | "sending_fiat" | "crypto_sent" | "failed";
-                            status_message: string | null;
-                            crypto_currency: string;
-                            crypto_rails: string;
-                            destination_amount: number;
-                            destination_address: string;
-                            fiat_currency: string;
-                            /** @enum {unknown} */
-                            fiat_rails: "ach_push" | "wire" | "local";
-                            /** @description To be paid in, fee included. */
-                            deposit_amount: number;
-                            /** @description In the fiat currency. */
-                            fee: number;
-                            /** @description Fiat units for one token; locked for 24 hours. */
-                            rate: number;
-                            /** @description Once the coins were sent. */
-                            tx_id: string | null;
-                            deposit_instructions: {
-                                bank_account_number: string | null;
-                                bank_routing_number: string | null;
-                                bank_iban: string | null;
-                                bank_swift_bic: string | null;
-                                bank_name: string | null;
-                                bank_address: string | null;
-                                bank_beneficiary_name: string | null;
-                                /** @description Must stand in the text of the transfer; any case, spaces and hyphens. */
-                                deposit_message: string;
-                            };
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        };
+                        onramp: components["schemas"]["OnrampDetails"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createSandboxDeposit: {
@@ -13205,7 +9557,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -13235,127 +9587,51 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "deposit": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
+                     *         "status": "unmatched",
+                     *         "reason": "short",
+                     *         "message": "It is less than the onramp asks for.",
+                     *         "amount": 1000,
+                     *         "currency": "usd",
+                     *         "bank_account": "000123456789",
+                     *         "bank_reference": "BK-20261116-0001",
+                     *         "booked_at": "2026-11-16T09:30:00.000Z",
+                     *         "text": "SR7K4M9QX2",
+                     *         "payer_name": "Ana Sample",
+                     *         "account_id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "onramp_id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                     *         "matched_amount": null,
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         deposit: components["schemas"]["Deposit"];
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `value_too_long`: A value is too long; shorten those listed in errors.
-             *
-             *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_not_supported` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     sendSandboxWebhook: {
@@ -13363,7 +9639,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -13377,20 +9653,27 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @enum {unknown} */
-                    webhook_type: "offramp_update" | "payment_detail_update" | "kyc_update" | "onramp_update" | "create" | "accept" | "cancel" | "reject" | "declareSentPayment" | "declareReceivedPayment" | "paid" | "c2fPaymentFailed";
+                    webhook_type: components["schemas"]["EventName"];
                     /** @description The state that it shows. */
                     status?: string | null;
                 };
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhook": {
+                     *         "webhook_type": "offramp_update",
+                     *         "deliveries": 1
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         webhook: {
                             webhook_type: string;
@@ -13400,112 +9683,18 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     setSandboxInvoice: {
@@ -13513,9 +9702,10 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Id of the invoice. */
                 invoice_id: string;
             };
             cookie?: never;
@@ -13538,132 +9728,103 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                     *       "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                     *       "meta": {
+                     *         "format": "svc_invoice",
+                     *         "version": "0.0.3"
+                     *       },
+                     *       "status": "open",
+                     *       "type": "test",
+                     *       "role": "seller",
+                     *       "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *       "creationDate": "2026-11-16T09:30:00.000Z",
+                     *       "invoiceNumber": "INV-1042",
+                     *       "invoiceItems": [
+                     *         {
+                     *           "name": "Consulting",
+                     *           "currency": "EUR",
+                     *           "quantity": 2,
+                     *           "unitPrice": "50000",
+                     *           "tax": {
+                     *             "type": "percentage",
+                     *             "amount": "0"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "currency": "EUR",
+                     *       "total": "100000",
+                     *       "totalWithoutTax": "100000",
+                     *       "buyerInfo": {
+                     *         "email": "ana.sample@example.com",
+                     *         "firstName": "Ana",
+                     *         "lastName": "Sample"
+                     *       },
+                     *       "sellerInfo": {
+                     *         "email": "billing@sample.example",
+                     *         "businessName": "Sample GmbH"
+                     *       },
+                     *       "paymentTerms": {
+                     *         "dueDate": "2026-12-16T00:00:00.000Z"
+                     *       },
+                     *       "paymentOptions": [
+                     *         {
+                     *           "type": "bank-account",
+                     *           "value": {
+                     *             "currencies": [
+                     *               "EUR"
+                     *             ],
+                     *             "paymentInformation": {
+                     *               "accountName": "Sample GmbH",
+                     *               "iban": "DE89370400440532013000"
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "tags": [],
+                     *       "miscellaneous": {},
+                     *       "events": [
+                     *         {
+                     *           "name": "create",
+                     *           "userId": null,
+                     *           "date": "2026-11-16T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "paymentMetadata": {},
+                     *       "trackedTransactions": [],
+                     *       "invoiceLinks": {
+                     *         "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                     *         "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                     *       },
+                     *       "createdAt": "2026-11-16T09:30:00.000Z",
+                     *       "updatedAt": "2026-11-16T09:30:00.000Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["Invoice"];
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `record_not_found`: There is no such record; check the id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             *
-             *     `invalid_transition`: This change is not possible in the record's present state.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createSandboxCryptoTransfer: {
@@ -13671,7 +9832,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description Repeating a request with the same key gives the first answer again. */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -13708,12 +9869,26 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "crypto_transfer": {
+                     *         "blockchain": "polygon",
+                     *         "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                     *         "log_index": 1,
+                     *         "token": "usdc",
+                     *         "amount": 1,
+                     *         "from": "2026-11-16T00:00:00.000Z",
+                     *         "to": "2026-11-17T00:00:00.000Z",
+                     *         "mined_at": "2026-11-16T09:30:00.000Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         crypto_transfer: {
                             blockchain: string;
@@ -13729,204 +9904,1600 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             *
-             *     `parameter_missing`: A required field is missing; send every field listed in errors.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `body_too_large`: Send a smaller body. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-             *
-             *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            /** @description `body_too_large` */
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
-    showMe: {
+    onCreate: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "variant": "svc_invoice",
+                 *       "event": "create",
+                 *       "timestamp": 1794821400000,
+                 *       "invoice": {
+                 *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                 *         "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                 *         "meta": {
+                 *           "format": "svc_invoice",
+                 *           "version": "0.0.3"
+                 *         },
+                 *         "status": "open",
+                 *         "type": "test",
+                 *         "role": "seller",
+                 *         "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                 *         "creationDate": "2026-11-16T09:30:00.000Z",
+                 *         "invoiceNumber": "INV-1042",
+                 *         "invoiceItems": [
+                 *           {
+                 *             "name": "Consulting",
+                 *             "currency": "EUR",
+                 *             "quantity": 2,
+                 *             "unitPrice": "50000",
+                 *             "tax": {
+                 *               "type": "percentage",
+                 *               "amount": "0"
+                 *             }
+                 *           }
+                 *         ],
+                 *         "currency": "EUR",
+                 *         "total": "100000",
+                 *         "totalWithoutTax": "100000",
+                 *         "buyerInfo": {
+                 *           "email": "ana.sample@example.com",
+                 *           "firstName": "Ana",
+                 *           "lastName": "Sample"
+                 *         },
+                 *         "sellerInfo": {
+                 *           "email": "billing@sample.example",
+                 *           "businessName": "Sample GmbH"
+                 *         },
+                 *         "paymentTerms": {
+                 *           "dueDate": "2026-12-16T00:00:00.000Z"
+                 *         },
+                 *         "paymentOptions": [
+                 *           {
+                 *             "type": "bank-account",
+                 *             "value": {
+                 *               "currencies": [
+                 *                 "EUR"
+                 *               ],
+                 *               "paymentInformation": {
+                 *                 "accountName": "Sample GmbH",
+                 *                 "iban": "DE89370400440532013000"
+                 *               }
+                 *             }
+                 *           }
+                 *         ],
+                 *         "tags": [],
+                 *         "miscellaneous": {},
+                 *         "events": [
+                 *           {
+                 *             "name": "create",
+                 *             "userId": null,
+                 *             "date": "2026-11-16T09:30:00.000Z"
+                 *           }
+                 *         ],
+                 *         "paymentMetadata": {},
+                 *         "trackedTransactions": [],
+                 *         "invoiceLinks": {
+                 *           "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                 *         },
+                 *         "createdAt": "2026-11-16T09:30:00.000Z",
+                 *         "updatedAt": "2026-11-16T09:30:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    variant: components["schemas"]["InvoiceFormat"];
+                    /**
+                     * @example create
+                     * @constant
+                     */
+                    event: "create";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    invoice: components["schemas"]["Invoice"];
+                };
+            };
+        };
         responses: {
-            /** @description Success */
-            200: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Me"];
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAccept: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "variant": "svc_invoice",
+                 *       "event": "accept",
+                 *       "timestamp": 1794821400000,
+                 *       "invoice": {
+                 *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                 *         "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                 *         "meta": {
+                 *           "format": "svc_invoice",
+                 *           "version": "0.0.3"
+                 *         },
+                 *         "status": "accepted",
+                 *         "type": "test",
+                 *         "role": "seller",
+                 *         "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                 *         "creationDate": "2026-11-16T09:30:00.000Z",
+                 *         "invoiceNumber": "INV-1042",
+                 *         "invoiceItems": [
+                 *           {
+                 *             "name": "Consulting",
+                 *             "currency": "EUR",
+                 *             "quantity": 2,
+                 *             "unitPrice": "50000",
+                 *             "tax": {
+                 *               "type": "percentage",
+                 *               "amount": "0"
+                 *             }
+                 *           }
+                 *         ],
+                 *         "currency": "EUR",
+                 *         "total": "100000",
+                 *         "totalWithoutTax": "100000",
+                 *         "buyerInfo": {
+                 *           "email": "ana.sample@example.com",
+                 *           "firstName": "Ana",
+                 *           "lastName": "Sample"
+                 *         },
+                 *         "sellerInfo": {
+                 *           "email": "billing@sample.example",
+                 *           "businessName": "Sample GmbH"
+                 *         },
+                 *         "paymentTerms": {
+                 *           "dueDate": "2026-12-16T00:00:00.000Z"
+                 *         },
+                 *         "paymentOptions": [
+                 *           {
+                 *             "type": "bank-account",
+                 *             "value": {
+                 *               "currencies": [
+                 *                 "EUR"
+                 *               ],
+                 *               "paymentInformation": {
+                 *                 "accountName": "Sample GmbH",
+                 *                 "iban": "DE89370400440532013000"
+                 *               }
+                 *             }
+                 *           }
+                 *         ],
+                 *         "tags": [],
+                 *         "miscellaneous": {},
+                 *         "events": [
+                 *           {
+                 *             "name": "create",
+                 *             "userId": null,
+                 *             "date": "2026-11-16T09:30:00.000Z"
+                 *           }
+                 *         ],
+                 *         "paymentMetadata": {},
+                 *         "trackedTransactions": [],
+                 *         "invoiceLinks": {
+                 *           "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                 *         },
+                 *         "createdAt": "2026-11-16T09:30:00.000Z",
+                 *         "updatedAt": "2026-11-16T09:30:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    variant: components["schemas"]["InvoiceFormat"];
+                    /**
+                     * @example accept
+                     * @constant
+                     */
+                    event: "accept";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    invoice: components["schemas"]["Invoice"];
                 };
             };
-            /**
-             * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-             *
-             *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
-             *
-             *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-             */
-            400: {
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCancel: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "variant": "svc_invoice",
+                 *       "event": "cancel",
+                 *       "timestamp": 1794821400000,
+                 *       "invoice": {
+                 *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                 *         "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                 *         "meta": {
+                 *           "format": "svc_invoice",
+                 *           "version": "0.0.3"
+                 *         },
+                 *         "status": "canceled",
+                 *         "type": "test",
+                 *         "role": "seller",
+                 *         "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                 *         "creationDate": "2026-11-16T09:30:00.000Z",
+                 *         "invoiceNumber": "INV-1042",
+                 *         "invoiceItems": [
+                 *           {
+                 *             "name": "Consulting",
+                 *             "currency": "EUR",
+                 *             "quantity": 2,
+                 *             "unitPrice": "50000",
+                 *             "tax": {
+                 *               "type": "percentage",
+                 *               "amount": "0"
+                 *             }
+                 *           }
+                 *         ],
+                 *         "currency": "EUR",
+                 *         "total": "100000",
+                 *         "totalWithoutTax": "100000",
+                 *         "buyerInfo": {
+                 *           "email": "ana.sample@example.com",
+                 *           "firstName": "Ana",
+                 *           "lastName": "Sample"
+                 *         },
+                 *         "sellerInfo": {
+                 *           "email": "billing@sample.example",
+                 *           "businessName": "Sample GmbH"
+                 *         },
+                 *         "paymentTerms": {
+                 *           "dueDate": "2026-12-16T00:00:00.000Z"
+                 *         },
+                 *         "paymentOptions": [
+                 *           {
+                 *             "type": "bank-account",
+                 *             "value": {
+                 *               "currencies": [
+                 *                 "EUR"
+                 *               ],
+                 *               "paymentInformation": {
+                 *                 "accountName": "Sample GmbH",
+                 *                 "iban": "DE89370400440532013000"
+                 *               }
+                 *             }
+                 *           }
+                 *         ],
+                 *         "tags": [],
+                 *         "miscellaneous": {},
+                 *         "events": [
+                 *           {
+                 *             "name": "create",
+                 *             "userId": null,
+                 *             "date": "2026-11-16T09:30:00.000Z"
+                 *           }
+                 *         ],
+                 *         "paymentMetadata": {},
+                 *         "trackedTransactions": [],
+                 *         "invoiceLinks": {
+                 *           "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                 *         },
+                 *         "createdAt": "2026-11-16T09:30:00.000Z",
+                 *         "updatedAt": "2026-11-16T09:30:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    variant: components["schemas"]["InvoiceFormat"];
+                    /**
+                     * @example cancel
+                     * @constant
+                     */
+                    event: "cancel";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    invoice: components["schemas"]["Invoice"];
                 };
             };
-            /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
-            401: {
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onReject: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "variant": "svc_invoice",
+                 *       "event": "reject",
+                 *       "timestamp": 1794821400000,
+                 *       "invoice": {
+                 *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                 *         "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                 *         "meta": {
+                 *           "format": "svc_invoice",
+                 *           "version": "0.0.3"
+                 *         },
+                 *         "status": "rejected",
+                 *         "type": "test",
+                 *         "role": "seller",
+                 *         "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                 *         "creationDate": "2026-11-16T09:30:00.000Z",
+                 *         "invoiceNumber": "INV-1042",
+                 *         "invoiceItems": [
+                 *           {
+                 *             "name": "Consulting",
+                 *             "currency": "EUR",
+                 *             "quantity": 2,
+                 *             "unitPrice": "50000",
+                 *             "tax": {
+                 *               "type": "percentage",
+                 *               "amount": "0"
+                 *             }
+                 *           }
+                 *         ],
+                 *         "currency": "EUR",
+                 *         "total": "100000",
+                 *         "totalWithoutTax": "100000",
+                 *         "buyerInfo": {
+                 *           "email": "ana.sample@example.com",
+                 *           "firstName": "Ana",
+                 *           "lastName": "Sample"
+                 *         },
+                 *         "sellerInfo": {
+                 *           "email": "billing@sample.example",
+                 *           "businessName": "Sample GmbH"
+                 *         },
+                 *         "paymentTerms": {
+                 *           "dueDate": "2026-12-16T00:00:00.000Z"
+                 *         },
+                 *         "paymentOptions": [
+                 *           {
+                 *             "type": "bank-account",
+                 *             "value": {
+                 *               "currencies": [
+                 *                 "EUR"
+                 *               ],
+                 *               "paymentInformation": {
+                 *                 "accountName": "Sample GmbH",
+                 *                 "iban": "DE89370400440532013000"
+                 *               }
+                 *             }
+                 *           }
+                 *         ],
+                 *         "tags": [],
+                 *         "miscellaneous": {},
+                 *         "events": [
+                 *           {
+                 *             "name": "create",
+                 *             "userId": null,
+                 *             "date": "2026-11-16T09:30:00.000Z"
+                 *           }
+                 *         ],
+                 *         "paymentMetadata": {},
+                 *         "trackedTransactions": [],
+                 *         "invoiceLinks": {
+                 *           "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                 *         },
+                 *         "createdAt": "2026-11-16T09:30:00.000Z",
+                 *         "updatedAt": "2026-11-16T09:30:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    variant: components["schemas"]["InvoiceFormat"];
+                    /**
+                     * @example reject
+                     * @constant
+                     */
+                    event: "reject";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    invoice: components["schemas"]["Invoice"];
                 };
             };
-            /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
-            403: {
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDeclareSentPayment: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "variant": "svc_invoice",
+                 *       "event": "declareSentPayment",
+                 *       "timestamp": 1794821400000,
+                 *       "invoice": {
+                 *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                 *         "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                 *         "meta": {
+                 *           "format": "svc_invoice",
+                 *           "version": "0.0.3"
+                 *         },
+                 *         "status": "declaredPaid",
+                 *         "type": "test",
+                 *         "role": "seller",
+                 *         "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                 *         "creationDate": "2026-11-16T09:30:00.000Z",
+                 *         "invoiceNumber": "INV-1042",
+                 *         "invoiceItems": [
+                 *           {
+                 *             "name": "Consulting",
+                 *             "currency": "EUR",
+                 *             "quantity": 2,
+                 *             "unitPrice": "50000",
+                 *             "tax": {
+                 *               "type": "percentage",
+                 *               "amount": "0"
+                 *             }
+                 *           }
+                 *         ],
+                 *         "currency": "EUR",
+                 *         "total": "100000",
+                 *         "totalWithoutTax": "100000",
+                 *         "buyerInfo": {
+                 *           "email": "ana.sample@example.com",
+                 *           "firstName": "Ana",
+                 *           "lastName": "Sample"
+                 *         },
+                 *         "sellerInfo": {
+                 *           "email": "billing@sample.example",
+                 *           "businessName": "Sample GmbH"
+                 *         },
+                 *         "paymentTerms": {
+                 *           "dueDate": "2026-12-16T00:00:00.000Z"
+                 *         },
+                 *         "paymentOptions": [
+                 *           {
+                 *             "type": "bank-account",
+                 *             "value": {
+                 *               "currencies": [
+                 *                 "EUR"
+                 *               ],
+                 *               "paymentInformation": {
+                 *                 "accountName": "Sample GmbH",
+                 *                 "iban": "DE89370400440532013000"
+                 *               }
+                 *             }
+                 *           }
+                 *         ],
+                 *         "tags": [],
+                 *         "miscellaneous": {},
+                 *         "events": [
+                 *           {
+                 *             "name": "create",
+                 *             "userId": null,
+                 *             "date": "2026-11-16T09:30:00.000Z"
+                 *           }
+                 *         ],
+                 *         "paymentMetadata": {},
+                 *         "trackedTransactions": [],
+                 *         "invoiceLinks": {
+                 *           "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                 *         },
+                 *         "createdAt": "2026-11-16T09:30:00.000Z",
+                 *         "updatedAt": "2026-11-16T09:30:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    variant: components["schemas"]["InvoiceFormat"];
+                    /**
+                     * @example declareSentPayment
+                     * @constant
+                     */
+                    event: "declareSentPayment";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    invoice: components["schemas"]["Invoice"];
                 };
             };
-            /**
-             * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
-             *
-             *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-             */
-            422: {
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDeclareReceivedPayment: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "variant": "svc_invoice",
+                 *       "event": "declareReceivedPayment",
+                 *       "timestamp": 1794821400000,
+                 *       "invoice": {
+                 *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                 *         "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                 *         "meta": {
+                 *           "format": "svc_invoice",
+                 *           "version": "0.0.3"
+                 *         },
+                 *         "status": "paid",
+                 *         "type": "test",
+                 *         "role": "seller",
+                 *         "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                 *         "creationDate": "2026-11-16T09:30:00.000Z",
+                 *         "invoiceNumber": "INV-1042",
+                 *         "invoiceItems": [
+                 *           {
+                 *             "name": "Consulting",
+                 *             "currency": "EUR",
+                 *             "quantity": 2,
+                 *             "unitPrice": "50000",
+                 *             "tax": {
+                 *               "type": "percentage",
+                 *               "amount": "0"
+                 *             }
+                 *           }
+                 *         ],
+                 *         "currency": "EUR",
+                 *         "total": "100000",
+                 *         "totalWithoutTax": "100000",
+                 *         "buyerInfo": {
+                 *           "email": "ana.sample@example.com",
+                 *           "firstName": "Ana",
+                 *           "lastName": "Sample"
+                 *         },
+                 *         "sellerInfo": {
+                 *           "email": "billing@sample.example",
+                 *           "businessName": "Sample GmbH"
+                 *         },
+                 *         "paymentTerms": {
+                 *           "dueDate": "2026-12-16T00:00:00.000Z"
+                 *         },
+                 *         "paymentOptions": [
+                 *           {
+                 *             "type": "bank-account",
+                 *             "value": {
+                 *               "currencies": [
+                 *                 "EUR"
+                 *               ],
+                 *               "paymentInformation": {
+                 *                 "accountName": "Sample GmbH",
+                 *                 "iban": "DE89370400440532013000"
+                 *               }
+                 *             }
+                 *           }
+                 *         ],
+                 *         "tags": [],
+                 *         "miscellaneous": {},
+                 *         "events": [
+                 *           {
+                 *             "name": "create",
+                 *             "userId": null,
+                 *             "date": "2026-11-16T09:30:00.000Z"
+                 *           }
+                 *         ],
+                 *         "paymentMetadata": {},
+                 *         "trackedTransactions": [],
+                 *         "invoiceLinks": {
+                 *           "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                 *         },
+                 *         "createdAt": "2026-11-16T09:30:00.000Z",
+                 *         "updatedAt": "2026-11-16T09:30:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    variant: components["schemas"]["InvoiceFormat"];
+                    /**
+                     * @example declareReceivedPayment
+                     * @constant
+                     */
+                    event: "declareReceivedPayment";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    invoice: components["schemas"]["Invoice"];
                 };
             };
-            /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
-            429: {
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPaid: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "variant": "svc_invoice",
+                 *       "event": "paid",
+                 *       "timestamp": 1794821400000,
+                 *       "invoice": {
+                 *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                 *         "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                 *         "meta": {
+                 *           "format": "svc_invoice",
+                 *           "version": "0.0.3"
+                 *         },
+                 *         "status": "paid",
+                 *         "type": "test",
+                 *         "role": "seller",
+                 *         "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                 *         "creationDate": "2026-11-16T09:30:00.000Z",
+                 *         "invoiceNumber": "INV-1042",
+                 *         "invoiceItems": [
+                 *           {
+                 *             "name": "Consulting",
+                 *             "currency": "EUR",
+                 *             "quantity": 2,
+                 *             "unitPrice": "50000",
+                 *             "tax": {
+                 *               "type": "percentage",
+                 *               "amount": "0"
+                 *             }
+                 *           }
+                 *         ],
+                 *         "currency": "EUR",
+                 *         "total": "100000",
+                 *         "totalWithoutTax": "100000",
+                 *         "buyerInfo": {
+                 *           "email": "ana.sample@example.com",
+                 *           "firstName": "Ana",
+                 *           "lastName": "Sample"
+                 *         },
+                 *         "sellerInfo": {
+                 *           "email": "billing@sample.example",
+                 *           "businessName": "Sample GmbH"
+                 *         },
+                 *         "paymentTerms": {
+                 *           "dueDate": "2026-12-16T00:00:00.000Z"
+                 *         },
+                 *         "paymentOptions": [
+                 *           {
+                 *             "type": "bank-account",
+                 *             "value": {
+                 *               "currencies": [
+                 *                 "EUR"
+                 *               ],
+                 *               "paymentInformation": {
+                 *                 "accountName": "Sample GmbH",
+                 *                 "iban": "DE89370400440532013000"
+                 *               }
+                 *             }
+                 *           }
+                 *         ],
+                 *         "tags": [],
+                 *         "miscellaneous": {},
+                 *         "events": [
+                 *           {
+                 *             "name": "create",
+                 *             "userId": null,
+                 *             "date": "2026-11-16T09:30:00.000Z"
+                 *           }
+                 *         ],
+                 *         "paymentMetadata": {},
+                 *         "trackedTransactions": [],
+                 *         "invoiceLinks": {
+                 *           "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                 *         },
+                 *         "createdAt": "2026-11-16T09:30:00.000Z",
+                 *         "updatedAt": "2026-11-16T09:30:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    variant: components["schemas"]["InvoiceFormat"];
+                    /**
+                     * @example paid
+                     * @constant
+                     */
+                    event: "paid";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    invoice: components["schemas"]["Invoice"];
                 };
             };
-            /** @description `internal_error`: Something went wrong on our side; report the request id. */
-            500: {
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onC2fPaymentFailed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "variant": "svc_invoice",
+                 *       "event": "c2fPaymentFailed",
+                 *       "timestamp": 1794821400000,
+                 *       "invoice": {
+                 *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000101",
+                 *         "requestId": "01019a8f3c7a107c4e9b2d000000000101019a8f3c7a107c4e9b2d000000000101",
+                 *         "meta": {
+                 *           "format": "svc_invoice",
+                 *           "version": "0.0.3"
+                 *         },
+                 *         "status": "open",
+                 *         "type": "test",
+                 *         "role": "seller",
+                 *         "createdBy": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                 *         "creationDate": "2026-11-16T09:30:00.000Z",
+                 *         "invoiceNumber": "INV-1042",
+                 *         "invoiceItems": [
+                 *           {
+                 *             "name": "Consulting",
+                 *             "currency": "EUR",
+                 *             "quantity": 2,
+                 *             "unitPrice": "50000",
+                 *             "tax": {
+                 *               "type": "percentage",
+                 *               "amount": "0"
+                 *             }
+                 *           }
+                 *         ],
+                 *         "currency": "EUR",
+                 *         "total": "100000",
+                 *         "totalWithoutTax": "100000",
+                 *         "buyerInfo": {
+                 *           "email": "ana.sample@example.com",
+                 *           "firstName": "Ana",
+                 *           "lastName": "Sample"
+                 *         },
+                 *         "sellerInfo": {
+                 *           "email": "billing@sample.example",
+                 *           "businessName": "Sample GmbH"
+                 *         },
+                 *         "paymentTerms": {
+                 *           "dueDate": "2026-12-16T00:00:00.000Z"
+                 *         },
+                 *         "paymentOptions": [
+                 *           {
+                 *             "type": "bank-account",
+                 *             "value": {
+                 *               "currencies": [
+                 *                 "EUR"
+                 *               ],
+                 *               "paymentInformation": {
+                 *                 "accountName": "Sample GmbH",
+                 *                 "iban": "DE89370400440532013000"
+                 *               }
+                 *             }
+                 *           }
+                 *         ],
+                 *         "tags": [],
+                 *         "miscellaneous": {},
+                 *         "events": [
+                 *           {
+                 *             "name": "create",
+                 *             "userId": null,
+                 *             "date": "2026-11-16T09:30:00.000Z"
+                 *           }
+                 *         ],
+                 *         "paymentMetadata": {},
+                 *         "trackedTransactions": [],
+                 *         "invoiceLinks": {
+                 *           "view": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "pay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM",
+                 *           "signUpAndPay": "http://127.0.0.1:4000/invoices/view/Zk3v9QmT1xYb7RwPn5cLs8HdJf2GaE4uKo6iVtXyNzM"
+                 *         },
+                 *         "createdAt": "2026-11-16T09:30:00.000Z",
+                 *         "updatedAt": "2026-11-16T09:30:00.000Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    variant: components["schemas"]["InvoiceFormat"];
+                    /**
+                     * @example c2fPaymentFailed
+                     * @constant
+                     */
+                    event: "c2fPaymentFailed";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    invoice: components["schemas"]["Invoice"];
                 };
             };
-            /** @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again. */
-            503: {
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
                 };
+                content?: never;
+            };
+        };
+    };
+    onOfframpUpdate: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "offramp_update",
+                 *       "timestamp": 1794821400000,
+                 *       "payload": {
+                 *         "offramp": {
+                 *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000e1",
+                 *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                 *           "payment_detail_id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                 *           "quote_id": "019a8f3c-7a10-7c4e-9b2d-0000000000d1",
+                 *           "status": "fiat_sent",
+                 *           "status_message": "The bank has sent the payment.",
+                 *           "destination_amount": 1000,
+                 *           "destination_currency": "eur",
+                 *           "reference": "Invoice 1042",
+                 *           "rails": "local",
+                 *           "rate": 0.86,
+                 *           "fee": 4,
+                 *           "supporting_document": {
+                 *             "submitted_url": "https://files.example.com/invoice-1042.pdf",
+                 *             "status": "approved"
+                 *           },
+                 *           "payout_reference": {
+                 *             "end_to_end_id": "SR019a8f3c7a107c4e9b2d01",
+                 *             "trace_number": null,
+                 *             "uetr": null
+                 *           },
+                 *           "metadata": {
+                 *             "order": "1042"
+                 *           },
+                 *           "created_at": "2026-11-16T09:30:00.000Z",
+                 *           "updated_at": "2026-11-16T09:30:00.000Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @example offramp_update
+                     * @constant
+                     */
+                    event: "offramp_update";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    payload: {
+                        offramp: components["schemas"]["Offramp"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPaymentDetailUpdate: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "payment_detail_update",
+                 *       "timestamp": 1794821400000,
+                 *       "payload": {
+                 *         "payment_detail": {
+                 *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000c1",
+                 *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                 *           "status": "approved",
+                 *           "account_name": "Maria Sample",
+                 *           "currency": "eur",
+                 *           "beneficiary_type": "individual",
+                 *           "bank_name": "Sample Bank",
+                 *           "address_line1": "2 Sample Street",
+                 *           "address_line2": null,
+                 *           "city": "Berlin",
+                 *           "state": null,
+                 *           "postal_code": "10115",
+                 *           "country": "DE",
+                 *           "rails": "local",
+                 *           "date_of_birth": "01/02/1985",
+                 *           "account_number": null,
+                 *           "routing_number": null,
+                 *           "rib_number": null,
+                 *           "iban": "DE89370400440532013000",
+                 *           "swift_bic": null,
+                 *           "sort_code": null,
+                 *           "bsb_number": null,
+                 *           "bank_code": null,
+                 *           "branch_code": null,
+                 *           "ncc": null,
+                 *           "ifsc": null,
+                 *           "account_type": null,
+                 *           "document_type": null,
+                 *           "document_number": null,
+                 *           "company_number": null,
+                 *           "phone": null,
+                 *           "neighbourhood": null,
+                 *           "activity": null,
+                 *           "nationality": null,
+                 *           "gender": null,
+                 *           "metadata": {
+                 *             "order": "1042"
+                 *           },
+                 *           "created_at": "2026-11-16T09:30:00.000Z",
+                 *           "updated_at": "2026-11-16T09:30:00.000Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @example payment_detail_update
+                     * @constant
+                     */
+                    event: "payment_detail_update";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    payload: {
+                        payment_detail: components["schemas"]["PaymentDetail"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onKycUpdate: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "kyc_update",
+                 *       "timestamp": 1794821400000,
+                 *       "payload": {
+                 *         "user": {
+                 *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                 *           "beneficiary_type": "individual",
+                 *           "email": "ana.sample@example.com",
+                 *           "first_name": "Ana",
+                 *           "last_name": "Sample",
+                 *           "company_name": null,
+                 *           "date_of_birth": "31/12/1990",
+                 *           "address_line1": "1 Sample Street",
+                 *           "address_line2": null,
+                 *           "city": "Lisbon",
+                 *           "state": null,
+                 *           "postcode": "1000-001",
+                 *           "country": "PT",
+                 *           "nationality": "PT",
+                 *           "phone": "+351210000000",
+                 *           "ssn": null,
+                 *           "source_of_funds": "salary",
+                 *           "business_activity": null,
+                 *           "metadata": {
+                 *             "order": "1042"
+                 *           },
+                 *           "kyc": {
+                 *             "general": {
+                 *               "status": "approved",
+                 *               "moderation_comment": null
+                 *             },
+                 *             "usd": {
+                 *               "status": "approved",
+                 *               "swift_status": "approved"
+                 *             },
+                 *             "eur": {
+                 *               "status": "approved",
+                 *               "swift_status": "approved"
+                 *             }
+                 *           },
+                 *           "created_at": "2026-11-16T09:30:00.000Z",
+                 *           "updated_at": "2026-11-16T09:30:00.000Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @example kyc_update
+                     * @constant
+                     */
+                    event: "kyc_update";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    payload: {
+                        user: components["schemas"]["User"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onOnrampUpdate: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Lowercase hex of HMAC-SHA256 over the raw body, keyed with the webhook secret.
+                 * @example 4f1c9a27e8b3d6505c7e2f19ab8d4c3e6f70918273645546372819a0bcdef123
+                 */
+                "X-Webhook-Signature": components["parameters"]["WebhookSignatureHex"];
+                /**
+                 * @description Id of the event, the same on every attempt.
+                 * @example 019a8f3c-7a10
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Unix seconds of this attempt.
+                 * @example 1794821400
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+                /**
+                 * @description Number of this change of the record.
+                 * @example 4
+                 */
+                "X-Webhook-Sequence": components["parameters"]["WebhookSequence"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "onramp_update",
+                 *       "timestamp": 1794821400000,
+                 *       "payload": {
+                 *         "onramp": {
+                 *           "id": "019a8f3c-7a10-7c4e-9b2d-0000000000f1",
+                 *           "user_id": "019a8f3c-7a10-7c4e-9b2d-0000000000b1",
+                 *           "status": "crypto_sent",
+                 *           "status_message": "The tokens were sent.",
+                 *           "crypto_currency": "usdc",
+                 *           "crypto_rails": "polygon",
+                 *           "destination_amount": 1000,
+                 *           "destination_address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+                 *           "fiat_currency": "usd",
+                 *           "fiat_rails": "ach_push",
+                 *           "deposit_amount": 1004,
+                 *           "fee": 4,
+                 *           "rate": 1,
+                 *           "tx_id": "0x9c3b1f5e8d7a46208f1c2e3d4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a6978",
+                 *           "created_at": "2026-11-16T09:30:00.000Z",
+                 *           "updated_at": "2026-11-16T09:30:00.000Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @example onramp_update
+                     * @constant
+                     */
+                    event: "onramp_update";
+                    /** @description Unix time in milliseconds. */
+                    timestamp: number;
+                    payload: {
+                        onramp: components["schemas"]["Onramp"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Gone: the endpoint is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -40,6 +40,7 @@ export const PAGE_HEADERS = {
     "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
     "img-src 'self' data:; base-uri 'none'",
   "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
   "Referrer-Policy": "same-origin",
   "Cache-Control": "no-store",
 };

@@ -34,7 +34,9 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
     method: "GET",
     path: "/proposals",
     operation: "listProposals",
-    summary: "List what waits for two members, and what came of it",
+    summary: "List proposals",
+    description:
+      "Requests that wait for two members of the account, and the outcome of earlier ones.",
     tag: TAG,
     query: ProposalListQuery,
     answer: ProposalsAnswer,
@@ -55,6 +57,7 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
     path: "/proposals/:proposal_id",
     operation: "showProposal",
     summary: "Show a proposal",
+    description: "Shows how many members confirmed it and, once it ran, its outcome.",
     tag: TAG,
     answer: ProposalAnswer,
     errors: [],

@@ -52,6 +52,7 @@ ${SHELVES.map((shelf) => navOf(shelf, page, pages))}
 }
 
 function frame(options: { title: string; has_search: boolean; body: Html }): Html {
+  const script = options.has_search ? "search-box.js" : "copy-buttons.js";
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -61,7 +62,7 @@ function frame(options: { title: string; has_search: boolean; body: Html }): Htm
 <title>${options.title} · Sliproad</title>
 ${STYLESHEETS_AND_ICON}
 <link rel="stylesheet" href="${ASSETS_PATH}/docs.css">
-${options.has_search && html`<script type="module" src="${ASSETS_PATH}/search-box.js"></script>`}
+<script type="module" src="${ASSETS_PATH}/${script}"></script>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
@@ -93,18 +94,11 @@ function resultItem({ url, page, heading, excerpt }: SearchResult): Html {
   return html`<li><a href="${url}">${name}</a><p>${excerpt}</p></li>\n`;
 }
 
-const API_REFERENCE = {
-  url: "/docs/api",
-  title: "API reference",
-  summary: "Every route with its fields, answers and errors.",
-};
-
 function shelfOf(shelf: string, pages: readonly DocPage[]): Html {
   const on_shelf = pages.filter((page) => page.shelf === shelf);
-  const listed = shelf === "Reference" ? [API_REFERENCE, ...on_shelf] : on_shelf;
   return html`<section class="card" id="${shelfAnchor(shelf)}">
 <h2>${shelf}</h2>
-<ul class="shelf">${listed.map(
+<ul class="shelf">${on_shelf.map(
     ({ url, title, summary }) =>
       html`<li><a href="${url}">${title}</a> ${summary && html`<span>${summary}</span>`}</li>\n`,
   )}</ul>

@@ -11,7 +11,12 @@ export type ResolveLink = (address: string) => string | null;
 
 const SUMMARY_CHARACTERS_MIN = 40;
 
-type Context = { resolve: ResolveLink; anchors: Set<string>; sections: Section[] };
+type Context = {
+  resolve: ResolveLink;
+  anchors: Set<string>;
+  sections: Section[];
+  has_row_anchors: boolean;
+};
 
 /**
  * The text as HTML. A reader of our own: two small files save the running service a dependency, and
@@ -19,7 +24,11 @@ type Context = { resolve: ResolveLink; anchors: Set<string>; sections: Section[]
  * whatever stands in them: all text is escaped, and a link leads to one of our pages or to http(s),
  * or is none.
  */
-export function renderMarkdown(text: string, resolve: ResolveLink): Rendered {
+export function renderMarkdown(
+  text: string,
+  resolve: ResolveLink,
+  { has_row_anchors = true } = {},
+): Rendered {
   const blocks = parseBlocks(text);
   const first = blocks.find((block) => block.kind === "heading");
   const title = first ? plainText(first.text) : "Untitled";
@@ -27,6 +36,7 @@ export function renderMarkdown(text: string, resolve: ResolveLink): Rendered {
   const context: Context = {
     resolve,
     anchors: new Set(),
+    has_row_anchors,
     sections: [{ anchor: "", heading: title, text: "" }],
   };
   const body = html`${blocks.map((block) => renderTop(context, block))}`;
@@ -115,7 +125,7 @@ function renderTable(context: Context, { head, rows }: Block & { kind: "table" }
 function rowAnchor(context: Context, [name = "", ...cells]: readonly string[]): string | null {
   const code = /^`([\w.-]+)`$/.exec(name)?.[1];
   // The second row about the same name is one of many, such as the fields of each currency.
-  if (code === undefined || context.anchors.has(code)) return null;
+  if (code === undefined || context.anchors.has(code) || !context.has_row_anchors) return null;
   context.anchors.add(code);
   const section = context.sections.at(-1)!;
   context.sections.splice(-1, 0, {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { addPageScope, PAGE_HEADERS, type PageDeps, sendPage } from "../access/page-scope.ts";
 import { addStaticFiles, readStaticFiles } from "../platform/http/static-files.ts";
+import { listApiUrls } from "./api/reference-text.ts";
 import { searchSections } from "./assets/search-sections.js";
 import { ASSETS_PATH, documentPage, QUESTION_LENGTH_MAX, startPage } from "./layout.ts";
 import {
@@ -28,7 +29,7 @@ const ERRORS_PAGE = "/docs/reference/errors";
 /** The documents of the repository as pages, with a search over all of them. */
 export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
   // Read when somebody first wants them: a worker never does, and a start should not wait.
-  const open = once(() => withIndex(loadPages()));
+  const open = once(() => withIndex(loadPages(app.swagger(), deps.public_url())));
   addStaticFiles(app, ASSETS_PATH, readAssets());
   addStaticFiles(app, PICTURES_PATH, readStaticFiles(PICTURES_DIRECTORY));
   app.get("/docs/search.json", { schema: HIDDEN }, (request, reply) => {
@@ -55,6 +56,7 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
         return sendPage(reply, documentPage(pages.find((page) => page.url === url)!, pages));
       });
     for (const url of listUrls()) show(url, url);
+    for (const url of listApiUrls()) show(url, url);
     show(ERRORS_PATH, ERRORS_PAGE);
   });
 }

@@ -80,9 +80,9 @@ function addCreate(addRoute: AddRoute, deps: InvoiceDeps): void {
     operation: "createInvoice",
     summary: "Create an invoice or a salary",
     description:
-      "It is a draft until it is made payable, at once with `convert: true`. With " +
-      "`meta.format` `svc_salary` you are the buyer and the seller is the employee. With a " +
-      "`recurringRule` it is a template that makes payable invoices at its times.",
+      "Creates a draft, or a payable invoice with `convert: true`. With `meta.format` " +
+      "`svc_salary` your account is the buyer and the seller is the employee. With a " +
+      "`recurringRule` it is a template that creates payable invoices on its dates.",
     tag: TAG,
     body: CreateInvoiceBody,
     body_example: EXAMPLE,
@@ -105,7 +105,7 @@ function addList(addRoute: AddRoute, deps: InvoiceDeps): void {
     operation: "listInvoices",
     summary: "List invoices",
     description:
-      "Invoices of this account, and those that others sent to its billing e-mail address.",
+      "Invoices that the account created, and those that other accounts sent to its billing email.",
     tag: TAG,
     query: InvoiceListQuery,
     answer: InvoiceListAnswer,
@@ -131,7 +131,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
     path: "/invoices/:invoice_id",
     operation: "showInvoice",
     summary: "Show an invoice",
-    description: "By its id, or by any `requestId` that it ever had.",
+    description: "Takes the `id`, or any `requestId` that the invoice ever had.",
     tag: TAG,
     answer: InvoiceRecord,
     errors: [],
@@ -150,6 +150,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
     path: "/invoices/:invoice_id/pdf",
     operation: "downloadInvoice",
     summary: "Download an invoice as PDF",
+    description: "The PDF shows the invoice in its present state.",
     tag: TAG,
     answer: InvoiceRecord,
     is_file: true,
@@ -176,7 +177,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
     path: "/invoices/:invoice_id",
     operation: "convertInvoice",
     summary: "Make a draft payable",
-    description: "Assigns its `requestId` and notifies the other party.",
+    description: "Assigns the `requestId` and sends the event `create`.",
     tag: TAG,
     answer: InvoiceRecord,
     errors: ["invalid_transition"],
@@ -198,7 +199,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
     method: "POST",
     path: "/invoices/:invoice_id/changes",
     operation: "changeInvoice",
-    summary: "Accept, reject, cancel, or declare the payment of an invoice",
+    summary: "Change an invoice",
     description:
       "Buyers accept, reject (with a note) and declare a payment sent; sellers declare it " +
       "received, mark a paid invoice unpaid and correct the payment options; the creator of the " +

@@ -36,8 +36,8 @@ export function addKycRoutes(addRoute: AddRoute, deps: KycDeps): void {
     operation: "createKycSession",
     summary: "Create a KYC session",
     description:
-      "Answers the address of a page on which the user proves who they are. It takes the place " +
-      "of the one before.",
+      "Answers the URL of a page on which the user verifies their identity. The URL is valid " +
+      "for 24 hours and replaces the previous one.",
     tag: "KYC",
     answer: KycAnswer,
     errors: ["invalid_transition"],

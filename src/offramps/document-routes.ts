@@ -68,7 +68,7 @@ function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps)
   addUploadRoute({
     path: PATH,
     operation: "uploadSupportingDocument",
-    summary: "Upload an offramp's supporting document",
+    summary: "Upload a supporting document",
     description:
       "One PDF, JPG or PNG of at most 5 MB, in every state of the offramp. A later file replaces " +
       "the earlier one. A file that was rejected for this offramp is refused.",
@@ -97,7 +97,8 @@ function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
     method: "GET",
     path: PATH,
     operation: "downloadSupportingDocument",
-    summary: "Download an offramp's supporting document",
+    summary: "Download a supporting document",
+    description: "Answers the file that was uploaded or fetched last.",
     tag: TAG,
     answer: Type.String(),
     is_file: true,
@@ -121,7 +122,7 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     method: "PATCH",
     path: PATH,
     operation: "reviewSupportingDocument",
-    summary: "Approve or reject an offramp's supporting document",
+    summary: "Review a supporting document",
     description:
       "Until the payout has begun. A file that was rejected stays rejected: upload another one, " +
       "or let a member approve it in the dashboard. A document whose URL has not been fetched " +

@@ -53,7 +53,7 @@ function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     path: "/users/:user_id/quotes",
     operation: "createQuote",
     summary: "Create a quote",
-    description: "Locks all rates for its life; offramps are added to it, then it is executed.",
+    description: "Locks all rates until `expiry`. Add offramps to the quote, then execute it.",
     tag: TAG,
     body: CreateQuoteBody,
     body_example: { quote: { deposit_token: "usdc", deposit_token_chain: "polygon" } },
@@ -79,7 +79,8 @@ function addReadRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
     method: "GET",
     path: "/users/:user_id/quotes",
     operation: "listQuotes",
-    summary: "List a user's quotes",
+    summary: "List quotes",
+    description: "All quotes of the user, newest first, without their offramps.",
     tag: TAG,
     query: QuoteListQuery,
     answer: QuoteListAnswer,
@@ -108,7 +109,8 @@ function addReadRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
     method: "GET",
     path: "/users/:user_id/quotes/:quote_id",
     operation: "showQuote",
-    summary: "Show a quote with its offramps",
+    summary: "Show a quote",
+    description: "Includes up to 500 of its offramps, and the address to pay to.",
     tag: TAG,
     answer: QuoteAnswer,
     errors: [],
@@ -143,7 +145,8 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     operation: "executeQuote",
     summary: "Execute a quote",
     description:
-      "Names the transfer that pays it and answers at once; the deposit is confirmed later.",
+      "Names the transfer that pays for the quote and answers at once. The deposit is confirmed " +
+      "later; follow it with webhooks.",
     tag: TAG,
     body: ExecuteQuoteBody,
     body_example: {
@@ -184,9 +187,10 @@ function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     method: "POST",
     path: "/users/:user_id/quotes/:quote_id/fund",
     operation: "fundQuote",
-    summary: "Pay a quote with what is owed to the user",
+    summary: "Fund a quote from a balance",
     description:
-      "Executes the quote without a transfer; see GET /users/:user_id/balances for what is owed.",
+      "Executes the quote and pays it from what Sliproad owes to the user, without a transfer. " +
+      "See `GET /users/{user_id}/balances`.",
     tag: TAG,
     answer: QuoteAnswer,
     errors: [

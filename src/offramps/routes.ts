@@ -60,8 +60,10 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
     method: "POST",
     path: "/users/:user_id/quotes/:quote_id/offramps",
     operation: "createOfframps",
-    summary: "Add offramps to a quote",
-    description: "All items or none, in the order of the request; 1 to 500 of them.",
+    summary: "Create offramps",
+    description:
+      "Adds 1 to 500 payouts to a quote. Either all are created or none; the answer keeps the " +
+      "order of the request.",
     tag: TAG,
     body: CreateOfframpsBody,
     body_example: {
@@ -106,8 +108,8 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     method: "PATCH",
     path: "/users/:user_id/quotes/:quote_id/offramps/:offramp_id",
     operation: "updateOfframp",
-    summary: "Change an offramp's reference or metadata",
-    description: "Only while it is `initiated`.",
+    summary: "Update an offramp",
+    description: "Changes `reference` and `metadata`, only while the offramp is `initiated`.",
     tag: TAG,
     body: UpdateOfframpBody,
     body_example: { offramp: { reference: "Invoice 2026-12" } },
@@ -122,7 +124,10 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     method: "POST",
     path: "/users/:user_id/offramps/:offramp_id/reroute",
     operation: "rerouteOfframp",
-    summary: "Send a bounced offramp to another payment detail",
+    summary: "Reroute a bounced offramp",
+    description:
+      "Pays a `bounced` offramp to another payment detail of the same user and currency. Costs " +
+      "no new fee. Above the approval amount it becomes a proposal.",
     tag: TAG,
     body: RerouteBody,
     body_example: { offramp: { payment_detail_id: "01a1dd11-4aee-7000-adc7-78aca4556f62" } },
@@ -148,8 +153,10 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     method: "POST",
     path: "/users/:user_id/offramps/:offramp_id/refund",
     operation: "refundOfframp",
-    summary: "Give up an offramp that bounced or waits",
-    description: "The whole token amount, fee included, is owed to the user again.",
+    summary: "Refund an offramp",
+    description:
+      "Gives up an offramp that is `bounced` or in `ongoing_checks`. What it gives back is " +
+      "added to the balance of the user.",
     tag: TAG,
     answer: orProposal(OfframpAnswer),
     errors: ["invalid_transition"],

@@ -106,13 +106,16 @@ export const AccountOfframpListQuery = listQuery({
   user_id: Type.Optional(Type.String({ description: "Only offramps of this user." })),
 });
 
-export const QuoteAnswer = Type.Object({
-  quote: QuoteRecord,
-  deposit_address: DepositAddress,
-  crypto_transfer: CryptoTransfer,
-  offramps: Type.Array(OfframpRecord, { description: "At most 500; see has_more_offramps." }),
-  has_more_offramps: Type.Optional(Type.Boolean()),
-});
+export const QuoteAnswer = Type.Object(
+  {
+    quote: QuoteRecord,
+    deposit_address: DepositAddress,
+    crypto_transfer: CryptoTransfer,
+    offramps: Type.Array(OfframpRecord, { description: "At most 500; see has_more_offramps." }),
+    has_more_offramps: Type.Optional(Type.Boolean()),
+  },
+  { title: "QuoteAnswer" },
+);
 
 export const QuoteListAnswer = listAnswer("quotes", QuoteRecord);
 export const QuoteListQuery = listQuery({

@@ -36,8 +36,9 @@ function addReadRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     method: "GET",
     path: "/deposits",
     operation: "listDeposits",
-    summary: "List fiat that came in",
-    description: "For the operator's keys. `status=unmatched` is what waits for a decision.",
+    summary: "List bank deposits",
+    description:
+      "Operator keys only. `status=unmatched` lists the deposits that wait for a decision.",
     tag: TAG,
     query: FiatDepositListQuery,
     answer: FiatDepositListAnswer,
@@ -59,7 +60,8 @@ function addReadRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     method: "GET",
     path: "/deposits/:deposit_id",
     operation: "showDeposit",
-    summary: "Show fiat that came in",
+    summary: "Show a bank deposit",
+    description: "Operator keys only. `reason` says why it was not matched.",
     tag: TAG,
     answer: FiatDepositAnswer,
     errors: [],
@@ -77,16 +79,18 @@ const ACTIONS = [
   {
     action: "match",
     operation: "matchDeposit",
-    summary: "Let a deposit pay an onramp",
-    description: "At the onramp's own rate, however late. The amount must be exact.",
+    summary: "Match a deposit to an onramp",
+    description:
+      "Operator keys only. The onramp keeps its own rate, even if the deposit is late. The " +
+      "amount must be exact.",
   },
   {
     action: "accept_difference",
     operation: "acceptDepositDifference",
-    summary: "Let a deposit of another amount pay an onramp",
+    summary: "Accept a deposit of another amount",
     description:
-      "The onramp is delivered whole. What is missing is ours to bear; what is too much stays " +
-      "in the list as a deposit of its own.",
+      "Operator keys only. The onramp is delivered in full. The operator pays for a shortfall; a " +
+      "surplus becomes a deposit of its own.",
   },
 ] as const;
 
@@ -114,8 +118,10 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     method: "POST",
     path: "/deposits/:deposit_id/return",
     operation: "returnDeposit",
-    summary: "Send a deposit back to its payer",
-    description: "Also one that an onramp holds undelivered: the onramp then fails.",
+    summary: "Return a deposit",
+    description:
+      "Operator keys only. Sends the money back to the payer. If an onramp holds it and has not " +
+      "delivered yet, the onramp fails.",
     tag: TAG,
     answer: orProposal(FiatDepositAnswer),
     errors: ["invalid_transition"],
@@ -127,10 +133,10 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     method: "POST",
     path: "/deposits/:deposit_id/dismiss",
     operation: "dismissDeposit",
-    summary: "Take a line that is no money off the list",
+    summary: "Dismiss a deposit",
     description:
-      "For what the bank has told twice, with another amount, currency or date. What was posted " +
-      "of it is taken back.",
+      "Operator keys only. For a line that the bank reported twice with another amount, " +
+      "currency or date. Its ledger entry is reversed.",
     tag: TAG,
     answer: orProposal(FiatDepositAnswer),
     errors: ["invalid_transition"],

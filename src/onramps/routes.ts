@@ -43,8 +43,8 @@ function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
     operation: "createOnramp",
     summary: "Create an onramp",
     description:
-      "Answers where to pay in, and the message that the transfer must carry. The rate holds for " +
-      "24 hours; an onramp that is not paid within 7 days fails.",
+      "Answers the bank account to pay to and the `deposit_message` that the transfer must " +
+      "carry. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.",
     tag: TAG,
     body: CreateOnrampBody,
     body_example: {
@@ -77,7 +77,8 @@ function addReadRoutes(addRoute: AddRoute, { database, keyring }: OnrampDeps): v
     method: "GET",
     path: "/users/:user_id/onramps",
     operation: "listOnramps",
-    summary: "List a user's onramps",
+    summary: "List the onramps of a user",
+    description: "Newest first; can be filtered by status.",
     tag: TAG,
     query: OnrampListQuery,
     answer: OnrampListAnswer,
@@ -103,6 +104,7 @@ function addReadRoutes(addRoute: AddRoute, { database, keyring }: OnrampDeps): v
     path: "/users/:user_id/onramps/:onramp_id",
     operation: "showOnramp",
     summary: "Show an onramp",
+    description: "Includes the deposit instructions.",
     tag: TAG,
     answer: OnrampAnswer,
     errors: [],

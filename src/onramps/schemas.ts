@@ -29,18 +29,22 @@ export const CreateOnrampBody = Type.Object(
   closed,
 );
 
-const DepositInstructionsRecord = Type.Object({
-  bank_account_number: nullableText,
-  bank_routing_number: nullableText,
-  bank_iban: nullableText,
-  bank_swift_bic: nullableText,
-  bank_name: nullableText,
-  bank_address: nullableText,
-  bank_beneficiary_name: nullableText,
-  deposit_message: Type.String({
-    description: "Must stand in the text of the transfer; any case, spaces and hyphens.",
-  }),
-});
+const DepositInstructionsRecord = Type.Object(
+  {
+    bank_account_number: nullableText,
+    bank_routing_number: nullableText,
+    bank_iban: nullableText,
+    bank_swift_bic: nullableText,
+    bank_name: nullableText,
+    bank_address: nullableText,
+    bank_beneficiary_name: nullableText,
+    deposit_message: Type.String({
+      description:
+        "Put this code in the text of the transfer; case, spaces and hyphens are ignored.",
+    }),
+  },
+  { title: "DepositInstructions" },
+);
 
 const fields = {
   id,
@@ -61,11 +65,10 @@ const fields = {
 const times = { created_at: time, updated_at: time };
 
 export const OnrampRecord = Type.Object({ ...fields, ...times }, { title: "Onramp" });
-export const OnrampWithInstructions = Type.Object({
-  ...fields,
-  deposit_instructions: DepositInstructionsRecord,
-  ...times,
-});
+export const OnrampWithInstructions = Type.Object(
+  { ...fields, deposit_instructions: DepositInstructionsRecord, ...times },
+  { title: "OnrampDetails" },
+);
 export const OnrampAnswer = Type.Object({ onramp: OnrampWithInstructions });
 export const OnrampListAnswer = listAnswer("onramps", OnrampRecord);
 export const OnrampListQuery = listQuery({

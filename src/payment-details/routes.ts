@@ -79,7 +79,8 @@ function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     operation: "createPaymentDetail",
     summary: "Create a payment detail",
     description:
-      "Registers a payee's bank account. Its check digits are verified.",
+      "Registers the bank account of a payee. Account numbers are checked, including their " +
+      "check digits. See `GET /payment_detail_requirements` for the fields of each currency.",
     tag: TAG,
     body: PaymentDetailBody,
     body_example: EXAMPLE as never,
@@ -100,7 +101,8 @@ function addValidate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     path: "/users/:user_id/payment_details/validate",
     operation: "validatePaymentDetail",
     stores_nothing: true,
-    summary: "Check a payment detail without storing it",
+    summary: "Validate a payment detail",
+    description: "Runs the checks of creation and stores nothing.",
     tag: TAG,
     body: PaymentDetailBody,
     body_example: EXAMPLE as never,
@@ -122,7 +124,8 @@ function addList(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     method: "GET",
     path: "/users/:user_id/payment_details",
     operation: "listPaymentDetails",
-    summary: "List a user's payment details",
+    summary: "List payment details",
+    description: "All payment details of the user, newest first.",
     tag: TAG,
     query: PaymentDetailListQuery,
     answer: PaymentDetailListAnswer,
@@ -147,6 +150,7 @@ function addShow(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     path: "/users/:user_id/payment_details/:payment_detail_id",
     operation: "showPaymentDetail",
     summary: "Show a payment detail",
+    description: "Shows every field; those that were not given are `null`.",
     tag: TAG,
     answer: PaymentDetailAnswer,
     errors: [],
@@ -171,7 +175,8 @@ function addDeactivate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     operation: "deactivatePaymentDetail",
     summary: "Deactivate a payment detail",
     description:
-      "No new offramp can use it. This cannot be undone; create a new payment detail instead.",
+      "New offramps can no longer use it. This cannot be undone; create a new payment detail " +
+      "instead.",
     tag: TAG,
     answer: PaymentDetailAnswer,
     errors: [],
@@ -185,8 +190,10 @@ function addRequirements(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     method: "GET",
     path: "/payment_detail_requirements",
     operation: "listPaymentDetailRequirements",
-    summary: "What each currency and rail needs",
-    description: "The same table that validates payment details.",
+    summary: "List payment detail requirements",
+    description:
+      "The fields that each currency and rail needs, with patterns and examples. The same table " +
+      "checks payment details.",
     tag: TAG,
     query: RequirementsQuery,
     answer: RequirementsAnswer,

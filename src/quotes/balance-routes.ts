@@ -139,8 +139,10 @@ function addBalanceRoute(addRoute: AddRoute, deps: BalanceDeps): void {
     method: "GET",
     path: "/users/:user_id/balances",
     operation: "listBalances",
-    summary: "What is owed to a user",
-    description: "Deposits that no quote could use and payouts that were given up, by token.",
+    summary: "List the balances of a user",
+    description:
+      "What Sliproad owes to the user, by token: deposits that no quote could use and payouts " +
+      "that were given up.",
     tag: TAG,
     answer: BalancesAnswer,
     errors: [],
@@ -183,7 +185,8 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     method: "POST",
     path: "/users/:user_id/refund_addresses",
     operation: "createRefundAddress",
-    summary: "Register an address for refunds",
+    summary: "Register a refund address",
+    description: "A crypto address to which balances of the user can be refunded.",
     tag: TAG,
     body: RefundAddressBody,
     body_example: {
@@ -204,7 +207,8 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     method: "GET",
     path: "/users/:user_id/refund_addresses",
     operation: "listRefundAddresses",
-    summary: "List a user's addresses for refunds",
+    summary: "List refund addresses",
+    description: "All refund addresses of the user, newest first.",
     tag: TAG,
     query: ListQuery,
     answer: RefundAddressesAnswer,
@@ -233,11 +237,11 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     method: "POST",
     path: "/users/:user_id/refunds",
     operation: "createRefund",
-    summary: "Return what is owed to a user",
+    summary: "Refund a balance",
     description:
-      "To an address that the user has registered; the coins are sent in the background. To " +
-      "another address, or above the amount for four eyes, it becomes a proposal that two " +
-      "members confirm.",
+      "Sends tokens that Sliproad owes to the user to a registered refund address. To another " +
+      "address, or above the approval amount, the request becomes a proposal that two members " +
+      "have to confirm.",
     tag: TAG,
     body: RefundBody,
     body_example: {
@@ -260,7 +264,8 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     method: "GET",
     path: "/users/:user_id/refunds",
     operation: "listRefunds",
-    summary: "List a user's refunds",
+    summary: "List refunds",
+    description: "All refunds of the user, newest first.",
     tag: TAG,
     query: RefundListQuery,
     answer: RefundsAnswer,

@@ -34,8 +34,10 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     path: "/users/:user_id/quote/rate",
     operation: "calculateQuoteRate",
     stores_nothing: true,
-    summary: "Price one payout without storing anything",
-    description: "The answer is what a quote made now would say; no rate is kept.",
+    summary: "Price one payout",
+    description:
+      "Answers the rate, fees and token amount of a quote created now. Stores nothing and locks " +
+      "no rate.",
     tag: TAG,
     body: QuoteRateBody,
     body_example: {
@@ -62,10 +64,10 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     path: "/conversions",
     operation: "calculateConversion",
     stores_nothing: true,
-    summary: "Convert an amount without storing anything",
+    summary: "Convert an amount",
     description:
-      "From a token to a currency that is paid out, on the first rail that it offers; or from " +
-      "usd or eur to a token.",
+      "Converts a token to a payout currency on its first rail, or usd or eur to a token. " +
+      "Stores nothing.",
     tag: TAG,
     body: ConversionBody,
     body_example: {

@@ -36,7 +36,8 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
     path: "/sandbox/crypto_deposits",
     operation: "createSandboxCryptoDeposit",
     stores_nothing: true,
-    summary: "Let a transfer arrive at a quote's address",
+    summary: "Create a crypto deposit",
+    description: "Lets a transfer arrive at the deposit address of a quote.",
     tag: "Sandbox",
     body: CryptoDepositBody,
     body_example: {

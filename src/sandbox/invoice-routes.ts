@@ -20,8 +20,10 @@ export function addSandboxInvoiceRoute(
     path: "/sandbox/invoices/:invoice_id",
     operation: "setSandboxInvoice",
     stores_nothing: true,
-    summary: "Take an invoice to a state",
-    description: "Every step on the way is recorded and told, as if its party had done it.",
+    summary: "Set the status of an invoice",
+    description:
+      "Takes the invoice through every state on the way. Every step is recorded and sent as an " +
+      "event.",
     tag: "Sandbox",
     body: InvoiceStatusBody,
     body_example: { invoice: { status: "paid" } },

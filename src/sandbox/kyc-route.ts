@@ -21,10 +21,10 @@ export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): vo
     path: "/sandbox/users/:user_id/kycs",
     operation: "setSandboxKyc",
     stores_nothing: true,
-    summary: "Take a user's KYC to a state",
+    summary: "Set the KYC status of a user",
     description:
-      "`swift_status` grants (`approved`) or withdraws (`suspended`) the clearance for swift of " +
-      "a user who is approved then, in eur and in all other currencies.",
+      "Takes the user through every state on the way. `swift_status` grants (`approved`) or " +
+      "withdraws (`suspended`) the clearance for swift.",
     tag: "Sandbox",
     body: KycBody,
     body_example: { kyc: { status: "approved" } },

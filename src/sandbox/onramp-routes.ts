@@ -36,8 +36,10 @@ function addWalkRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     path: "/sandbox/onramps/:onramp_id",
     operation: "setSandboxOnramp",
     stores_nothing: true,
-    summary: "Take an onramp to a state",
-    description: "It is paid where that is needed; every step moves the money it means.",
+    summary: "Set the status of an onramp",
+    description:
+      "Takes the onramp through every state on the way. Pays it if needed; every step posts its " +
+      "ledger entries.",
     tag: TAG,
     body: OnrampStatusBody,
     body_example: { onramp: { status: "crypto_sent" } },
@@ -64,8 +66,10 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     path: "/sandbox/deposits",
     operation: "createSandboxDeposit",
     stores_nothing: true,
-    summary: "Let fiat arrive at the bank",
-    description: "The same `bank_reference` with the same amount is the same deposit.",
+    summary: "Create a bank deposit",
+    description:
+      "Lets fiat money arrive at the bank. The same `bank_reference` with the same amount is " +
+      "the same deposit.",
     tag: TAG,
     body: DepositBody,
     body_example: {

@@ -46,7 +46,8 @@ function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
     method: "GET",
     path: "/sandbox/clock",
     operation: "showSandboxClock",
-    summary: "Show the sandbox's time",
+    summary: "Show the sandbox clock",
+    description: "The time that all business rules use, and whether work is still running.",
     tag: TAG,
     answer: ClockAnswer,
     errors: [],
@@ -63,9 +64,9 @@ function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
     path: "/sandbox/clock",
     operation: "advanceSandboxClock",
     stores_nothing: true,
-    summary: "Move the sandbox's time forward",
+    summary: "Advance the sandbox clock",
     description:
-      "For the operator's keys: it is the time of the whole installation. Work that falls due on " +
+      "Operator keys only: this moves the time of the whole installation. Work that falls due on " +
       "the way runs in order of its due time.",
     tag: TAG,
     body: ClockBody,
@@ -91,7 +92,8 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     path: "/sandbox/users/:user_id/payment_details/:payment_detail_id",
     operation: "setSandboxPaymentDetail",
     stores_nothing: true,
-    summary: "Take a payment detail to a state",
+    summary: "Set the status of a payment detail",
+    description: "Takes the payment detail through every state on the way.",
     tag: TAG,
     body: PaymentDetailStatusBody,
     body_example: { payment_detail: { status: "pending" } },
@@ -139,8 +141,10 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     path: "/sandbox/offramps/:offramp_id",
     operation: "setSandboxOfframp",
     stores_nothing: true,
-    summary: "Take an offramp to a state",
-    description: "Its quote is paid where that is needed; every step moves the money it means.",
+    summary: "Set the status of an offramp",
+    description:
+      "Takes the offramp through every state on the way. Pays its quote if needed; every step " +
+      "posts its ledger entries.",
     tag: TAG,
     body: OfframpStatusBody,
     body_example: { offramp: { status: "fiat_sent" } },

@@ -47,6 +47,8 @@ export function addSandboxWebhookRoute(addRoute: AddRoute, deps: SandboxWebhookD
     operation: "sendSandboxWebhook",
     stores_nothing: true,
     summary: "Send a sample event",
+    description:
+      "Sends a made-up event to every application of the account that receives this type.",
     tag: "Sandbox",
     body: SandboxWebhookBody,
     body_example: { webhook_type: "offramp_update", status: "fiat_sent" },

@@ -47,7 +47,9 @@ function addCreateUser(
     path: "/users",
     operation: "createUser",
     summary: "Create a user",
-    description: "A user is a payer: the person or company that sends the money.",
+    description:
+      "A user is a payer: the person or company whose money moves. `email` must be unique " +
+      "within the account.",
     tag: TAG,
     body: CreateUserBody,
     body_example: {
@@ -76,6 +78,7 @@ function addListUsers(addRoute: AddRoute, { database, keyring }: UserDeps): void
     path: "/users",
     operation: "listUsers",
     summary: "List users",
+    description: "All users of the account, newest first.",
     tag: TAG,
     query: UserListQuery,
     answer: UserListAnswer,
@@ -97,6 +100,7 @@ function addShowUser(addRoute: AddRoute, { database, keyring }: UserDeps): void 
     path: "/users/:user_id",
     operation: "showUser",
     summary: "Show a user",
+    description: "Includes the KYC status, in general and for each currency.",
     tag: TAG,
     answer: UserAnswer,
     errors: [],
@@ -120,10 +124,10 @@ function addUpdateUser(
     method: "PATCH",
     path: "/users/:user_id",
     operation: "updateUser",
-    summary: "Change a user",
+    summary: "Update a user",
     description:
-      "Fields that are sent replace what is known; null clears one. The identity of an approved " +
-      "user cannot be changed.",
+      "Fields that are sent replace the stored ones; `null` clears a field. Identity fields " +
+      "cannot be changed once the user is approved.",
     tag: TAG,
     body: UpdateUserBody,
     body_example: { user: { phone: "+351210000000" } },

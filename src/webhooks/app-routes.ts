@@ -71,7 +71,8 @@ function addCreate(addRoute: AddRoute, deps: AppRouteDeps): void {
     path: "/apps",
     operation: "createApp",
     summary: "Create an application",
-    description: "Its secrets are in this answer and never shown again.",
+    description:
+      "The answer holds the client secret and the webhook secret. They are never shown again.",
     tag: TAG,
     body: CreateAppBody,
     body_example: { app: EXAMPLE } as never,
@@ -91,7 +92,8 @@ function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps
     method: "GET",
     path: "/apps",
     operation: "listApps",
-    summary: "List the account's applications",
+    summary: "List applications",
+    description: "All applications of the account, newest first.",
     tag: TAG,
     query: AppListQuery,
     answer: AppListAnswer,
@@ -112,7 +114,8 @@ function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps
     method: "GET",
     path: "/apps/:app_id",
     operation: "showApp",
-    summary: "Show an application, and whether it is sent events",
+    summary: "Show an application",
+    description: "`webhook.state` and `webhook.reason` say whether events are sent, and why not.",
     tag: TAG,
     answer: AppAnswer,
     errors: [],
@@ -133,7 +136,10 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     method: "PATCH",
     path: "/apps/:app_id",
     operation: "updateApp",
-    summary: "Change an application's name, endpoint or events",
+    summary: "Update an application",
+    description:
+      "Changes name, redirect URIs, webhook endpoint or chosen events. Fields that are left out " +
+      "stay as they are.",
     tag: TAG,
     body: UpdateAppBody,
     body_example: { app: { events: ["offramp_update", "kyc_update"] } },
@@ -152,8 +158,8 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     operation: "rotateWebhookSecret",
     summary: "Rotate the webhook secret",
     description:
-      "Until the switch X-Webhook-Signature keeps the old secret and webhook-signature carries " +
-      "both; then the new one signs alone.",
+      "Until the switch, `X-Webhook-Signature` is made with the old secret and `webhook- " +
+      "signature` carries both signatures. Then only the new secret signs.",
     tag: TAG,
     body: RotateBody,
     body_example: { grace_hours: 24 },
@@ -171,20 +177,11 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
       return submit(command({ id: params.app_id!, change, problems: found.list }));
     },
   });
-  const simple = [
-    ["pause", "pauseApp", "Pause the endpoint: events are kept until it is resumed"],
-    ["resume", "resumeApp", "Resume an endpoint that was paused or disabled"],
-    ["switch_webhook_secret", "switchWebhookSecret", "End a rotation: the new secret signs alone"],
-    ["rotate_client_secret", "rotateClientSecret", "Replace the client secret at once"],
-    ["reset_used", "resetAppUsed", "Let the application count as not yet used"],
-    ["delete", "deleteApp", "Delete an application: its tokens and consents end at once"],
-  ] as const;
-  for (const [kind, operation, summary] of simple) {
+  for (const { kind, ...words } of SIMPLE_CHANGES) {
     addRoute({
       method: "POST",
       path: `/apps/:app_id/${kind}`,
-      operation,
-      summary,
+      ...words,
       tag: TAG,
       answer: AppSecretAnswer,
       errors: [],
@@ -194,6 +191,47 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
   }
 }
 
+const SIMPLE_CHANGES = [
+  {
+    kind: "pause",
+    operation: "pauseApp",
+    summary: "Pause the endpoint",
+    description: "Events are kept and sent once the endpoint is resumed.",
+  },
+  {
+    kind: "resume",
+    operation: "resumeApp",
+    summary: "Resume the endpoint",
+    description: "Starts sending again after a pause, or after Sliproad disabled the endpoint.",
+  },
+  {
+    kind: "switch_webhook_secret",
+    operation: "switchWebhookSecret",
+    summary: "End a rotation",
+    description: "From now on only the new webhook secret signs.",
+  },
+  {
+    kind: "rotate_client_secret",
+    operation: "rotateClientSecret",
+    summary: "Rotate the client secret",
+    description: "The old client secret stops working at once. The answer holds the new one.",
+  },
+  {
+    kind: "reset_used",
+    operation: "resetAppUsed",
+    summary: "Reset that the application was used",
+    description:
+      "The application receives the events of all invoices of its account again, until its next " +
+      "successful API call.",
+  },
+  {
+    kind: "delete",
+    operation: "deleteApp",
+    summary: "Delete an application",
+    description: "Its tokens and consents end at once, and nothing is sent to it any more.",
+  },
+] as const;
+
 function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
   const { database, clock, poke } = deps;
   addRoute({
@@ -201,7 +239,10 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
     path: "/apps/:app_id/replay",
     operation: "replayApp",
     stores_nothing: true,
-    summary: "Send the events of a range of time again",
+    summary: "Replay events",
+    description:
+      "Sends the events of a period to the application again, all of them or only those that " +
+      "failed.",
     tag: TAG,
     body: ReplayBody,
     body_example: { from: "2026-11-15T00:00:00Z", only_failed: true },

@@ -52,10 +52,11 @@ function addList(addRoute: AddRoute, deps: EventRouteDeps): void {
     method: "GET",
     path: "/webhook_events",
     operation: "listWebhookEvents",
-    summary: "Read the account's events, oldest first",
+    summary: "List events",
     description:
-      "For those who would rather ask than be told: the order is fixed, and nothing enters it " +
-      "behind an event that was read. Go on with starting_after until there is more.",
+      "Oldest first. Use it to poll for events instead of receiving webhooks: the order is " +
+      "fixed, and no event is ever inserted before one that was already listed. Continue with " +
+      "`starting_after` while `has_more` is true.",
     tag: TAG,
     query: WebhookEventListQuery,
     answer: WebhookEventListAnswer,
@@ -110,6 +111,7 @@ function addShow(addRoute: AddRoute, deps: EventRouteDeps): void {
     path: "/webhook_events/:webhook_event_id",
     operation: "showWebhookEvent",
     summary: "Show an event",
+    description: "`body` is the exact text that is signed and sent.",
     tag: TAG,
     answer: WebhookEventAnswer,
     errors: [],
@@ -127,7 +129,10 @@ function addDeliveries(addRoute: AddRoute, deps: EventRouteDeps): void {
     method: "GET",
     path: "/webhook_events/:webhook_event_id/deliveries",
     operation: "listWebhookDeliveries",
-    summary: "Show to which applications an event was sent, and every attempt",
+    summary: "List the deliveries of an event",
+    description:
+      "One delivery per application, each with its latest attempts and the answers of the " +
+      "receiver.",
     tag: TAG,
     answer: DeliveryListAnswer,
     errors: [],
@@ -146,8 +151,10 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
     path: "/webhook_events/:webhook_event_id/redeliver",
     operation: "redeliverWebhookEvent",
     stores_nothing: true,
-    summary: "Send an event again",
-    description: "To the account's own applications that are told of it, or to one of them.",
+    summary: "Redeliver an event",
+    description:
+      "Sends the event again to the applications of the account that receive it, or to one of " +
+      "them.",
     tag: TAG,
     body: RedeliverBody,
     body_example: {},

@@ -64,7 +64,7 @@ const secrets = {
   ),
 };
 export const AppAnswer = Type.Object({ app: AppRecord });
-export const AppSecretAnswer = Type.Object({ app: AppRecord, ...secrets });
+export const AppSecretAnswer = Type.Object({ app: AppRecord, ...secrets }, { title: "AppAnswer" });
 export const AppListAnswer = listAnswer("apps", AppRecord);
 export const AppListQuery = listQuery({});
 

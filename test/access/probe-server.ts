@@ -39,7 +39,14 @@ export async function startProbeServer(core: Core, rate_limit = 0): Promise<Prob
   });
   const write = executor.register(writeProbe);
   addNoteUse(app, core);
-  const common = { operation: "", summary: "", tag: "", answer: Type.Object({}), errors: [] };
+  const common = {
+    operation: "",
+    summary: "",
+    description: "Only for this test.",
+    tag: "",
+    answer: Type.Object({}),
+    errors: [],
+  };
   addRoute(app, index_key, {
     ...common,
     method: "GET",

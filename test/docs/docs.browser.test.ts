@@ -22,9 +22,14 @@ afterAll(async () => {
   }
 });
 
-const PAGES = ["", "/guides/first-payout", "/reference/errors"];
+const PAGES = ["", "/guides/first-payout", "/reference/errors", "/api", "/api/offramps"];
 /** The longest tables; as to barriers they are like the others. */
-const WIDEST = ["/reference/payment-details", "/reference/command-line", "/guides/oauth"];
+const WIDEST = [
+  "/reference/payment-details",
+  "/reference/command-line",
+  "/guides/oauth",
+  "/api/invoices",
+];
 const LOOKS = [1280, 360].flatMap((width) => [
   { width, colorScheme: "light" as const },
   { width, colorScheme: "dark" as const },
@@ -61,6 +66,17 @@ it.each(WIDEST)("/docs%s fits on a screen of 360 px", async (path) => {
   await visit({ width: 360 }, async (page) => {
     await page.goto(`${server.url}/docs${path}`);
     expect(await scrollsSideways(page)).toBe(false);
+  });
+});
+
+it("a button copies the code beside it", async () => {
+  await visit({}, async (page) => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.goto(`${server.url}/docs/guides/first-payout`);
+    const box = page.locator(".code-box").first();
+    await box.getByRole("button", { name: "Copy this code" }).click();
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    expect(copied).toBe(await box.locator("pre").textContent());
   });
 });
 

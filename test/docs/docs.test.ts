@@ -27,7 +27,7 @@ async function crawl(): Promise<Map<string, string>> {
     expect(status, path).toBe(200);
     pages.set(path, text);
     for (const [, target] of text.matchAll(/href="(\/docs[^"#?]*)/g)) {
-      if (!/^\/docs\/(api|assets)/.test(target!)) waiting.push(target!);
+      if (!target!.startsWith("/docs/assets")) waiting.push(target!);
     }
   }
   return pages;
@@ -54,7 +54,7 @@ describe("the documentation", () => {
   });
 
   it("its texts link only to what the pages have", () => {
-    expect(loadPages().lost_links).toEqual([]);
+    expect(loadPages(server.app.server.swagger(), server.url).lost_links).toEqual([]);
   });
 
   it("doc_url of a refusal leads to a line about its code", async () => {
@@ -80,10 +80,20 @@ describe("the documentation", () => {
     expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
   });
 
+  it("guides and the API reference show this server's own address in their commands", async () => {
+    for (const path of ["/docs/guides/first-payout", "/docs/api/users"]) {
+      const { text } = await open(path);
+      expect(text).toContain(server.url);
+      expect(text).not.toContain("http://127.0.0.1:4000");
+    }
+  });
+
   it("an unknown page is a 404 page", async () => {
-    const { status, text } = await open("/docs/guides/nothing");
-    expect(status).toBe(404);
-    expect(text).toContain("There is no such page");
+    for (const path of ["/docs/guides/nothing", "/docs/api/nothing"]) {
+      const { status, text } = await open(path);
+      expect(status).toBe(404);
+      expect(text).toContain("There is no such page");
+    }
   });
 });
 
@@ -93,6 +103,7 @@ describe("the search", () => {
       ["below_currency_limit", "/docs/reference/errors#below_currency_limit"],
       ["sliproad_four_eyes_usd", "/docs/reference/settings#SLIPROAD_FOUR_EYES_USD"],
       ["first payout", "/docs/guides/first-payout"],
+      ["create offramps", "/docs/api/offramps#create-offramps"],
     ]) {
       const { text } = await open(`/docs?q=${encodeURIComponent(question!)}`);
       const [, first] = /<ol id="results".*?href="([^"]+)"/s.exec(text)!;

@@ -9,6 +9,7 @@ export type Schema = Record<string, any>;
 export type Operation = {
   name: string;
   summary: string;
+  description: string;
   method: string;
   /** With parameters such as `{user_id}`. */
   path: string;
@@ -83,15 +84,19 @@ export function callExample(
 }
 
 function toOperation(raw: Schema, path: string, method: string, entry: Schema): Operation {
-  const parameters: Schema[] = entry.parameters ?? [];
+  const parameters: Schema[] = resolve(raw, entry.parameters ?? []) as Schema[];
   const content = entry.requestBody?.content["application/json"];
   const answer = entry.responses["200"].content["application/json"];
-  const described = Object.values<Schema>(entry.responses).map((answer) => answer.description);
-  const codes = described.join("\n").matchAll(/^`(\w+)`:/gm);
+  const described = Object.values<Schema>(entry.responses).map((response) => {
+    // What stands beside the reference goes before what the component says.
+    return response.description ?? resolve(raw, response).description;
+  });
+  const codes = described.join("\n").matchAll(/`(\w+)`/g);
   const known = new Set([...codes].map((match) => match[1]!));
   return {
     name: entry.operationId,
     summary: entry.summary,
+    description: entry.description,
     method,
     path,
     path_parameters: [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!),
@@ -116,6 +121,11 @@ function resolve(raw: Schema, schema: unknown): Schema {
       .slice(1)
       .reduce((at, name) => at[name], raw);
     return resolve(raw, target);
+  }
+  // Two types in one are spelled out, so that who walks over schemas need not know the short form.
+  if (Array.isArray(rest.type)) {
+    const { type: types, description, ...form } = rest;
+    return { anyOf: types.map((type: string) => (type === "null" ? { type } : { type, ...form })) };
   }
   return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, resolve(raw, value)]));
 }

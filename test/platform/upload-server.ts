@@ -48,6 +48,7 @@ export async function startUploadServer(data_dir: string) {
       path: "/records/:record_id/documents",
       operation: "uploadDocument",
       summary: "Upload a document",
+      description: "Only for this test.",
       tag: "Records",
       answer: Type.Object({ message: Type.String() }, { title: "DocumentUploaded" }),
       errors: ["offramp_not_editable"],

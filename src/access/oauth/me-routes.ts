@@ -25,10 +25,10 @@ export function addMeRoutes(add: AddRoute, deps: { database: Database; index_key
     method: "GET",
     path: "/me",
     operation: "showMe",
-    summary: "Show who calls",
+    summary: "Show the caller",
     description:
-      "The account that the credential acts for and, for a token that a person consented to, " +
-      "that person. `user` is null for API keys and client credentials.",
+      "The account that the credential acts for. `user` is the person who authorised the " +
+      "application; it is `null` for API keys and client credentials.",
     tag: "Applications",
     scope: "user:read",
     answer: Me,

@@ -65,7 +65,8 @@ export function describeRoute(
       ? { description: "The file", content: { "application/octet-stream": { schema: FILE } } }
       : { description: "Success", ...reference(app, spec.answer) },
   };
-  for (const [status, codes] of groupByStatus(errorsOf(spec, names.length > 0))) {
+  const error_codes = errorsOf(spec, names.length > 0);
+  for (const [status, codes] of groupByStatus(error_codes)) {
     const list = codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}`).join("\n\n");
     response[status] = { description: list, ...reference(app, ErrorBody) };
   }
@@ -75,6 +76,7 @@ export function describeRoute(
     summary: spec.summary,
     description: spec.description,
     tags: [spec.tag],
+    "x-error-codes": error_codes,
     security: [{ api_key: [] }, ...(spec.scope ? [{ oauth: [spec.scope] }] : [])],
     ...(names.length > 0 ? { params } : {}),
     ...(spec.query ? { querystring: spec.query } : {}),

@@ -23,7 +23,7 @@ export type RouteSpec<Query extends TObject, Body extends TObject> = {
   path: string;
   operation: string;
   summary: string;
-  description?: string;
+  description: string;
   tag: string;
   query?: Query;
   body?: Body;

@@ -1,0 +1,60 @@
+import { buildExample, type Json } from "./build-example.ts";
+import {
+  mapOperations,
+  shareEnums,
+  shareErrors,
+  shareParameters,
+  shortenNullables,
+  withoutErrorMessages,
+} from "./share-parts.ts";
+import { TAGS } from "./tags.ts";
+import { addWebhooks } from "./webhooks-section.ts";
+
+/**
+ * The OpenAPI document that people and generators read, made from what the routes declare: enums,
+ * parameters and errors as shared components, tags in reading order, an example on every answer,
+ * and the webhooks.
+ */
+export function finishDocument(described: Json): Json {
+  const steps = [
+    withoutErrorMessages,
+    shareErrors,
+    shareEnums,
+    shareParameters,
+    addAnswerExamples,
+    inReadingOrder,
+    addWebhooks,
+    shortenNullables,
+  ];
+  // The library's object holds symbols and references to itself; a copy holds JSON only.
+  const plain = JSON.parse(JSON.stringify(described));
+  return steps.reduce((document, step) => step(document), plain);
+}
+
+function addAnswerExamples(document: Json): Json {
+  const { schemas } = document.components;
+  return mapOperations(document, (operation) => {
+    const { description: _, ...success } = operation.responses["200"];
+    const content = Object.entries<Json>(success.content).map(([type, { schema }]) => {
+      if (type !== "application/json") return [type, { schema }];
+      // The library repeats the description of the answer in its schema.
+      const { description: __, ...rest } = schema;
+      return [type, { schema: rest, example: buildExample(schemas, rest, operation.operationId) }];
+    });
+    const answer = { description: "Success.", ...success, content: Object.fromEntries(content) };
+    return { ...operation, responses: { ...operation.responses, 200: answer } };
+  });
+}
+
+/** Tags as a newcomer needs them, and the paths in the order of their tags. */
+function inReadingOrder(document: Json): Json {
+  const place = (methods: Json) => {
+    const tag = Object.values<Json>(methods)[0].tags[0];
+    return TAGS.findIndex(({ name }) => name === tag);
+  };
+  const paths = Object.entries<Json>(document.paths).sort(
+    ([, one], [, other]) => place(one) - place(other),
+  );
+  const tags = TAGS.map(({ name, description }) => ({ name, description }));
+  return { ...document, tags, paths: Object.fromEntries(paths) };
+}

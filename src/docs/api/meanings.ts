@@ -1,0 +1,192 @@
+import type { ProposalStatus } from "../../access/proposal-model.ts";
+import type { Chain, Token } from "../../catalogue/chains.ts";
+import type { DepositRail, Rail } from "../../catalogue/rails.ts";
+import type { ChangeType, InvoiceFormat, InvoiceStatus } from "../../invoices/model.ts";
+import type { DocumentStatus, OfframpStatus } from "../../offramps/model.ts";
+import { DEPOSIT_REASONS, type DepositStatus, type OnrampStatus } from "../../onramps/model.ts";
+import type { PaymentDetailStatus } from "../../payment-details/model.ts";
+import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";
+import type { KycStatus } from "../../users/model.ts";
+import { INVOICE_EVENT_MEANINGS, RAMP_EVENT_MEANINGS } from "./event-meanings.ts";
+
+type Meanings<Value extends string = string> = Readonly<Record<Value, string>>;
+
+const INVOICE_STATUS: Meanings<InvoiceStatus> = {
+  draft: "Not payable yet. The other party cannot see it.",
+  scheduled: "A template with a `recurringRule`. It creates invoices and is never paid itself.",
+  open: "Payable. The buyer has not answered yet.",
+  accepted: "Payable. The buyer accepted it.",
+  declaredPaid: "The payment was declared as sent. The seller has not confirmed it yet.",
+  paid:
+    "Paid. Not final for a crypto-to-fiat payment: if the bank returns it, the invoice goes back " +
+    "to `open` or `accepted`.",
+  canceled: "Canceled by whoever created it. Final.",
+  rejected: "Rejected by the buyer. Final.",
+};
+
+/**
+ * Every enum of the API, each value explained. An enum of the OpenAPI document is recognised by its
+ * values and becomes the shared component of that name; a test names those that are missing here.
+ */
+export const MEANINGS = {
+  OfframpStatus: {
+    initiated: "Created. Sliproad waits for the quote to be executed and its deposit to arrive.",
+    pending_internal_assessment: "The deposit is confirmed. Sliproad checks the payout.",
+    ongoing_checks:
+      "On hold: a check is open, such as a missing document. `status_message` says which one.",
+    sending_fiat: "The bank has the payment instruction.",
+    fiat_sent:
+      "The bank sent the money. Not final: the receiving bank can return it weeks later, and the " +
+      "offramp then becomes `bounced`.",
+    bounced:
+      "The money came back. Call `reroute` with another payment detail, or `refund` to give up.",
+    failed: "Final. Nothing was paid out, or everything that came back was given up.",
+  } satisfies Meanings<OfframpStatus>,
+  DocumentStatus: {
+    not_checked: "Nobody has reviewed the document yet.",
+    approved: "A reviewer approved this file.",
+    rejected: "A reviewer rejected this file, or Sliproad could not fetch it. Send another one.",
+  } satisfies Meanings<DocumentStatus>,
+  QuoteStatus: {
+    open: "Offramps can be added, and the quote can be executed, until it expires.",
+    executed: "A transfer or a balance pays for the quote. Nothing can be added.",
+    expired: "It was not executed in time. Create a new quote.",
+    failed: "It was executed, but the deposit did not arrive in full and in time.",
+  },
+  OnrampStatus: {
+    initiated: "Created. Sliproad waits for the bank deposit.",
+    sending_fiat: "The deposit is matched. Conversion and delivery are running.",
+    crypto_sent: "The tokens were sent; `tx_id` names the transaction. Final.",
+    failed: "Not paid in time, or given up. Final.",
+  } satisfies Meanings<OnrampStatus>,
+  KycStatus: {
+    not_started: "The user has not started verification.",
+    initiated: "The user has saved at least one step.",
+    pending_assessment: "The user submitted everything. Automatic checks are running.",
+    prechecks_completed: "The automatic checks passed.",
+    application_queued: "The application waits for the identity provider.",
+    awaiting_manual_review: "A reviewer has to decide.",
+    retry_required: "Something has to be submitted again. Create a new KYC session.",
+    retry_denied: "Not approved, and no further attempt is possible. Final.",
+    approved: "Verified. A reviewer can still suspend the user.",
+    suspended: "Blocked by a reviewer, like a user who is not approved.",
+    failed: "Not approved. Final.",
+  } satisfies Meanings<KycStatus>,
+  PaymentDetailStatus: {
+    pending: "Checks are running. It cannot be paid yet.",
+    approved: "All checks passed. It can be paid.",
+    failed: "A check failed. Create a new payment detail.",
+    deactivated: "Deactivated by the account. Final.",
+  } satisfies Meanings<PaymentDetailStatus>,
+  BeneficiaryType: { individual: "A person.", business: "A company or another organisation." },
+  RefundStatus: {
+    pending: "Recorded. The tokens have not left yet.",
+    sending: "The transaction was handed to the chain.",
+    sent: "The transaction is confirmed; `tx_id` names it. Final.",
+  },
+  ProposalStatus: {
+    pending: "It waits for members to vote.",
+    confirmed: "Two members agreed. It runs in a moment.",
+    rejected: "A member rejected it. Final.",
+    done: "It was carried out. Final.",
+    failed: "It was confirmed but could not be carried out; `outcome` says why. Final.",
+  } satisfies Meanings<ProposalStatus>,
+  DepositStatus: {
+    unmatched: "It waits for the operator; `reason` says why.",
+    matching: "It is being matched to an onramp.",
+    matched: "It pays an onramp.",
+    releasing: "It is being taken back from its onramp.",
+    returning: "The bank is sending it back to the payer.",
+    returned: "It went back to the payer. Final.",
+    dismissed: "It was no money of its own, for example a line reported twice. Final.",
+  } satisfies Meanings<DepositStatus>,
+  DepositReason: DEPOSIT_REASONS,
+  InvoiceStatus: INVOICE_STATUS,
+  InvoiceStatusFilter: {
+    ...INVOICE_STATUS,
+    pending: "`open`, `accepted` or `declaredPaid`.",
+    overdue: "`open` or `accepted`, and past its due date.",
+  },
+  InvoiceFormat: {
+    svc_invoice: "An invoice: you are the seller.",
+    svc_salary: "A salary: you are the employer and buyer.",
+  } satisfies Meanings<InvoiceFormat>,
+  InvoiceMode: { live: "A real invoice.", test: "An invoice of the sandbox." },
+  InvoiceRole: { seller: "Your account is paid.", buyer: "Your account pays." },
+  InvoiceDirection: { sent: "Your account is the seller.", received: "Your account is the buyer." },
+  InvoiceChangeType: {
+    accept: "The buyer accepts an open invoice.",
+    reject: "The buyer rejects it; `input.note` is required.",
+    cancel: "Whoever created the invoice cancels it.",
+    declareSentPayment: "The buyer declares that the payment was sent.",
+    declareReceivedPayment: "The seller declares that the payment arrived.",
+    markUnpaid: "The seller takes back that it was paid.",
+    changePaymentOptions: "The payee corrects how to be paid. The invoice is `open` again.",
+  } satisfies Meanings<ChangeType>,
+  TaxType: { fixed: "An amount in minor units.", percentage: "A percentage of the item." },
+  PaymentOptionType: { wallet: "A crypto address.", "bank-account": "A bank account." },
+  Token: { usdc: "USD Coin.", usdt: "Tether USD." } satisfies Meanings<Token>,
+  Chain: {
+    polygon: "Polygon.",
+    ethereum: "Ethereum.",
+    arbitrum: "Arbitrum One.",
+    base: "Base.",
+    tron: "Tron.",
+    solana: "Solana.",
+  } satisfies Meanings<Chain>,
+  Rails: {
+    local: "The domestic network of the currency, such as SEPA or ACH.",
+    swift: "The SWIFT network. Always needs a supporting document.",
+    wire: "A domestic wire transfer in usd.",
+  } satisfies Meanings<Rail>,
+  DepositRails: {
+    ach_push: "An ACH credit transfer in usd.",
+    wire: "A domestic wire transfer in usd.",
+    local: "A SEPA credit transfer in eur.",
+  } satisfies Meanings<DepositRail>,
+  ConversionMode: {
+    sending: "`input_amount` is given; the answer says what arrives.",
+    receiving: "`output_amount` is given; the answer says what to send.",
+  },
+  AppFlow: {
+    authorization_code: "People authorise the application to read and write for their account.",
+    client_credentials: "The application acts for the account that created it.",
+  },
+  WebhookState: {
+    active: "Events are sent.",
+    paused: "Paused by the account. Events are kept until it is resumed.",
+    disabled: "Disabled after failures or a 410. Events are recorded as `skipped`.",
+    not_enabled: "The operator has not enabled webhooks for the account.",
+    incomplete: "The URL or the secret is missing.",
+  },
+  RampEvent: RAMP_EVENT_MEANINGS,
+  EventName: { ...INVOICE_EVENT_MEANINGS, ...RAMP_EVENT_MEANINGS },
+  DeliveryStatus: {
+    pending: "Waiting for the next attempt.",
+    delivered: "The receiver answered 2xx.",
+    failed: "All attempts failed.",
+    skipped: "Nothing will be sent; `reason` says why.",
+  },
+  ErrorCode: Object.fromEntries(
+    ERROR_CODES.map((code) => [code, ERRORS[code][1]]),
+  ) as Meanings<ErrorCode>,
+} satisfies Record<string, Meanings>;
+
+export type EnumName = keyof typeof MEANINGS;
+
+/** The enum with exactly these values, in any order. */
+export function findEnum(values: readonly unknown[]): EnumName | undefined {
+  const names = Object.keys(MEANINGS) as EnumName[];
+  return names.find((name) => {
+    const known = Object.keys(MEANINGS[name]);
+    return known.length === values.length && values.every((value) => known.includes(`${value}`));
+  });
+}
+
+/** The values as a list for people who read the document. */
+export function describeEnum(name: EnumName): string {
+  const lines = Object.entries<string>(MEANINGS[name]).map(
+    ([value, meaning]) => `- \`${value}\`: ${meaning}`,
+  );
+  return lines.join("\n");
+}
