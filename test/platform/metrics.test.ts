@@ -220,7 +220,7 @@ describe("sliproad worker", () => {
     });
     const url = `http://127.0.0.1:${port}`;
     try {
-      const ready = await waitFor(() => fetch(`${url}/readyz`).catch(() => null));
+      const ready = await waitFor(() => fetch(`${url}/readyz`).catch(() => null), 60_000);
       expect(await ready.json()).toEqual({ status: "ready" });
       expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
       const samples = samplesOf(await (await fetch(`${url}/metrics`)).text());
@@ -240,7 +240,7 @@ describe("sliproad worker", () => {
       worker.child.kill("SIGTERM");
       expect((await worker.ended).code).toBe(0);
     }
-  }, 30_000);
+  }, 90_000);
 });
 
 async function freePort(): Promise<number> {
