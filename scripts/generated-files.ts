@@ -6,6 +6,7 @@ import {
   type RequirementField,
   type RequirementRow,
 } from "../src/catalogue/catalogue.ts";
+import { loadFees, toFeeTable } from "../src/catalogue/fees.ts";
 import { describePostings } from "../src/ledger/posting-table.ts";
 import { secretFileName } from "../src/platform/config/secret-file-settings.ts";
 import type { Setting } from "../src/platform/config/setting-kinds.ts";
@@ -13,6 +14,7 @@ import { SETTINGS } from "../src/platform/config/settings.ts";
 import { describeSchema } from "../src/platform/db/describe-schema.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
 import { commandLinePage } from "./command-line-page.ts";
+import { feesPage, statesPage } from "./states-page.ts";
 import { webhooksPage } from "./webhooks-page.ts";
 
 export type GeneratedFile = { path: string; text: string };
@@ -33,6 +35,11 @@ export async function generatedFiles(
     {
       path: "docs/reference/command-line.md",
       text: page("Command line", commandLinePage(table)),
+    },
+    { path: "docs/reference/states.md", text: page("States", statesPage(table)) },
+    {
+      path: "docs/reference/fees.md",
+      text: page("Fees", feesPage(table, toFeeTable(loadFees()))),
     },
     { path: "docs/reference/postings.md", text: `${MARKDOWN_NOTE}\n\n${describePostings()}` },
   ];

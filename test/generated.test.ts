@@ -28,6 +28,8 @@ const PATHS = [
   "docs/reference/payment-details.md",
   "docs/reference/webhooks.md",
   "docs/reference/command-line.md",
+  "docs/reference/states.md",
+  "docs/reference/fees.md",
   "docs/reference/postings.md",
 ];
 
