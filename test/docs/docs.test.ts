@@ -103,7 +103,7 @@ describe("the search", () => {
       ["below_currency_limit", "/docs/reference/errors#below_currency_limit"],
       ["sliproad_four_eyes_usd", "/docs/reference/settings#SLIPROAD_FOUR_EYES_USD"],
       ["first payout", "/docs/guides/first-payout"],
-      ["create offramps", "/docs/api/offramps#create-offramps"],
+      ["createOfframps", "/docs/api/offramps#create-offramps"],
     ]) {
       const { text } = await open(`/docs?q=${encodeURIComponent(question!)}`);
       const [, first] = /<ol id="results".*?href="([^"]+)"/s.exec(text)!;
