@@ -199,6 +199,18 @@ CREATE INDEX deposits_list ON public.deposits USING btree (account_id, user_id, 
 CREATE INDEX deposits_quote ON public.deposits USING btree (account_id, quote_id, id);
 CREATE UNIQUE INDEX deposits_transfer ON public.deposits USING btree (account_id, chain, tx_id, log_index);
 
+create table documents (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  file text not null,
+  hash bytea not null,
+  type text not null,
+  created_at timestamp with time zone not null,
+  constraint documents_pkey PRIMARY KEY (account_id, id),
+  constraint documents_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
+);
+
 create table event_cursors (
   account_id uuid not null,
   block_number bigint not null,
@@ -669,6 +681,7 @@ create table offramps (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   invoice_id uuid,
+  document_id uuid,
   constraint offramps_pkey PRIMARY KEY (account_id, id),
   constraint offramps_destination_amount_check CHECK ((destination_amount > 0)),
   constraint offramps_document_source_check CHECK ((document_source = ANY (ARRAY['url'::text, 'upload'::text]))),
@@ -685,6 +698,7 @@ create table offramps (
   constraint offramps_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
 CREATE INDEX offramps_account_list_by_status ON public.offramps USING btree (status, account_id, id);
+CREATE INDEX offramps_document ON public.offramps USING btree (document_id, account_id) WHERE (document_id IS NOT NULL);
 CREATE INDEX offramps_list ON public.offramps USING btree (user_id, account_id, id);
 CREATE INDEX offramps_list_by_status ON public.offramps USING btree (user_id, account_id, status, id);
 CREATE INDEX offramps_open ON public.offramps USING btree (status, created_at) WHERE (status = ANY (ARRAY['pending_internal_assessment'::text, 'ongoing_checks'::text, 'sending_fiat'::text]));

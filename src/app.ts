@@ -26,6 +26,7 @@ import { addQuoteRoutes } from "./offramps/quote-routes.ts";
 import { addOfframpRoutes } from "./offramps/routes.ts";
 import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./offramps/task-kinds.ts";
 import { offrampTasks } from "./offramps/tasks.ts";
+import { addUploadedDocumentRoutes } from "./offramps/uploaded-document-routes.ts";
 import { changeProposalTasks } from "./offramps/watched-changes.ts";
 import { addDepositRoutes } from "./onramps/deposit-routes.ts";
 import { depositMetrics } from "./onramps/metrics.ts";
@@ -232,6 +233,7 @@ function addRoutes(
   addQuoteRoutes(add, deps);
   addOfframpRoutes(add, deps);
   addDocumentRoutes(add, addUpload, deps);
+  addUploadedDocumentRoutes(add, addUpload, deps);
   addOnrampRoutes(add, deps);
   addDepositRoutes(add, deps);
   if (deps.mode === "sandbox") {

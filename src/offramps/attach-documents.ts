@@ -11,6 +11,7 @@ import { listRejectedDocuments, type RejectedDocument } from "./rejected-documen
 import { withoutRejection } from "./review-documents.ts";
 import { updateAssessmentsDue } from "./store.ts";
 import { SWEEP_DOCUMENTS_TASK } from "./task-kinds.ts";
+import { dropLater } from "./upload-documents.ts";
 
 export type NewDocument = { version: string; hash: Buffer; type: FileType };
 
@@ -18,7 +19,7 @@ export type NewDocument = { version: string; hash: Buffer; type: FileType };
 export const SWEPT_AFTER_MS = 5 * 60 * 1000;
 
 /** Who uploaded, and what it replaced: one offramp may get several files in a set. */
-type Upload = { actor: Actor; replaced: Buffer | null };
+type Upload = { actor: Actor; replaced: Offramp };
 type Extra = { uploads: Map<ChangedOfframp, Upload>; rejected: readonly RejectedDocument[] };
 
 /**
@@ -46,13 +47,15 @@ export function attachDocuments(
         return [{ field: "file", code: "record_invalid", message }];
       }
       const change = changeOfframp(entry, documentChange(offramp, "upload", wish), now);
-      uploads.set(change, { actor: actorOf(command), replaced: offramp.document_hash });
+      uploads.set(change, { actor: actorOf(command), replaced: offramp });
       return change;
     },
     record: (tx, changes, { uploads }, now) => {
       for (const change of changes) {
         const { actor, replaced } = uploads.get(change)!;
-        recordDocument(tx, change.offramp, actor, now, replaced);
+        recordDocument(tx, change.offramp, actor, now, replaced.document_hash);
+        const { account_id, document_id } = replaced;
+        if (document_id) dropLater(tx, [{ account_id, id: document_id }], now);
       }
     },
     render: () => writeMessage("The supporting document was uploaded successfully."),
@@ -69,6 +72,7 @@ export function documentChange(
     ...withoutRejection(offramp),
     document_status: "not_checked",
     document_source,
+    document_id: null,
     document_file: version,
     document_hash: hash,
     document_type: type,
@@ -78,6 +82,28 @@ export function documentChange(
 
 /** The hash of every document stays on record, whatever becomes of the file. */
 export function recordDocument(
+  tx: Transaction,
+  offramp: Offramp,
+  actor: Actor,
+  now: Date,
+  replaced: Buffer | null = null,
+): void {
+  const { account_id, id } = offramp;
+  auditDocument(tx, offramp, actor, now, replaced);
+  updateAssessmentsDue(tx, { account_id, offramp_id: id }, now);
+  enqueueTasks(tx, [
+    {
+      account_id,
+      id: newId(now),
+      kind: SWEEP_DOCUMENTS_TASK,
+      record_id: id,
+      due_at: new Date(now.getTime() + SWEPT_AFTER_MS),
+      created_at: now,
+    },
+  ]);
+}
+
+export function auditDocument(
   tx: Transaction,
   offramp: Offramp,
   actor: Actor,
@@ -101,20 +127,10 @@ export function recordDocument(
     },
     now,
   );
-  updateAssessmentsDue(tx, { account_id, offramp_id: id }, now);
-  enqueueTasks(tx, [
-    {
-      account_id,
-      id: newId(now),
-      kind: SWEEP_DOCUMENTS_TASK,
-      record_id: id,
-      due_at: new Date(now.getTime() + SWEPT_AFTER_MS),
-      created_at: now,
-    },
-  ]);
 }
 
-function reasonOf({ document_source, status }: Offramp): string {
+function reasonOf({ document_source, document_id, status }: Offramp): string {
+  if (document_id !== null) return "uploaded before the offramp was created";
   if (document_source === "url") return "fetched from its URL";
   return isBeforePayout(status) ? "uploaded" : "uploaded after the payout began";
 }

@@ -18,6 +18,8 @@ export type CheckedItem = {
   is_rail_known: boolean;
   reference: string | null;
   submitted_url: string | null;
+  /** The document of ours that the URL names. */
+  document_id: string | null;
   /** The invoice that it pays. */
   invoice_id: string | null;
   metadata: Metadata;
@@ -44,6 +46,7 @@ export function checkItems(
       ...checkPayment(input, report),
       reference: checkReference(input.reference, report),
       submitted_url: checkUrl(input.supporting_document_attributes, allow_http, report),
+      document_id: null,
       invoice_id: checkInvoiceId(input.invoice_id, report),
       metadata:
         metadata_problems.length > 0 || isBlank(input.metadata)

@@ -1,3 +1,4 @@
+import { actorOf } from "../access/model.ts";
 import { type Catalogue, railsOf } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
@@ -22,6 +23,7 @@ import {
 import type { Prices, PriceVersions } from "../quotes/prices.ts";
 import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../quotes/pricing.ts";
 import { lockQuotes, updateTotals } from "../quotes/store.ts";
+import { auditDocument } from "./attach-documents.ts";
 import type { CheckedItem } from "./check-items.ts";
 import { invoiceProblems, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
@@ -29,6 +31,7 @@ import { offrampEvents } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { insertOfframps } from "./store.ts";
 import { FETCH_DOCUMENT_TASK } from "./task-kinds.ts";
+import { lockUploadedDocuments, type UploadedDocument } from "./uploaded-document-store.ts";
 
 export type NewOfframps = {
   user_id: string;
@@ -41,6 +44,7 @@ type Loaded = {
   quotes: AccountMap<Quote>;
   details: AccountMap<PaymentDetail>;
   invoices: AccountMap<Payable>;
+  documents: AccountMap<UploadedDocument>;
   prices: ReadonlyMap<string, Prices>;
   keys: SubjectKeys;
 };
@@ -78,6 +82,11 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
         tx,
         created.map(({ offramp }) => offramp),
       );
+      for (const { command, output } of accepted) {
+        for (const offramp of output.offramps) {
+          if (offramp.document_id) auditDocument(tx, offramp, actorOf(command), now);
+        }
+      }
       offrampEvents(
         tx,
         deps.renderer,
@@ -87,7 +96,9 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
       enqueueTasks(
         tx,
         created
-          .filter(({ offramp }) => offramp.document_source === "url")
+          .filter(
+            ({ offramp }) => offramp.document_source === "url" && offramp.document_file === null,
+          )
           .map(({ offramp }) =>
             taskNow(FETCH_DOCUMENT_TASK, { account_id: offramp.account_id, id: offramp.id }, now),
           ),
@@ -110,7 +121,12 @@ async function load(
   const invoice_keys = commands.flatMap(({ account_id, input }) =>
     input.items.flatMap(({ invoice_id }) => (invoice_id ? [{ account_id, id: invoice_id }] : [])),
   );
-  const [quotes, invoices, rows, keys] = await Promise.all([
+  const document_keys = commands.flatMap(({ account_id, input }) =>
+    input.items.flatMap(({ document_id }) =>
+      document_id ? [{ account_id, id: document_id }] : [],
+    ),
+  );
+  const [quotes, invoices, rows, keys, documents] = await Promise.all([
     lockQuotes(
       tx,
       commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id })),
@@ -121,12 +137,14 @@ async function load(
       tx,
       commands.map(({ account_id, input }) => ({ account_id, subject_id: input.user_id })),
     ),
+    document_keys.length > 0 ? lockUploadedDocuments(tx, document_keys) : [],
   ]);
   const version_ids = [...new Set(quotes.map((quote) => quote.price_version_id))];
   return {
     quotes: AccountMap.of(quotes, (quote) => quote),
     details: AccountMap.of(toPaymentDetails(rows, keys), (detail) => detail),
     invoices,
+    documents: AccountMap.of(documents, (document) => document),
     prices: await price_versions.find(tx, version_ids),
     keys,
   };
@@ -152,8 +170,13 @@ function decideOne(
       : undefined;
     const own = detail?.user_id === input.user_id ? detail : undefined;
     const { report } = problems.within(`offramps[${index}]`);
+    const document = findDocument(loaded, quote, item);
+    if (item.document_id && !document) {
+      const name = "supporting_document_attributes.submitted_url";
+      report(name, "record_not_found", notFound("").message);
+    }
     const priced = checkItem(deps.catalogue, item, own, { prices, quote, report });
-    if (priced) offramps.push(newOfframp(quote, item, priced, now));
+    if (priced) offramps.push(newOfframp(quote, item, priced, document, now));
   });
   problems.add(invoiceProblems(loaded.invoices, account_id, input.items));
   problems.add(additionProblems(quote, now));
@@ -259,7 +282,23 @@ function checkAmount(
   }
 }
 
-function newOfframp(quote: Quote, item: CheckedItem, priced: Priced, now: Date): Offramp {
+/** The user's own document that the item names, uploaded before. */
+function findDocument(
+  { documents }: Loaded,
+  { account_id, user_id }: Quote,
+  { document_id }: CheckedItem,
+): UploadedDocument | undefined {
+  const document = document_id ? documents.get(account_id, document_id) : undefined;
+  return document?.user_id === user_id ? document : undefined;
+}
+
+function newOfframp(
+  quote: Quote,
+  item: CheckedItem,
+  priced: Priced,
+  document: UploadedDocument | undefined,
+  now: Date,
+): Offramp {
   const has_url = item.submitted_url !== null;
   return {
     account_id: quote.account_id,
@@ -285,9 +324,10 @@ function newOfframp(quote: Quote, item: CheckedItem, priced: Priced, now: Date):
     },
     document_status: has_url ? "not_checked" : null,
     document_source: has_url ? "url" : null,
-    document_file: null,
-    document_hash: null,
-    document_type: null,
+    document_id: document?.id ?? null,
+    document_file: document?.file ?? null,
+    document_hash: document?.hash ?? null,
+    document_type: document?.type ?? null,
     document_version: 0,
     funded_at: null,
     attempt: 0,

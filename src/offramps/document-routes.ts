@@ -17,7 +17,7 @@ import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
 import { attachDocuments } from "./attach-documents.ts";
 import { changeOfframps } from "./change-offramps.ts";
-import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
+import { DOCUMENT_BYTES_MAX, documentKey, documentPlace, locateDocument } from "./document-file.ts";
 import type { Review } from "./review-documents.ts";
 import { OfframpAnswer } from "./schemas.ts";
 import { findOfframps } from "./store.ts";
@@ -107,9 +107,10 @@ function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
       const { row, key } = await open(deps, caller, params.offramp_id!, problems);
       if (problems.length > 0) throw Refusal.of(problems);
       if (row.document_file === null) throw Refusal.of([notFound("offramp_id")]);
-      const sealed = await deps.files.openRead(documentKey(row, row.document_file));
+      const stored = locateDocument(row, row.document_file);
+      const sealed = await deps.files.openRead(stored.key);
       // Either end takes the other with it: a client that goes away must not leave a file open.
-      const file = pipeline(sealed, openStream(key, documentPlace(row)), () => {});
+      const file = pipeline(sealed, openStream(key, stored.place), () => {});
       const type = row.document_type as FileType;
       return { file, media_type: MEDIA_TYPES[type], file_name: `${row.id}.${type}` };
     },

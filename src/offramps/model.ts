@@ -68,6 +68,8 @@ export type Offramp = {
   details: OfframpDetails;
   document_status: DocumentStatus | null;
   document_source: "url" | "upload" | null;
+  /** The document that was uploaded first and named at creation; null for one of its own. */
+  document_id: string | null;
   /** Key of the stored copy; null until there is one. */
   document_file: string | null;
   document_hash: Buffer | null;
@@ -122,5 +124,6 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.updated_at.toISOString(),
     // Only where there is one: the digests of those before stay what they are.
     ...(offramp.invoice_id === null ? [] : [offramp.invoice_id]),
+    ...(offramp.document_id === null ? [] : [`document ${offramp.document_id}`]),
   );
 }

@@ -13,6 +13,7 @@ import type { Offramp } from "./model.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { deleteOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "./store.ts";
 import { SWEEP_DOCUMENTS_TASK } from "./task-kinds.ts";
+import { dropLater } from "./upload-documents.ts";
 
 export type Removal = {
   user_id: string;
@@ -59,6 +60,13 @@ export function removeOfframps(
       enqueueTasks(
         tx,
         removed.map(({ account_id, id }) => taskNow(SWEEP_DOCUMENTS_TASK, { account_id, id }, now)),
+      );
+      dropLater(
+        tx,
+        removed.flatMap(({ account_id, document_id }) =>
+          document_id ? [{ account_id, id: document_id }] : [],
+        ),
+        now,
       );
       for (const { command, output } of accepted) {
         const { account_id, id, quote_id } = output.offramp;

@@ -20,12 +20,14 @@ import {
   UpdateOfframpBody,
 } from "./schemas.ts";
 import { type OfframpEdit, updateOfframps } from "./update-offramps.ts";
+import { readDocumentId } from "./uploaded-document-routes.ts";
 import { type WatchedDeps, watchedRefund, watchedReroute } from "./watched-changes.ts";
 
 export type OfframpDeps = WatchedDeps & {
   database: Database;
   executor: Executor;
   prices: PriceBook;
+  public_url: () => string;
   /** http addresses of documents are for the sandbox only. */
   allow_http: boolean;
 };
@@ -85,7 +87,10 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
         command({
           user_id: params.user_id!,
           quote_id: params.quote_id!,
-          items: checked.items,
+          items: checked.items.map((item) => ({
+            ...item,
+            document_id: readDocumentId(deps.public_url(), params.user_id!, item.submitted_url),
+          })),
           problems: checked.problems,
         }),
       );
@@ -170,7 +175,7 @@ function addRemoveRoute(addRoute: AddRoute, { executor, keyring, renderer }: Off
   addRoute({
     method: "DELETE",
     path: "/users/:user_id/quotes/:quote_id/offramps/:offramp_id",
-    operation: "removeOfframp",
+    operation: "deleteOfframp",
     summary: "Remove an offramp from a quote",
     description:
       "Until the quote is executed or expires. Answers the offramp as it was; the quote's totals " +

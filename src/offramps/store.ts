@@ -128,11 +128,12 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
   tx.write(
     `insert into offramps (account_id, id, user_id, quote_id, payment_detail_id, status,
        destination_amount, destination_currency, rails, rate, fee, token_amount, token_fee, details,
-       document_status, document_source, deposit_token, invoice_id, created_at, updated_at)
-     select *, $19, $19 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
+       document_status, document_source, deposit_token, invoice_id, document_id, document_file,
+       document_hash, document_type, created_at, updated_at)
+     select *, $23, $23 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[],
        $6::text[], $7::bigint[], $8::text[], $9::text[], $10::numeric[], $11::bigint[],
        $12::bigint[], $13::bigint[], $14::bytea[], $15::text[], $16::text[], $17::text[],
-       $18::uuid[])`,
+       $18::uuid[], $19::uuid[], $20::text[], $21::bytea[], $22::text[])`,
     [
       of((offramp) => offramp.account_id),
       of((offramp) => offramp.id),
@@ -152,6 +153,10 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
       of((offramp) => offramp.document_source),
       of((offramp) => offramp.deposit_token),
       of((offramp) => offramp.invoice_id),
+      of((offramp) => offramp.document_id),
+      of((offramp) => offramp.document_file),
+      of((offramp) => offramp.document_hash),
+      of((offramp) => offramp.document_type),
       now,
     ],
   );
@@ -168,13 +173,14 @@ export function updateOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
        document_file = t.document_file, document_hash = t.document_hash,
        document_type = t.document_type, document_version = t.document_version,
        funded_at = t.funded_at, attempt = t.attempt, payout_reference = t.payout_reference,
-       sequence = t.sequence, updated_at = t.updated_at
+       sequence = t.sequence, updated_at = t.updated_at, document_id = t.document_id
      from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bytea[],
        $7::text[], $8::text[], $9::text[], $10::bytea[], $11::text[], $12::int[],
-       $13::timestamptz[], $14::int[], $15::jsonb[], $16::int[], $17::timestamptz[])
+       $13::timestamptz[], $14::int[], $15::jsonb[], $16::int[], $17::timestamptz[],
+       $18::uuid[])
        as t (account_id, id, payment_detail_id, status, status_message, details, document_status,
          document_source, document_file, document_hash, document_type, document_version,
-         funded_at, attempt, payout_reference, sequence, updated_at)
+         funded_at, attempt, payout_reference, sequence, updated_at, document_id)
      where offramps.account_id = t.account_id and offramps.id = t.id`,
     [
       of((offramp) => offramp.account_id),
@@ -194,6 +200,7 @@ export function updateOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
       of((offramp) => offramp.payout_reference && JSON.stringify(offramp.payout_reference)),
       of((offramp) => offramp.sequence),
       of((offramp) => offramp.updated_at),
+      of((offramp) => offramp.document_id),
     ],
   );
 }

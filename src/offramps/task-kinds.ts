@@ -8,4 +8,5 @@ export const ASSESS_OFFRAMP_TASK = "assess-offramp";
 export const SEND_PAYOUT_TASK = "send-payout";
 export const CHASE_PAYOUTS_TASK = "chase-payouts";
 export const READ_BANK_TASK = "read-bank";
+export const DROP_DOCUMENT_TASK = "drop-document";
 export const SWEEP_DOCUMENTS_TASK = "sweep-documents";

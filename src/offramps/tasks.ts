@@ -19,6 +19,7 @@ import {
   ANNOUNCE_TRANSFER_TASK,
   ASSESS_OFFRAMP_TASK,
   CHASE_PAYOUTS_TASK,
+  DROP_DOCUMENT_TASK,
   FETCH_DOCUMENT_TASK,
   FUND_OFFRAMPS_TASK,
   FUND_QUOTE_TASK,
@@ -27,6 +28,7 @@ import {
   SWEEP_DOCUMENTS_TASK,
   WATCH_CHAINS_TASK,
 } from "./task-kinds.ts";
+import { dropDocuments } from "./upload-documents.ts";
 
 export type OfframpTaskDeps = SendDeps &
   FetchDeps &
@@ -59,6 +61,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     { kind: ASSESS_OFFRAMP_TASK, set_max: CHUNK, handle: (set) => assess(deps, set) },
     { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set) },
     { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
+    { kind: DROP_DOCUMENT_TASK, set_max: 100, handle: (set) => dropDocuments(deps, set) },
     { kind: CHASE_PAYOUTS_TASK, set_max: 1, handle: (set) => chasePayouts(deps, set) },
     { kind: SEND_PAYOUT_TASK, set_max: CHUNK, handle: (set) => sendPayouts(deps, set) },
   ];

@@ -91,6 +91,7 @@ export function sampleOfframp(keys: SampleKeys, status: OfframpStatus): Offramp 
     details: { reference: "Sample", metadata: {}, submitted_url: null },
     document_status: null,
     document_source: null,
+    document_id: null,
     document_file: null,
     document_hash: null,
     document_type: null,

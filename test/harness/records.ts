@@ -8,6 +8,7 @@ export type RecordIds = Record<(typeof RECORDS)[number], string>;
 
 const RECORDS = [
   ...(["user_id", "payment_detail_id", "quote_id", "offramp_id", "invoice_id"] as const),
+  ...(["document_id"] as const),
   ...(["onramp_id", "deposit_id", "proposal_id", "app_id", "webhook_event_id"] as const),
 ] as const;
 
@@ -34,6 +35,12 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
     raw: UPLOAD,
     headers: { "content-type": UPLOAD_TYPE },
   });
+  const uploaded = await server.call("POST", `${path}/documents`, undefined, {
+    key,
+    raw: UPLOAD,
+    headers: { "content-type": UPLOAD_TYPE },
+  });
+  const document_id = idOf(uploaded, "document");
   const approved = { kyc: { status: "approved" } };
   await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, approved, { key });
   const onramp_id = idOf(await post(`${path}/onramps`, NEW_ONRAMP), "onramp");
@@ -49,7 +56,7 @@ export async function createRecords(server: TestServer, key: string): Promise<Re
     return body.webhook_events[0]?.id as string | undefined;
   });
   const own = { user_id, payment_detail_id, quote_id, offramp_id, invoice_id, onramp_id };
-  return { ...own, deposit_id, proposal_id, app_id, webhook_event_id };
+  return { ...own, document_id, deposit_id, proposal_id, app_id, webhook_event_id };
 }
 
 /** To an address that is not registered, so it needs two members; from a quote of its own. */

@@ -167,6 +167,7 @@ function newOfframp(account_id: string, user_id: string, quote_id: string, item:
     token_fee: item.fee,
     document_status: null,
     document_source: null,
+    document_id: null,
     document_file: null,
     document_hash: null,
     document_type: null,

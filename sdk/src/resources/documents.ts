@@ -1,11 +1,13 @@
 import type { CallOptions } from "../api.ts";
 import type { DownloadedFile } from "../download.ts";
-import type { Answer, Body } from "../types.ts";
+import type { Answer, Body, Schema } from "../types.ts";
 import { canBeReadAgain, type FileSource, toMultipart } from "../upload.ts";
 import { Resource } from "./resource.ts";
 
 const PATH = "/offramps/{offramp_id}/supporting-documents";
+const FIRST = "/users/{user_id}/documents";
 
+export type UploadedDocument = Schema<"Document">;
 export type DocumentReview = Body<"patch", typeof PATH>["supporting_document"];
 export type UploadOptions = CallOptions & { file_name?: string | undefined };
 
@@ -20,6 +22,27 @@ export class Documents extends Resource {
     const makeBody = () => toMultipart(source, file_name);
     const file = { makeBody, can_repeat: canBeReadAgain(source) };
     return this.api.upload(PATH, { path: { offramp_id } }, file, options);
+  }
+
+  /** Before its offramps: name the answer's `submitted_url` when you create them. */
+  async uploadFirst(
+    user_id: string,
+    source: FileSource,
+    { file_name, ...options }: UploadOptions = {},
+  ): Promise<UploadedDocument> {
+    const makeBody = () => toMultipart(source, file_name);
+    const file = { makeBody, can_repeat: canBeReadAgain(source) };
+    const { document } = await this.api.upload(FIRST, { path: { user_id } }, file, options);
+    return document;
+  }
+
+  downloadFirst(
+    user_id: string,
+    document_id: string,
+    options?: CallOptions,
+  ): Promise<DownloadedFile> {
+    const input = { path: { user_id, document_id } };
+    return this.api.download(`${FIRST}/{document_id}`, input, options);
   }
 
   download(offramp_id: string, options?: CallOptions): Promise<DownloadedFile> {
