@@ -14,12 +14,7 @@ import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import {
-  additionProblems,
-  OFFRAMPS_PER_QUOTE_MAX,
-  type Quote,
-  TOKEN_AMOUNT_MAX,
-} from "../quotes/model.ts";
+import { additionProblems, type Quote } from "../quotes/model.ts";
 import type { Prices, PriceVersions } from "../quotes/prices.ts";
 import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../quotes/pricing.ts";
 import { lockQuotes, updateTotals } from "../quotes/store.ts";
@@ -27,6 +22,7 @@ import { auditDocument } from "./attach-documents.ts";
 import type { CheckedItem } from "./check-items.ts";
 import { invoiceProblems, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
+import { totalProblems, withTotals } from "./quote-totals.ts";
 import { offrampEvents } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { insertOfframps } from "./store.ts";
@@ -336,27 +332,4 @@ function newOfframp(
     created_at: now,
     updated_at: now,
   };
-}
-
-function withTotals(quote: Quote, offramps: readonly Offramp[], now: Date): Quote {
-  let { token_amount, token_fees } = quote;
-  for (const offramp of offramps) {
-    token_amount += offramp.token_amount;
-    token_fees += offramp.token_fee;
-  }
-  const offramp_count = quote.offramp_count + offramps.length;
-  return { ...quote, token_amount, token_fees, offramp_count, updated_at: now };
-}
-
-function totalProblems(quote: Quote): Problem[] {
-  const problems: Problem[] = [];
-  const refuse = (message: string) =>
-    problems.push({ field: "offramps", code: "record_invalid", message });
-  if (quote.offramp_count > OFFRAMPS_PER_QUOTE_MAX) {
-    refuse(`A quote holds at most ${OFFRAMPS_PER_QUOTE_MAX} offramps; create another quote.`);
-  }
-  if (quote.token_amount > TOKEN_AMOUNT_MAX) {
-    refuse("A quote holds less than 1 000 000 000 tokens; create another quote.");
-  }
-  return problems;
 }

@@ -10,8 +10,9 @@ import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { additionProblems, type Quote } from "../quotes/model.ts";
 import { lockQuotes, updateTotals } from "../quotes/store.ts";
 import type { Offramp } from "./model.ts";
+import { deleteOfframps } from "./removed-offramp-store.ts";
 import type { OfframpRenderer } from "./render.ts";
-import { deleteOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "./store.ts";
+import { type KeyedOfframp, lockOfframps, openOfframps } from "./store.ts";
 import { SWEEP_DOCUMENTS_TASK } from "./task-kinds.ts";
 import { dropLater } from "./upload-documents.ts";
 

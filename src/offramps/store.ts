@@ -205,31 +205,6 @@ export function updateOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
   );
 }
 
-/** Removes offramps for which nothing has moved yet; that they were there stays on record. */
-export function deleteOfframps(tx: Transaction, offramps: readonly Offramp[], now: Date): void {
-  const keys = [offramps.map(({ account_id }) => account_id), offramps.map(({ id }) => id)];
-  tx.write(
-    `insert into removed_offramps (account_id, id, user_id, quote_id, sequence, removed_at)
-     select *, $6 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int[])`,
-    [
-      ...keys,
-      offramps.map(({ user_id }) => user_id),
-      offramps.map(({ quote_id }) => quote_id),
-      offramps.map(({ sequence }) => sequence),
-      now,
-    ],
-  );
-  tx.write(
-    `delete from rejected_documents where (account_id, offramp_id) in (
-       select * from unnest($1::uuid[], $2::uuid[]))`,
-    keys,
-  );
-  tx.write(
-    `delete from offramps where (account_id, id) in (select * from unnest($1::uuid[], $2::uuid[]))`,
-    keys,
-  );
-}
-
 /** Opens the rows with the keys of their users; rows of an erased user are left out. */
 export async function openOfframps(
   session: Session,
