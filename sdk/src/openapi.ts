@@ -394,7 +394,7 @@ export interface paths {
          * Remove an offramp from a quote
          * @description Until the quote is executed or expires. Answers the offramp as it was; the quote's totals no longer contain it.
          */
-        delete: operations["removeOfframp"];
+        delete: operations["deleteOfframp"];
         options?: never;
         head?: never;
         /**
@@ -470,6 +470,46 @@ export interface paths {
          * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or let a member approve it in the dashboard. A document whose URL has not been fetched yet can be rejected, but not approved.
          */
         patch: operations["reviewSupportingDocument"];
+        trace?: never;
+    };
+    "/users/{user_id}/documents/{document_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a document that was uploaded before its offramps
+         * @description The file as an attachment, for keys of the account only.
+         */
+        get: operations["downloadDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{user_id}/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a document before its offramps
+         * @description One PDF, JPG or PNG of at most 5 MB. Name its `submitted_url` when you create offramps: it is taken as it is. A document that no offramp names is deleted after 7 days.
+         */
+        post: operations["uploadDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/users/{user_id}/balances": {
@@ -2329,6 +2369,12 @@ export interface components {
                 id: string;
                 name: string;
             };
+        };
+        Document: {
+            /** Format: uuid */
+            id: string;
+            /** @description Send it as `submitted_url` of the offramps that it explains. */
+            submitted_url: string;
         };
         /**
          * @description - `pending`: It waits for members to vote.
@@ -5130,7 +5176,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    removeOfframp: {
+    deleteOfframp: {
         parameters: {
             query?: never;
             header?: {
@@ -5646,6 +5692,100 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+                /** @description Id of the document. */
+                document_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    uploadDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeating a request with the same key gives the first answer again. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the user. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description The file itself.
+                     */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "document": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000201",
+                     *         "submitted_url": "string"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        document: components["schemas"]["Document"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description `parameter_unknown`, `record_invalid`, `unsupported_file_type` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -91,6 +91,7 @@ export function addUploadedDocumentRoutes(
     path: "/users/:user_id/documents/:document_id",
     operation: "downloadDocument",
     summary: "Download a document that was uploaded before its offramps",
+    description: "The file as an attachment, for keys of the account only.",
     tag: TAG,
     answer: Type.String(),
     is_file: true,
