@@ -2373,7 +2373,10 @@ export interface components {
         Document: {
             /** Format: uuid */
             id: string;
-            /** @description Send it as `submitted_url` of the offramps that it explains. */
+            /**
+             * @description Send it as `submitted_url` of the offramps that it explains.
+             * @example http://127.0.0.1:4000/users/01a1dd11-4aee-7000-adc7-78aca4556f62/documents/01a1dd11-4aee-7000-adc7-78aca4556f63
+             */
             submitted_url: string;
         };
         /**
@@ -5769,7 +5772,7 @@ export interface operations {
                      * @example {
                      *       "document": {
                      *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000201",
-                     *         "submitted_url": "string"
+                     *         "submitted_url": "http://127.0.0.1:4000/users/01a1dd11-4aee-7000-adc7-78aca4556f62/documents/01a1dd11-4aee-7000-adc7-78aca4556f63"
                      *       }
                      *     }
                      */

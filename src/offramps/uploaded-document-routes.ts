@@ -34,6 +34,10 @@ const DocumentAnswer = Type.Object({
       id: Type.String({ format: "uuid" }),
       submitted_url: Type.String({
         description: "Send it as `submitted_url` of the offramps that it explains.",
+        examples: [
+          "http://127.0.0.1:4000/users/01a1dd11-4aee-7000-adc7-78aca4556f62/documents/" +
+            "01a1dd11-4aee-7000-adc7-78aca4556f63",
+        ],
       }),
     },
     { title: "Document" },
