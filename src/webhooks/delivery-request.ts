@@ -49,8 +49,8 @@ export function requestOf(
       ...endpoint.headers,
       "content-type": "application/json",
       "user-agent": USER_AGENT,
-      // All attempts to deliver an event are one trace.
-      traceparent: traceparentOf(delivery.event_id),
+      // The trace of the request that caused the event; else all its attempts are one trace.
+      traceparent: traceparentOf(delivery.trace_id ?? delivery.event_id),
       "x-webhook-sequence": String(delivery.sequence),
       ...signatureHeaders(secrets, { id: delivery.event_id, timestamp_s, body }),
     },

@@ -98,6 +98,8 @@ export type DueDelivery = Pick<
   | "attempts"
   | "attempts_before"
 > & {
+  /** Of the request that caused the event, where one did. */
+  trace_id: string | null;
   /** As PostgreSQL writes it: it is only ever given back. */
   due_at: string;
   /** Of a sample; sealed with the application's account's key. */
@@ -146,14 +148,14 @@ const OPEN_APP = `apps a on a.account_id = q.account_id and a.id = q.app_id
 const withBodies = (due: string) => `
   select due.account_id, due.id, due.app_id, due.event_account_id, due.event_id, due.record_id,
     due.sequence, due.attempts, due.attempts_before, due.due_at::text as due_at,
-    sample.body as sample, e.body, e.subject_id, ${CONSENT} as consent
+    sample.body as sample, e.body, e.subject_id, e.trace_id, ${CONSENT} as consent
   from ${due}
   left join lateral (
     select d.body from webhook_deliveries d
     where due.is_sample and d.account_id = due.account_id and d.id = due.id limit 1
   ) as sample on true
   left join lateral (
-    select e.body, e.subject_id, e.change_id from events e
+    select e.body, e.subject_id, e.change_id, e.trace_id from events e
     where e.account_id = due.event_account_id and e.id = due.event_id limit 1
   ) as e on true
   order by due.due_at, due.id`;

@@ -1,4 +1,5 @@
 import type { RampEvent } from "../access/app-model.ts";
+import { findTrace } from "../platform/commands/traces.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Place, seal } from "../platform/encryption/cipher.ts";
 import { newId } from "../platform/ids.ts";
@@ -68,6 +69,7 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
     rows.map((row) => ({
       ...row,
       body: seal(row.key, 1, bodyPlace(row.account_id, row.id), Buffer.from(row.body)),
+      trace_id: findTrace(tx, row.account_id),
     })),
     now,
   );

@@ -19,15 +19,15 @@ export type EventRow = {
 
 export function insertEvents(
   tx: Transaction,
-  rows: readonly (EventRow & { body: Buffer })[],
+  rows: readonly (EventRow & { body: Buffer; trace_id: string | null })[],
   now: Date,
 ): void {
   tx.write(
     `insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
-       subject_id, body, change_id, role, app_id, counterpart_account_id, created_at)
-     select *, $15 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::int[],
+       subject_id, body, change_id, role, app_id, counterpart_account_id, trace_id, created_at)
+     select *, $16 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::int[],
        $6::text[], $7::text[], $8::bytea[], $9::uuid[], $10::bytea[], $11::uuid[], $12::text[],
-       $13::uuid[], $14::uuid[])`,
+       $13::uuid[], $14::uuid[], $15::uuid[])`,
     [
       rows.map((row) => row.account_id),
       rows.map((row) => row.id),
@@ -43,6 +43,7 @@ export function insertEvents(
       rows.map((row) => row.role),
       rows.map((row) => row.app_id),
       rows.map((row) => row.counterpart_account_id),
+      rows.map((row) => row.trace_id),
       now,
     ],
   );

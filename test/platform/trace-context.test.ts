@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { traceOf } from "../../src/platform/http/trace-context.ts";
+import { addApprovedUser, addPaymentDetail } from "../harness/ramp.ts";
 import { startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -57,6 +58,25 @@ describe("traceparent", () => {
         return text.includes('sliproad_webhook_attempts_total{result="delivered"} 1') && text;
       });
       expect(metrics).toContain('sliproad_webhook_attempts_total{result="retried"} 1');
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  it("of a request goes out with the webhooks that it causes, with a span of its own", async () => {
+    const receiver = await startReceiver();
+    try {
+      await addApp(server, { webhook_url: receiver.url, events: ["payment_detail_update"] });
+      const user_id = await addApprovedUser(server);
+      const id = await addPaymentDetail(server, user_id, "eur");
+      const path = `/users/${user_id}/payment_details/${id}/deactivate`;
+      const headers = { traceparent: `00-${TRACE}-${SPAN}-01` };
+      const answer = await server.call("PATCH", path, undefined, { headers });
+      expect(answer.status, answer.text).toBe(200);
+      const [webhook] = await receiver.waitFor(1);
+      const sent = traceOf(webhook!.headers.traceparent);
+      expect(sent.trace_id).toBe(TRACE);
+      expect(sent.parent_span_id).not.toBe(SPAN);
     } finally {
       await receiver.close();
     }

@@ -12,6 +12,7 @@ export type CommandRequest<Input> = {
   input: Input;
   bytes: number;
   idempotency: Idempotency | null;
+  trace_id?: string | undefined;
 };
 
 /** What the caller gets: the body, and whether it is an earlier request's answer again. */

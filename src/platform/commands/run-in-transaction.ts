@@ -4,6 +4,7 @@ import { realTime } from "../tasks/real-time.ts";
 import type { ExecutorDeps, Outcome, Try } from "./model.ts";
 import { replayAnswers, sealAnswer } from "./replay.ts";
 import { findStoredAnswers, insertCommands } from "./store.ts";
+import { noteTraces } from "./traces.ts";
 import type { Accepted, AnyUseCase, Command } from "./use-case.ts";
 
 /** Reads the set in one flush, decides, and leaves the writes to go out with the commit. */
@@ -53,6 +54,7 @@ export async function runInTransaction(
     };
   });
   insertCommands(tx, rows, realTime(deps.clock));
+  noteTraces(tx, written);
   use_case.record(tx, loaded, accepted, now);
 }
 

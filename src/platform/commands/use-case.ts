@@ -12,6 +12,8 @@ export type Command<Input> = {
   credential_id: string;
   input: Input;
   idempotency: Idempotency | null;
+  /** The W3C trace that the request came with: 32 hex digits. */
+  trace_id?: string | undefined;
   /** Who acts, where it is not the key. */
   actor?: `member:${string}` | `proposal:${string}`;
   /** Two members are asked, or have agreed: then that is allowed which only they may allow. */

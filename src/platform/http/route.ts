@@ -9,6 +9,7 @@ import { addPreflight } from "./cors.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
 import type { Caller, FileAnswer, RouteAnswer, RouteSpec } from "./route-spec.ts";
+import { traceOf } from "./trace-context.ts";
 import { type Check, compileCheck } from "./validate.ts";
 
 export type { Caller, RouteSpec };
@@ -59,6 +60,7 @@ export function addRoute<Query extends TObject, Body extends TObject>(
         input,
         bytes: body?.bytes ?? 0,
         idempotency: idempotency && "index" in idempotency ? idempotency : null,
+        trace_id: traceOf(request.headers.traceparent).trace_id,
       });
       const handle = () =>
         spec.handle({
