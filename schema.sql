@@ -246,6 +246,7 @@ create table events (
   role text,
   app_id uuid,
   counterpart_account_id uuid,
+  trace_id uuid,
   constraint events_pkey PRIMARY KEY (account_id, id),
   constraint events_check CHECK (((change_id IS NULL) = (role IS NULL))),
   constraint events_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
