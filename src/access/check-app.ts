@@ -137,21 +137,21 @@ function checkHeaders(
   }
   const seen = new Set<string>();
   for (const [name, value] of entries) {
-    if (!HEADER_NAME.test(name)) report("webhook_headers", `${show(name)} is no header's name.`);
-    else if (isDenied(name)) {
-      report("webhook_headers", `${name} is set by the service and cannot be chosen.`);
-    } else if (seen.has(folded(name))) report("webhook_headers", `${name} comes twice.`);
-    else if (
-      typeof value !== "string" ||
-      value.length > HEADER_VALUE_MAX ||
-      !HEADER_VALUE.test(value)
-    ) {
+    const field = `webhook_headers.${name}`;
+    if (!HEADER_NAME.test(name)) report(field, `${show(name)} is not a valid header name.`);
+    else if (isDenied(name)) report(field, `Sliproad sets ${name} itself: remove it.`);
+    else if (seen.has(folded(name))) report(field, `${name} comes twice: remove one.`);
+    else if (!isHeaderValue(value)) {
       const limit = `of at most ${HEADER_VALUE_MAX} printable ASCII characters`;
-      report("webhook_headers", `Send a text ${limit} for ${name}.`);
+      report(field, `Send a string ${limit} for ${name}.`);
     }
     seen.add(folded(name));
   }
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]));
+}
+
+function isHeaderValue(value: unknown): boolean {
+  return typeof value === "string" && value.length <= HEADER_VALUE_MAX && HEADER_VALUE.test(value);
 }
 
 function isDenied(name: string): boolean {

@@ -61,9 +61,9 @@ describe("an application", () => {
       "app.redirect_uris[1]",
       "app.webhook_url",
       "app.webhook_secret",
-      "app.webhook_headers",
-      "app.webhook_headers",
-      "app.webhook_headers",
+      "app.webhook_headers.Webhook-Id",
+      "app.webhook_headers.bad name",
+      "app.webhook_headers.X-Break",
       "app.events",
     ]);
   });
@@ -75,8 +75,8 @@ describe("an application", () => {
       const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_headers } });
       expect(refused.body.errors).toMatchObject([
         {
-          field: "app.webhook_headers",
-          message: `${name} is set by the service and cannot be chosen.`,
+          field: `app.webhook_headers.${name}`,
+          message: `Sliproad sets ${name} itself: remove it.`,
         },
       ]);
     },
@@ -85,7 +85,7 @@ describe("an application", () => {
   it("takes no two headers that servers read as one", async () => {
     const webhook_headers = { "X-A_B": "x", "x-a-b": "y" };
     const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_headers } });
-    expect(refused.body.errors).toMatchObject([{ message: "x-a-b comes twice." }]);
+    expect(refused.body.errors).toMatchObject([{ message: "x-a-b comes twice: remove one." }]);
   });
 
   it("names what is wrong together with what is unknown or of another type", async () => {
