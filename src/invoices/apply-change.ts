@@ -1,3 +1,4 @@
+import { isSameTransfer } from "./claim-model.ts";
 import {
   CHANGES,
   type ChangeInput,
@@ -18,7 +19,7 @@ export type Act = {
   request_id?: string;
   /** The offramp by which it is paid. */
   offramp_id?: string;
-  /** The transfer on chain by which it is paid. */
+  /** The transfer on chain by which it is paid; of a dropped claim the one not shown any more. */
   tracked?: TrackedTransaction;
 };
 
@@ -83,7 +84,10 @@ function effectOf(invoice: Invoice, act: Act, at: Date): Partial<Invoice> {
         ? { payment: { ...invoice.payment, ...onChain(tracked) } }
         : {};
     case "dropClaim":
-      return invoice.status === "declaredPaid" ? { payment: null } : {};
+      return {
+        ...(invoice.status === "declaredPaid" ? { payment: null } : {}),
+        ...(tracked ? { tracked: withoutTransfer(invoice.tracked, tracked) } : {}),
+      };
     case "declareSentPayment":
     case "declareReceivedPayment":
       return declaredPayment(invoice, act, at);
@@ -102,6 +106,13 @@ function declaredPayment(invoice: Invoice, act: Act, at: Date): Partial<Invoice>
     ...(input?.txHash ? { tx_hash: input.txHash, chain: input.chain! } : {}),
   };
   return { offramp_id, payment: { ...invoice.payment, ...payment } };
+}
+
+function withoutTransfer(
+  shown: readonly TrackedTransaction[],
+  withdrawn: TrackedTransaction,
+): readonly TrackedTransaction[] {
+  return shown.filter((tracked) => !isSameTransfer(tracked, withdrawn));
 }
 
 function onChain({ tx_id, chain, mined_at }: TrackedTransaction): Payment {

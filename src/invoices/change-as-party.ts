@@ -2,7 +2,7 @@ import { findActiveCredentials } from "../access/authenticate.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
-import { changeByParty, findPaying, inputProblems, notNow } from "./change-invoices.ts";
+import { findPaying, inputProblems, notNow } from "./change-invoices.ts";
 import { findChangeByKey } from "./change-store.ts";
 import type { InvoiceUseCaseDeps } from "./create-invoices.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type Role,
   refusalOf,
 } from "./model.ts";
-import { recordChanges } from "./record-changes.ts";
+import { changeInvoice, recordChanges } from "./record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "./store.ts";
 
 export type PartyAct = {
@@ -50,9 +50,9 @@ export async function changeAsParty(
     if (problems.length > 0) throw Refusal.of(problems);
     const { name, input, caller } = act;
     const change = { name, input, actor_account_id: caller?.account_id ?? null };
-    const changes = changeByParty(entry, change, now, act.change_key);
-    recordChanges(tx, deps.renderer, changes, now);
-    return changes.at(-1)!;
+    const changed = changeInvoice(entry, change, now, act.change_key);
+    recordChanges(tx, deps.renderer, [changed], now);
+    return changed;
   });
 }
 

@@ -3,7 +3,6 @@ import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
-import type { Act } from "./apply-change.ts";
 import { claimProblems } from "./claim-model.ts";
 import { type InvoiceUseCaseDeps, makePayable } from "./create-invoices.ts";
 import {
@@ -38,7 +37,7 @@ type Loaded = {
 /** Changes that the owner of an invoice makes; what others do is in `changeAsParty`. */
 export function changeInvoices(
   deps: InvoiceUseCaseDeps,
-): UseCase<WantedChange, Loaded, readonly ChangedInvoice[]> {
+): UseCase<WantedChange, Loaded, ChangedInvoice> {
   const { keyring, renderer } = deps;
   return {
     name: "change-invoices",
@@ -62,13 +61,10 @@ export function changeInvoices(
       recordChanges(
         tx,
         renderer,
-        accepted.flatMap(({ output }) => output),
+        accepted.map(({ output }) => output),
         now,
       ),
-    render: (changes) => {
-      const changed = changes.at(-1)!;
-      return renderer.invoice(changed, ownRole(changed.invoice.format));
-    },
+    render: (changed) => renderer.invoice(changed, ownRole(changed.invoice.format)),
   };
 }
 
@@ -76,7 +72,7 @@ function decideOne(
   { invoices, billed, paying }: Loaded,
   { account_id, input }: Command<WantedChange>,
   now: Date,
-): Verdict<readonly ChangedInvoice[]> {
+): Verdict<ChangedInvoice> {
   const entry = invoices.get(account_id, input.invoice_id);
   if (!entry) return { refusal: Refusal.of([...input.problems, notFound("invoice_id")]) };
   const { invoice } = entry;
@@ -87,13 +83,13 @@ function decideOne(
   if (reason) problems.push(notNow(name, reason));
   problems.push(...inputProblems(invoice, name, input.input));
   if (problems.length > 0 || name === null) return { refusal: Refusal.of(problems) };
-  const changes =
+  const changed =
     name === "create"
-      ? [makePayable(entry, otherAccount(billed, entry), account_id, now).change!]
-      : changeByParty(entry, { name, actor_account_id: account_id, input: input.input }, now);
+      ? makePayable(entry, otherAccount(billed, entry), account_id, now).change!
+      : changeInvoice(entry, { name, actor_account_id: account_id, input: input.input }, now);
   // A later command of the same set must see this change.
-  invoices.set(account_id, invoice.id, changes.at(-1)!);
-  return { output: changes, subject: null };
+  invoices.set(account_id, invoice.id, changed);
+  return { output: changed, subject: null };
 }
 
 function otherAccount(
@@ -114,24 +110,6 @@ export async function findPaying(
     return buyer_id === null ? [] : [{ account_id: buyer_id, id }];
   });
   return new Set((await listPaying(tx, keys)).map(({ id }) => id));
-}
-
-/**
- * What a party does, and what follows from it at once: a seller who confirms a transfer that was
- * found on chain has said the last word, so the invoice is settled.
- */
-export function changeByParty(
-  entry: KeyedInvoice,
-  act: Act,
-  now: Date,
-  change_key: Buffer | null = null,
-): ChangedInvoice[] {
-  const changed = changeInvoice(entry, act, now, change_key);
-  const tracked = entry.invoice.tracked.at(-1);
-  const is_tracked = tracked !== undefined && tracked.tx_id === entry.invoice.payment?.tx_hash;
-  if (act.name !== "declareReceivedPayment" || !is_tracked) return [changed];
-  const paid: Act = { name: "paid", actor_account_id: null, input: null, tracked };
-  return [changed, changeInvoice(changed, paid, now)];
 }
 
 /** What cannot be right in the input of a change, given the invoice. */

@@ -1,14 +1,21 @@
 import type { ChainPort, ChainTransaction } from "../partners/chain/port.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import type { Task } from "../platform/tasks/tasks.ts";
+import { enqueueTasks, type Task, taskNow } from "../platform/tasks/tasks.ts";
 import type { Act } from "./apply-change.ts";
 import type { CarryDeps } from "./carry-changes.ts";
-import { type Claim, isProven, type Judged, judgeClaim } from "./claim-model.ts";
-import { deleteClaims, findClaim, insertUsedTransfer } from "./claim-store.ts";
-import { CHANGES, type KeyedInvoice } from "./model.ts";
+import { type Claim, isProven, isSameTransfer, judgeClaim } from "./claim-model.ts";
+import {
+  deleteClaims,
+  findClaim,
+  insertUsedTransfer,
+  listClaims,
+  listUsedTransfers,
+} from "./claim-store.ts";
+import { CHANGES, type KeyedInvoice, type TrackedTransaction } from "./model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-changes.ts";
 import { lockInvoices, openInvoices } from "./store.ts";
+import { CHECK_CLAIM_TASK } from "./task-kinds.ts";
 
 export type ClaimDeps = CarryDeps & { chain: ChainPort };
 
@@ -54,32 +61,72 @@ async function settle(
   if (!entry) return true;
   const judged = judgeClaim(entry.invoice, entry.history, claim, found, now);
   if ("wait" in judged) return false;
-  deleteClaims(tx, [key]);
-  recordChanges(tx, renderer, await settled(tx, entry, judged, now), now);
+  const changes =
+    "reason" in judged
+      ? [dropClaim(entry, judged.reason, now)]
+      : await settleFinal(tx, entry, claim, judged.candidates, now);
+  // A transfer that is only shown keeps its claim until somebody proves or confirms it.
+  const is_open = changes.every(({ change }) => change.name === "trackTransaction");
+  if (!is_open) deleteClaims(tx, [key]);
+  recordChanges(tx, renderer, changes, now);
   return true;
 }
 
-async function settled(
+/** What a final transfer does: it pays, it waits for the seller, or its claim is dropped. */
+async function settleFinal(
   tx: Transaction,
   entry: KeyedInvoice,
-  judged: Exclude<Judged, { wait: true }>,
+  claim: Claim,
+  candidates: readonly TrackedTransaction[],
   now: Date,
 ): Promise<ChangedInvoice[]> {
-  const drop = (note: string) => {
-    const act = { name: "dropClaim", actor_account_id: null, input: { note } } as const;
-    return [changeInvoice(entry, act, now)];
-  };
-  if ("reason" in judged) return drop(judged.reason);
-  if (!CHANGES.trackTransaction.moves[entry.invoice.status]) {
-    return drop(`The invoice was ${entry.invoice.status} when the transfer became final.`);
+  const { invoice, history } = entry;
+  if (!CHANGES.trackTransaction.moves[invoice.status]) {
+    return [
+      dropClaim(entry, `The invoice was ${invoice.status} when the transfer was final.`, now),
+    ];
   }
-  for (const tracked of judged.candidates) {
-    if (!(await insertUsedTransfer(tx, entry.invoice, tracked))) continue;
-    const act: Act = { name: "trackTransaction", actor_account_id: null, input: null, tracked };
-    const found = changeInvoice(entry, act, now);
-    const is_confirmed = found.invoice.status === "paid";
-    if (!is_confirmed && !isProven(entry.invoice.id, entry.history, tracked)) return [found];
-    return [found, changeInvoice(found, { ...act, name: "paid" }, now)];
+  for (const tracked of candidates) {
+    const is_payment = invoice.status === "paid" || isProven(invoice.id, history, tracked);
+    if (!is_payment || !(await insertUsedTransfer(tx, invoice, tracked))) continue;
+    // Others may have named it without a proof: they are checked again, and dropped.
+    const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toKey);
+    const others = rivals.filter(({ id }) => id !== invoice.id);
+    enqueueTasks(
+      tx,
+      others.map((other) => taskNow(CHECK_CLAIM_TASK, other, now)),
+    );
+    const shown = trackOnce(entry, tracked, now);
+    const act = { name: "paid", actor_account_id: null, input: null, tracked } as const;
+    return [...shown, changeInvoice(shown[0] ?? entry, act, now)];
   }
-  return drop("The transfer has paid another invoice.");
+  const used = await listUsedTransfers(tx, claim.chain, claim.tx_id);
+  const free = candidates.find(
+    ({ log_index }) => !used.some((transfer) => transfer.log_index === log_index),
+  );
+  if (free) return trackOnce(entry, free, now);
+  const by_others = used.filter(({ invoice_id }) => invoice_id !== invoice.id);
+  const withdrawn = candidates.find(({ log_index }) =>
+    by_others.some((transfer) => transfer.log_index === log_index),
+  );
+  return [dropClaim(entry, "The transfer has already paid an invoice.", now, withdrawn)];
+}
+
+const toKey = ({ account_id, invoice_id }: Claim) => ({ account_id, id: invoice_id });
+
+/** The change that shows the transfer, unless the invoice shows it already. */
+function trackOnce(entry: KeyedInvoice, tracked: TrackedTransaction, now: Date): ChangedInvoice[] {
+  if (entry.invoice.tracked.some((shown) => isSameTransfer(shown, tracked))) return [];
+  const act: Act = { name: "trackTransaction", actor_account_id: null, input: null, tracked };
+  return [changeInvoice(entry, act, now)];
+}
+
+function dropClaim(
+  entry: KeyedInvoice,
+  note: string,
+  now: Date,
+  tracked?: TrackedTransaction,
+): ChangedInvoice {
+  const act: Act = { name: "dropClaim", actor_account_id: null, input: { note } };
+  return changeInvoice(entry, tracked ? { ...act, tracked } : act, now);
 }

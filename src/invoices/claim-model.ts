@@ -21,10 +21,12 @@ import type {
  * A claim: the buyer says by which transfer on chain an invoice was paid.
  *
  *   declareSentPayment with txHash → the claim waits (a row of invoice_claims, one per invoice)
- *   transfer final and right       → trackTransaction, the row goes
- *       sender signed by the buyer, or the seller has confirmed → paid
- *       else                       → paid once the seller confirms
- *   transfer wrong, or not found in time → dropClaim with the reason, the row goes
+ *   transfer final and right       → trackTransaction
+ *       sender signed by the buyer, or the seller has confirmed → the transfer is used, paid
+ *       else                       → the claim waits for the seller; the transfer is not used yet,
+ *                                    so that naming another's transfer takes nothing from them
+ *   transfer wrong, used, or not found in time → dropClaim with the reason
+ *   markUnpaid                     → the claim goes
  */
 
 export type Claim = {
@@ -143,6 +145,11 @@ export function isProven(
 ): boolean {
   const signature = history.findLast(({ input }) => input?.txHash !== undefined)?.input?.signature;
   return signature !== undefined && isSignedBy(chain, from, invoice_id, signature);
+}
+
+export function isSameTransfer(one: TrackedTransaction, other: TrackedTransaction): boolean {
+  const { chain, tx_id, log_index } = other;
+  return one.chain === chain && one.tx_id === tx_id && one.log_index === log_index;
 }
 
 function tokensFor(total: bigint): bigint {

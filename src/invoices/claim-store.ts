@@ -6,13 +6,8 @@ import type { InvoiceKey } from "./store.ts";
 
 const COLUMNS = "account_id, invoice_id, chain, tx_id, expires_at";
 
-/** A new claim takes the place of one that still waits (the seller marked it unpaid meanwhile). */
 export function insertClaims(tx: Transaction, claims: readonly Claim[]): void {
   if (claims.length === 0) return;
-  deleteClaims(
-    tx,
-    claims.map(({ account_id, invoice_id }) => ({ account_id, id: invoice_id })),
-  );
   tx.write(
     `insert into invoice_claims (${COLUMNS})
      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[])`,
@@ -27,6 +22,7 @@ export function insertClaims(tx: Transaction, claims: readonly Claim[]): void {
 }
 
 export function deleteClaims(tx: Transaction, keys: readonly InvoiceKey[]): void {
+  if (keys.length === 0) return;
   tx.write(
     `delete from invoice_claims c
      using unnest($1::uuid[], $2::uuid[]) as t (account_id, invoice_id)
@@ -52,7 +48,7 @@ export function listClaims(session: Session, chain: Chain, tx_id: string): Promi
   );
 }
 
-/** Takes a transfer for this invoice; false when it has paid another one of the installation. */
+/** Takes a transfer for this invoice; false when it has paid one of the installation before. */
 export async function insertUsedTransfer(
   session: Session,
   invoice: InvoiceKey,
@@ -64,4 +60,16 @@ export async function insertUsedTransfer(
     [chain, tx_id, log_index, invoice.account_id, invoice.id],
   );
   return rows.length > 0;
+}
+
+/** Which transfers of a transaction have paid an invoice of the installation. */
+export function listUsedTransfers(
+  session: Session,
+  chain: Chain,
+  tx_id: string,
+): Promise<{ log_index: number; invoice_id: string }[]> {
+  return session.query(
+    "select log_index, invoice_id from invoice_transfers where chain = $1 and tx_id = $2",
+    [chain, tx_id],
+  );
 }

@@ -10,9 +10,10 @@ import {
 import { type Act, applyChange } from "./apply-change.ts";
 import { insertChanges, insertRequestIds } from "./change-store.ts";
 import { claimsOf } from "./claim-model.ts";
-import { insertClaims } from "./claim-store.ts";
+import { deleteClaims, insertClaims } from "./claim-store.ts";
 import { newRequestId } from "./links.ts";
 import {
+  type ChangeName,
   digestFacts,
   type InvoiceStatus,
   isIssued,
@@ -24,6 +25,8 @@ import type { InvoiceRenderer } from "./render.ts";
 import { updateInvoices } from "./store.ts";
 import { CARRY_CHANGES_TASK, CHECK_CLAIM_TASK } from "./task-kinds.ts";
 import { updateFreedOfSent, updateViews } from "./view-store.ts";
+
+const CLAIM_CHANGES: readonly ChangeName[] = ["declareSentPayment", "declareReceivedPayment"];
 
 export type ChangedInvoice = ReturnType<typeof applyChange> & { change_key: Buffer | null };
 
@@ -59,6 +62,10 @@ export function recordChanges(
   );
   // Marked unpaid, it may be paid anew; what paid it before was received and then disowned.
   const unpaid = changes.filter(({ change }) => change.name === "markUnpaid");
+  deleteClaims(
+    tx,
+    unpaid.map(({ invoice }) => invoice),
+  );
   updateFreedOfSent(
     tx,
     unpaid.map(({ invoice: { account_id, id }, change: { at } }) => ({ account_id, id, at })),
@@ -89,13 +96,14 @@ export function recordHistory(
     changes.flatMap((entry) => ownEvent(renderer, entry)),
     now,
   );
-  const claims = changes.flatMap(claimsOf);
-  insertClaims(tx, claims);
+  insertClaims(tx, changes.flatMap(claimsOf));
+  // A claim is checked when it is made, and when the seller confirms it.
+  const claimed = changes.filter(({ invoice, change }) => {
+    return CLAIM_CHANGES.includes(change.name) && invoice.payment?.tx_hash !== undefined;
+  });
   enqueueTasks(
     tx,
-    claims.map(({ account_id, invoice_id }) =>
-      taskNow(CHECK_CLAIM_TASK, { account_id, id: invoice_id }, now),
-    ),
+    claimed.map(({ invoice }) => taskNow(CHECK_CLAIM_TASK, invoice, now)),
   );
   const shared = changes.map(({ invoice }) => invoice).filter((invoice) => invoice.shared_with);
   const by_id = new Map(shared.map((invoice) => [invoice.id, invoice]));

@@ -234,11 +234,117 @@ describe("a claim that turns out wrong", () => {
     );
     expect(used.sort()).toEqual([0, 1]);
     const loser = shown.find(({ status }) => status === "open")!;
-    expect(history(loser).at(-1)).toMatch(/paid another invoice/);
+    expect(history(loser).at(-1)).toMatch(/already paid an invoice/);
+  });
+});
+
+describe("a transfer that two invoices name", () => {
+  /** Somebody else's transfer to the same wallet, named without a proof, and by who sent it. */
+  const rivals = () => Promise.all([send(), send()]);
+
+  it("is not taken from who sent it by a claim without proof", async () => {
+    const [unproven, proven] = await rivals();
+    const { tx_id } = await transfer();
+    good(await claim(unproven.id, { txHash: tx_id }));
+    await settle(server);
+    expect((await show(server, unproven.id, seller.key)).trackedTransactions).toHaveLength(1);
+    good(await claim(proven.id, { txHash: tx_id, signature: signed(proven.id) }));
+    await settle(server);
+    expect((await show(server, proven.id, seller.key)).status).toBe("paid");
+    const dropped = await show(server, unproven.id, seller.key);
+    expect(dropped).toMatchObject({ status: "open", trackedTransactions: [], paymentMetadata: {} });
+    expect(history(dropped).at(-1)).toMatch(/^dropClaim: .*already paid an invoice/);
+  });
+
+  it("pays the one that the seller confirms, and no other", async () => {
+    const [first, second] = await rivals();
+    const { tx_id } = await transfer();
+    for (const { id } of [first, second]) good(await claim(id, { txHash: tx_id }));
+    await settle(server);
+    good(await change(server, second.id, "declareReceivedPayment", seller.key));
+    await settle(server);
+    const told = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
+    expect(await namesOf(server, buyer.account_id, second.id)).toEqual(told);
+    expect(await show(server, first.id, buyer.key)).toMatchObject({
+      status: "open",
+      trackedTransactions: [],
+    });
+  });
+
+  it("pays one of two whose sellers confirm at once", async () => {
+    const invoices = await rivals();
+    const { tx_id } = await transfer();
+    for (const { id } of invoices) good(await claim(id, { txHash: tx_id }));
+    await Promise.all(
+      invoices.map(({ id }) => change(server, id, "declareReceivedPayment", seller.key)),
+    );
+    await settle(server);
+    const shown = await Promise.all(invoices.map(({ id }) => show(server, id, seller.key)));
+    // The seller says that both were paid; the chain shows one of them.
+    expect(shown.map(({ status }) => status)).toEqual(["paid", "paid"]);
+    expect(shown.map((one) => one.trackedTransactions.length).sort()).toEqual([0, 1]);
+    const last = shown.map((one) => one.events.at(-1).name).sort();
+    expect(last).toEqual(["dropClaim", "paid"]);
+  });
+
+  it("pays once in whatever spelling it is named", async () => {
+    const [first, second] = await rivals();
+    const { tx_id } = await transfer();
+    good(await claim(first.id, { txHash: tx_id, signature: signed(first.id) }));
+    await settle(server);
+    const other = { txHash: tx_id.slice(2).toUpperCase(), chain: "Polygon" };
+    good(await claim(second.id, { ...other, signature: signed(second.id) }));
+    await settle(server);
+    expect((await show(server, first.id, seller.key)).status).toBe("paid");
+    expect((await show(server, second.id, seller.key)).status).toBe("open");
+  });
+});
+
+describe("an invoice that the seller marked unpaid", () => {
+  it("is not paid again by the transfer that paid it before", async () => {
+    const { id } = await send();
+    const { tx_id } = await transfer();
+    const input = { txHash: tx_id, signature: signed(id) };
+    good(await claim(id, input));
+    await settle(server);
+    good(await change(server, id, "markUnpaid", seller.key));
+    await settle(server);
+    good(await claim(id, input));
+    await settle(server);
+    const shown = await show(server, id, seller.key);
+    expect(shown.status).toBe("open");
+    expect(shown.trackedTransactions).toHaveLength(1);
+    expect(history(shown).at(-1)).toMatch(/already paid an invoice/);
+  });
+
+  it("has no claim any more: what is declared afterwards stands", async () => {
+    const { id } = await send();
+    good(await claim(id, { txHash: newHash() }));
+    good(await change(server, id, "declareReceivedPayment", seller.key));
+    good(await change(server, id, "markUnpaid", seller.key));
+    good(await change(server, id, "declareSentPayment", buyer.key));
+    good(await server.call("POST", "/sandbox/clock", { advance_ms: 25 * 60 * 60 * 1000 }));
+    const shown = await show(server, id, buyer.key);
+    expect(shown.status).toBe("declaredPaid");
+    expect(shown.events.at(-1).name).toBe("declareSentPayment");
   });
 });
 
 describe("a claim that cannot be right", () => {
+  it("is 404 for an account that does not see the invoice", async () => {
+    const { id } = await send();
+    const other = await addBilledAccount(server, "Other");
+    const { tx_id } = await transfer();
+    const answer = await claim(id, { txHash: tx_id, signature: signed(id) }, other.key);
+    expect(answer.status).toBe(404);
+    expect((await show(server, id, seller.key)).status).toBe("open");
+  });
+
+  it("is refused from the seller, who cannot declare a payment sent", async () => {
+    const { id } = await send();
+    expectProblem(await claim(id, { txHash: newHash() }, seller.key), "type", "invalid_transition");
+  });
+
   it.each<[field: string, input: Json, code: string]>([
     ["txHash", { txHash: "hello" }, "record_invalid"],
     ["txHash", { chain: "polygon" }, "parameter_missing"],
