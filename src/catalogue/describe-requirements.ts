@@ -8,7 +8,7 @@ import {
   GENERAL_FIELDS,
   type GeneralField,
 } from "./payment-detail-fields.ts";
-import type { Rail } from "./rails.ts";
+import { DEFAULT_RAIL, type Rail } from "./rails.ts";
 import type { RailRequirement } from "./requirements.ts";
 import { lowerAscii } from "./text.ts";
 
@@ -96,7 +96,9 @@ function describeGeneral(
   const { name, needed, pattern, check, description } = field;
   const required =
     needed === "always" ||
-    (needed === "if_individual" && examples.beneficiary_type === "individual");
+    (needed === "if_individual" && examples.beneficiary_type === "individual") ||
+    // Left out it means local: the other rails must be named.
+    (name === "rails" && examples.rails !== DEFAULT_RAIL);
   const example = Object.hasOwn(examples, name) ? examples[name as keyof typeof examples] : null;
   const max_length = requirement.length_limits[name] ?? FIELD_LENGTHS[name];
   return {

@@ -457,21 +457,23 @@ describe("GET /payment_detail_requirements", () => {
     (await server.call("GET", `/payment_detail_requirements${query}`)).body
       .payment_detail_requirements;
 
-  it("describes payment details that can be created as they are", async () => {
+  it("describes payment details that can be created from the required fields alone", async () => {
     const rows = await ask();
     expect(new Set(rows.map((row) => row.currency)).size).toBeGreaterThan(20);
     const bodies = rows.flatMap((row) =>
       (row.one_of.length > 0 ? row.one_of : [[]]).map((set) => {
         const wanted = row.fields.filter((field) => field.required || set.includes(field.name));
-        const entries = wanted.map((field) => [field.name, field.example]);
-        return { ...Object.fromEntries(entries), rails: row.rails };
+        return {
+          rails: row.rails,
+          body: Object.fromEntries(wanted.map((field) => [field.name, field.example])),
+        };
       }),
     );
-    const answers = await Promise.all(bodies.map((body) => create(body)));
-    const refused = answers.flatMap((answer, at) =>
-      answer.status === 200 ? [] : [{ sent: bodies[at], got: answer.body }],
+    const answers = await Promise.all(bodies.map(({ body }) => create(body)));
+    const wrong = answers.flatMap(({ body }, at) =>
+      body.payment_detail?.rails === bodies[at]!.rails ? [] : [{ sent: bodies[at], got: body }],
     );
-    expect(refused).toEqual([]);
+    expect(wrong).toEqual([]);
   });
 
   it("can be narrowed by each of its three parameters", async () => {
