@@ -67,7 +67,7 @@ describe("every currency, rail and beneficiary type", () => {
     // Without rails it is an account for local: nothing is missed, and other rules apply.
     const named = row.fields.filter((field) => field.required && field.name !== "rails");
     const required = named.map((field) => field.name);
-    expect(required.length).toBeGreaterThan(8);
+    expect(required.length).toBeGreaterThan(7);
     for (const name of is_first ? [...required, ...set] : required) {
       for (const absent of [undefined, null, "", "  "]) {
         expect(found({ ...input, [name]: absent }), name).toEqual([`${name} parameter_missing`]);
