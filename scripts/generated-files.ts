@@ -6,7 +6,7 @@ import {
   type RequirementField,
   type RequirementRow,
 } from "../src/catalogue/catalogue.ts";
-import { loadFees, toFeeTable } from "../src/catalogue/fees.ts";
+import { loadFees } from "../src/catalogue/fees.ts";
 import { describePostings } from "../src/ledger/posting-table.ts";
 import { secretFileName } from "../src/platform/config/secret-file-settings.ts";
 import type { Setting } from "../src/platform/config/setting-kinds.ts";
@@ -14,7 +14,10 @@ import { SETTINGS } from "../src/platform/config/settings.ts";
 import { describeSchema } from "../src/platform/db/describe-schema.ts";
 import { ERROR_CODES, ERRORS } from "../src/platform/errors.ts";
 import { commandLinePage } from "./command-line-page.ts";
-import { feesPage, statesPage } from "./states-page.ts";
+import { feesPage } from "./fees-page.ts";
+import { messagesPage } from "./messages-page.ts";
+import { rolesPage } from "./roles-page.ts";
+import { statesPage } from "./states-page.ts";
 import { webhooksPage } from "./webhooks-page.ts";
 
 export type GeneratedFile = { path: string; text: string };
@@ -37,10 +40,9 @@ export async function generatedFiles(
       text: page("Command line", commandLinePage(table)),
     },
     { path: "docs/reference/states.md", text: page("States", statesPage(table)) },
-    {
-      path: "docs/reference/fees.md",
-      text: page("Fees", feesPage(table, toFeeTable(loadFees()))),
-    },
+    { path: "docs/reference/fees.md", text: page("Fees", feesPage(table, catalogue, loadFees())) },
+    { path: "docs/reference/messages.md", text: page("Messages", messagesPage()) },
+    { path: "docs/reference/roles.md", text: page("Roles", rolesPage(table)) },
     { path: "docs/reference/postings.md", text: `${MARKDOWN_NOTE}\n\n${describePostings()}` },
   ];
 }

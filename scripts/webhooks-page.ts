@@ -1,4 +1,9 @@
-import { RAMP_EVENTS, type RampEvent } from "../src/access/app-model.ts";
+import { RAMP_EVENTS } from "../src/access/app-model.ts";
+import {
+  INVOICE_EVENT_MEANINGS,
+  RAMP_EVENT_MEANINGS,
+  RAMP_EVENT_RECORDS,
+} from "../src/docs/api/event-meanings.ts";
 import {
   CIRCUIT_FAILURES,
   DISABLE_AFTER_MS,
@@ -6,27 +11,7 @@ import {
   RETRY_AFTER_MAX_MS,
   RETRY_DELAYS_MS,
 } from "../src/webhooks/model.ts";
-import { INVOICE_EVENTS, type InvoiceEvent } from "../src/webhooks/record-events.ts";
-
-const INVOICE_MEANINGS: Record<InvoiceEvent, string> = {
-  create: "The invoice was created and can be paid.",
-  accept: "The buyer accepted it.",
-  cancel: "The seller cancelled it.",
-  reject: "The buyer rejected it.",
-  declareSentPayment:
-    "Crypto-to-fiat: the funds arrived. Paid elsewhere: the payer says that it was paid.",
-  declareReceivedPayment:
-    "Crypto-to-fiat: the bank sent the payment. Paid elsewhere: the recipient says that it came.",
-  paid: "It is paid; with crypto-to-fiat this follows declareReceivedPayment at once.",
-  c2fPaymentFailed:
-    "A crypto-to-fiat payment came back: same `id`, new `requestId`, open or accepted again.",
-};
-const RAMP_MEANINGS: Record<RampEvent, [key: string, meaning: string]> = {
-  offramp_update: ["payload.offramp", "An offramp was made or changed its state."],
-  payment_detail_update: ["payload.payment_detail", "A payment detail changed its state."],
-  kyc_update: ["payload.user", "A user's KYC changed its state."],
-  onramp_update: ["payload.onramp", "An onramp was made or changed its state."],
-};
+import { INVOICE_EVENTS } from "../src/webhooks/record-events.ts";
 
 /** The parts of the page about webhooks; tables come from the code that acts by them. */
 export function webhooksPage(table: (head: string[], rows: string[][]) => string): string[] {
@@ -41,7 +26,7 @@ export function webhooksPage(table: (head: string[], rows: string[][]) => string
       "the invoices it created.",
     table(
       ["event", "meaning"],
-      INVOICE_EVENTS.map((name) => [`\`${name}\``, INVOICE_MEANINGS[name]]),
+      INVOICE_EVENTS.map((name) => [`\`${name}\``, INVOICE_EVENT_MEANINGS[name]]),
     ),
     "## Events of the ramp",
     "Body: `{ event, timestamp, payload }`. Chosen per application (`events`).",
@@ -49,8 +34,8 @@ export function webhooksPage(table: (head: string[], rows: string[][]) => string
       ["event", "in the body", "meaning"],
       RAMP_EVENTS.map((name) => [
         `\`${name}\``,
-        `\`${RAMP_MEANINGS[name][0]}\``,
-        RAMP_MEANINGS[name][1],
+        `\`payload.${RAMP_EVENT_RECORDS[name][0]}\``,
+        RAMP_EVENT_MEANINGS[name],
       ]),
     ),
     "## Headers",

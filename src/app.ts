@@ -54,6 +54,7 @@ import { ensureRecurring } from "./platform/tasks/tasks.ts";
 import type { Worker } from "./platform/tasks/worker.ts";
 import { watchInstallation } from "./platform/watch-installation.ts";
 import { addBalanceRoutes } from "./quotes/balance-routes.ts";
+import { addFeeRoutes } from "./quotes/fee-routes.ts";
 import { rateMetrics } from "./quotes/metrics.ts";
 import { addRateRoutes } from "./quotes/rate-routes.ts";
 import { sendRefundTask } from "./quotes/refund-task.ts";
@@ -229,6 +230,7 @@ function addRoutes(
   addPaymentDetailRoutes(add, deps);
   addInvoiceRoutes(add, invoices);
   addRateRoutes(add, deps);
+  addFeeRoutes(add, deps);
   addBalanceRoutes(add, deps);
   addQuoteRoutes(add, deps);
   addOfframpRoutes(add, deps);

@@ -30,6 +30,8 @@ const PATHS = [
   "docs/reference/command-line.md",
   "docs/reference/states.md",
   "docs/reference/fees.md",
+  "docs/reference/messages.md",
+  "docs/reference/roles.md",
   "docs/reference/postings.md",
 ];
 

@@ -6,6 +6,7 @@ import { Apps } from "./resources/apps.ts";
 import { Balances, RefundAddresses, Refunds } from "./resources/balances.ts";
 import { Conversions } from "./resources/conversions.ts";
 import { Deposits } from "./resources/deposits.ts";
+import { Fees } from "./resources/fees.ts";
 import { Invoices } from "./resources/invoices.ts";
 import { Kycs } from "./resources/kycs.ts";
 import { Me } from "./resources/me.ts";
@@ -54,6 +55,7 @@ export class Sliproad {
   readonly paymentDetails: PaymentDetails;
   readonly quotes: Quotes;
   readonly conversions: Conversions;
+  readonly fees: Fees;
   readonly offramps: Offramps;
   readonly onramps: Onramps;
   readonly deposits: Deposits;
@@ -84,6 +86,7 @@ export class Sliproad {
     this.paymentDetails = new PaymentDetails(api);
     this.quotes = new Quotes(api);
     this.conversions = new Conversions(api);
+    this.fees = new Fees(api);
     this.offramps = new Offramps(api);
     this.onramps = new Onramps(api);
     this.deposits = new Deposits(api);

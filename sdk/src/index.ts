@@ -14,6 +14,7 @@ export type * from "./resources/balances.ts";
 export type * from "./resources/conversions.ts";
 export type * from "./resources/deposits.ts";
 export type * from "./resources/documents.ts";
+export type * from "./resources/fees.ts";
 export type * from "./resources/invoices.ts";
 export type * from "./resources/kycs.ts";
 export type * from "./resources/me.ts";

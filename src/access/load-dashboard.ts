@@ -1,9 +1,10 @@
 import type { Session } from "../platform/db/database.ts";
 import { isId } from "../platform/ids.ts";
 import { listApps } from "./apps-store.ts";
-import type { ApiKey, Role } from "./model.ts";
+import type { ApiKey } from "./model.ts";
 import { openEmail } from "./person-email.ts";
 import { findPendingProposal } from "./proposal-store.ts";
+import { may } from "./roles.ts";
 import type { MemberSession } from "./sessions.ts";
 import {
   type AuditEntryRow,
@@ -24,7 +25,6 @@ export type Dashboard = {
   names: ReadonlyMap<string, string>;
 };
 
-const ROLES_WITH_LOG: readonly Role[] = ["admin", "developer"];
 const MEMBERSHIPS_MAX = 100;
 const API_KEYS_MAX = 100;
 const AUDIT_ENTRIES_MAX = 50;
@@ -39,7 +39,7 @@ export async function loadDashboard(
     listMemberships(database, person_id, MEMBERSHIPS_MAX),
     findPendingProposal(database, account_id),
   ]);
-  if (!ROLES_WITH_LOG.includes(session.role)) {
+  if (!may(session.role, "see_keys_and_log")) {
     return {
       memberships,
       has_pending_proposals,

@@ -3,9 +3,6 @@ import { randomBytes } from "node:crypto";
 export const ROLES = ["admin", "finance_manager", "accountant", "approver", "developer"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Who may decide on the identity of users. */
-export const REVIEWER_ROLES: readonly Role[] = ["admin", "finance_manager", "approver"];
-
 export type Mode = "sandbox" | "live";
 
 const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };

@@ -1,7 +1,8 @@
 import { type Html, html } from "../platform/http/html.ts";
 import type { Dashboard } from "./load-dashboard.ts";
-import { type ApiKey, type Mode, REVIEWER_ROLES } from "./model.ts";
+import type { ApiKey, Mode } from "./model.ts";
 import { badge, csrfField, moment, NONE, page, ROLE_NAMES, table } from "./page-layout.ts";
+import { may } from "./roles.ts";
 import type { MemberSession } from "./sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
 
@@ -50,7 +51,7 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
 <div><dt>Settings</dt><dd><a href="/dashboard/apps">Applications</a></dd></div>
 </dl>
-${REVIEWER_ROLES.includes(session.role) && REVIEWS_LINK}
+${may(session.role, "review_kyc") && REVIEWS_LINK}
 </section>
 <section class="card" aria-labelledby="proposals-title">
 <h2 id="proposals-title">Proposals</h2>

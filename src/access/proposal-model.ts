@@ -1,4 +1,5 @@
 import type { Actor, Role } from "./model.ts";
+import { may } from "./roles.ts";
 
 export const PROPOSAL_STATUSES = ["pending", "confirmed", "rejected", "done", "failed"] as const;
 /** `confirmed` is agreed upon and not yet carried out; `done` and `failed` are what came of it. */
@@ -8,8 +9,6 @@ export type Verdict = "confirm" | "reject";
 
 /** Four eyes: two different members. An API key is nobody's eyes. */
 export const CONFIRMATIONS_NEEDED = 2;
-
-export const VOTING_ROLES: readonly Role[] = ["admin", "finance_manager", "approver"];
 
 export const REASON_LENGTH_MAX = 500;
 
@@ -47,5 +46,5 @@ export function runProposalKind(kind: string): string {
 
 /** Who voted counts while they are a member who may; whoever proposed, while they are a member. */
 export function mayVote(role: Role | undefined): boolean {
-  return role !== undefined && VOTING_ROLES.includes(role);
+  return may(role, "vote");
 }

@@ -4,13 +4,8 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
 import { minorToText } from "../platform/money.ts";
 import { readPlainData, writePlainData } from "./plain-data.ts";
-import {
-  type Content,
-  type Proposal,
-  type ProposalStatus,
-  VOTING_ROLES,
-  type Vote,
-} from "./proposal-model.ts";
+import type { Content, Proposal, ProposalStatus, Vote } from "./proposal-model.ts";
+import { rolesThatMay } from "./roles.ts";
 
 const USD_DIGITS = 2;
 const KEY_VERSION = 1;
@@ -79,7 +74,7 @@ export async function findProposal(
   const rows = await session.query<Row>(
     `select ${COLUMNS}, ${COUNT_CONFIRMATIONS} as confirmations from proposals
      where account_id = $2 and id = $3`,
-    [VOTING_ROLES, account_id, id],
+    [rolesThatMay("vote"), account_id, id],
   );
   return toProposals(rows)[0];
 }
@@ -99,7 +94,7 @@ export async function listProposals(
   statuses: readonly ProposalStatus[] | undefined,
   page: Page,
 ): Promise<SealedProposal[]> {
-  const values = [VOTING_ROLES, account_id, page.below_id, page.from_id, page.limit + 1];
+  const values = [rolesThatMay("vote"), account_id, page.below_id, page.from_id, page.limit + 1];
   const rows = await session.query<Row>(
     `select ${COLUMNS}, ${COUNT_CONFIRMATIONS} as confirmations from proposals
      where account_id = $2 and id < $3 and id >= $4

@@ -46,6 +46,7 @@ export async function openRamp(
     kyc_retention_days: config.kyc_retention_days,
     swift_clearance: config.swift_clearance,
     prices,
+    fees,
     four_eyes: {
       limit_usd: config.four_eyes_usd,
       usdValue: (session: Session) => usdValue(prices, session),

@@ -1,5 +1,6 @@
 import { recordAudit } from "../access/audit.ts";
-import { type Account, REVIEWER_ROLES } from "../access/model.ts";
+import type { Account } from "../access/model.ts";
+import { may } from "../access/roles.ts";
 import type { MemberSession } from "../access/sessions.ts";
 import { findAccountById } from "../access/store.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
@@ -48,7 +49,7 @@ export type ReviewOutcome = "decided" | "proposed" | "returned";
 
 /** The operator's members review all accounts; an account's own, where it was delegated. */
 export function mayReview(member: MemberSession, account: Account): boolean {
-  if (!REVIEWER_ROLES.includes(member.role)) return false;
+  if (!may(member.role, "review_kyc")) return false;
   return member.is_operator || (member.account_id === account.id && account.kyc_review_by_account);
 }
 

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { REVIEWER_ROLES } from "../access/model.ts";
 import {
   addPageScope,
   type PageDeps,
@@ -7,6 +6,7 @@ import {
   requireSession,
   sendPage,
 } from "../access/page-scope.ts";
+import { rolesThatMay } from "../access/roles.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { MEDIA_TYPES } from "../partners/files/judge-file.ts";
 import { Refusal } from "../platform/errors.ts";
@@ -34,7 +34,7 @@ const NOTICES: Readonly<Record<ReviewOutcome, string>> = {
 export function addReviewPages(app: FastifyInstance, deps: ReviewPageDeps): void {
   const reviewer = {
     schema: { hide: true } as object,
-    onRequest: requireSession(...REVIEWER_ROLES),
+    onRequest: requireSession(...rolesThatMay("review_kyc")),
   };
   addPageScope(app, deps, (scope) => {
     scope.get(QUEUE_PATH, reviewer, async (request, reply) => {

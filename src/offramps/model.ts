@@ -28,6 +28,16 @@ export const OFFRAMP_MOVES: Readonly<Record<OfframpStatus, readonly OfframpStatu
 export const DOCUMENT_STATUSES = ["not_checked", "approved", "rejected"] as const;
 export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
 
+/**
+ * Legal moves of a supporting document. Another file starts again at `not_checked`; only a member
+ * approves a file that was rejected.
+ */
+export const DOCUMENT_MOVES: Readonly<Record<DocumentStatus, readonly DocumentStatus[]>> = {
+  not_checked: ["approved", "rejected"],
+  approved: ["rejected", "not_checked"],
+  rejected: ["not_checked", "approved"],
+};
+
 /** What is personal of an offramp, kept encrypted. */
 export type OfframpDetails = {
   reference: string | null;

@@ -6,7 +6,13 @@ import {
 } from "../invoices/payments.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { recordEvents } from "../webhooks/record-events.ts";
-import { digestFacts, OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "./model.ts";
+import {
+  DOCUMENT_MOVES,
+  digestFacts,
+  OFFRAMP_MOVES,
+  type Offramp,
+  type OfframpStatus,
+} from "./model.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, updateOfframps } from "./store.ts";
 
@@ -23,6 +29,11 @@ export function changeOfframp(
   const status = change.status ?? offramp.status;
   if (status !== offramp.status && !OFFRAMP_MOVES[offramp.status].includes(status)) {
     throw new Error(`an offramp cannot go from ${offramp.status} to ${status}`);
+  }
+  const { document_status: from } = offramp;
+  const to = change.document_status ?? from;
+  if (from !== null && to !== null && to !== from && !DOCUMENT_MOVES[from].includes(to)) {
+    throw new Error(`a supporting document cannot go from ${from} to ${to}`);
   }
   // Receivers go by the event's time: it must rise with every change of a record.
   const updated_at = new Date(Math.max(now.getTime(), offramp.updated_at.getTime() + 1));

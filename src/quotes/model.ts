@@ -31,6 +31,14 @@ export type Quote = {
 export const QUOTE_STATUSES = ["open", "executed", "expired", "failed"] as const;
 export type QuoteStatus = (typeof QUOTE_STATUSES)[number];
 
+/** Which status can follow; it is derived from the quote's times and never stored. */
+export const QUOTE_MOVES: Readonly<Record<QuoteStatus, readonly QuoteStatus[]>> = {
+  open: ["executed", "expired"],
+  executed: ["failed"],
+  expired: [],
+  failed: [],
+};
+
 /** `failed`: executed, and not paid in time. */
 export function quoteStatus(
   quote: Pick<Quote, "executed_at" | "closed_at" | "expires_at">,

@@ -5,7 +5,7 @@ import type { AppRules } from "../access/check-app.ts";
 import { createApp, type NewApp } from "../access/create-app.ts";
 import { APPS_PATH, appsPage, type Secrets } from "../access/oauth/apps-pages.ts";
 import { type AppForm, checkNewApp, EMPTY_FORM } from "../access/oauth/check-new-app.ts";
-import { loadApplications, ROLES_WITH_APPS } from "../access/oauth/load-applications.ts";
+import { loadApplications } from "../access/oauth/load-applications.ts";
 import { revokeConsent } from "../access/oauth/revoke-consent.ts";
 import {
   addPageScope,
@@ -14,6 +14,7 @@ import {
   requireSession,
   sendPage,
 } from "../access/page-scope.ts";
+import { rolesThatMay } from "../access/roles.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
@@ -26,8 +27,8 @@ const HIDDEN = { hide: true };
 /** Settings › Developer › Apps, and the applications that a person has let in. */
 export function addAppPages(app: FastifyInstance, deps: AppPageDeps): void {
   const signed_in = { schema: HIDDEN, onRequest: requireSession() };
-  const makes_apps = { schema: HIDDEN, onRequest: requireSession(...ROLES_WITH_APPS) };
-  const admins = { schema: HIDDEN, onRequest: requireSession("admin") };
+  const makes_apps = { schema: HIDDEN, onRequest: requireSession(...rolesThatMay("manage_apps")) };
+  const admins = { schema: HIDDEN, onRequest: requireSession(...rolesThatMay("reset_app_used")) };
   addPageScope(app, deps, (scope) => {
     scope.get(APPS_PATH, signed_in, (request, reply) => show(deps, request, reply));
 

@@ -104,6 +104,8 @@ describe("the search", () => {
       ["sliproad_four_eyes_usd", "/docs/reference/settings#SLIPROAD_FOUR_EYES_USD"],
       ["first payout", "/docs/guides/first-payout"],
       ["createOfframps", "/docs/api/offramps#create-offramps"],
+      ["create offramps", "/docs/api/offramps#create-offramps"],
+      ["list users", "/docs/api/users#list-users"],
     ]) {
       const { text } = await open(`/docs?q=${encodeURIComponent(question!)}`);
       const [, first] = /<ol id="results".*?href="([^"]+)"/s.exec(text)!;
@@ -134,6 +136,8 @@ describe("the search", () => {
     expect(found("webhook")).toEqual(["Webhooks", "Keys"]);
     expect(found("webhook about")).toEqual(["Webhooks", "Keys"]);
     expect(found("webhook nowhere")).toEqual([]);
+    const routes = [section("Offramps", "create"), section("Create offramps", "")];
+    expect(searchSections(routes, "create offramps")[0]?.url).toBe("Create offramps");
     expect(found("  ")).toEqual([]);
   });
 });

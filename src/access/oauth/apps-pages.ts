@@ -2,6 +2,7 @@ import { type Html, html } from "../../platform/http/html.ts";
 import { type App, type AppFlow, RAMP_EVENTS } from "../app-model.ts";
 import type { Mode } from "../model.ts";
 import { csrfField, moment, NONE, page, table } from "../page-layout.ts";
+import { may } from "../roles.ts";
 import type { MemberSession } from "../sessions.ts";
 import type { AppForm } from "./check-new-app.ts";
 import type { Applications } from "./load-applications.ts";
@@ -90,7 +91,7 @@ ${table({
 /** Once used, an application is told of fewer invoices; only an admin makes that undone. */
 function usedCell(session: MemberSession, app: App): Html | string {
   if (!app.used_at) return "Not yet";
-  if (session.role !== "admin") return moment(app.used_at);
+  if (!may(session.role, "reset_app_used")) return moment(app.used_at);
   return html`<form method="post" action="${APPS_PATH}/reset_used">${csrfField(session.csrf)}
 <input type="hidden" name="app_id" value="${app.id}">${moment(app.used_at)}
 <button type="submit" aria-label="Let ${app.name} count as not yet used">Reset</button></form>`;

@@ -1,8 +1,8 @@
 import type { Session } from "../../platform/db/database.ts";
 import type { App } from "../app-model.ts";
 import { listApps } from "../apps-store.ts";
-import type { Role } from "../model.ts";
 import { openEmail } from "../person-email.ts";
+import { may } from "../roles.ts";
 import type { MemberSession } from "../sessions.ts";
 import { type ConsentView, listConsentViews } from "./consents-store.ts";
 
@@ -12,7 +12,6 @@ export type Applications = {
   consents: (Omit<ConsentView, "email"> & { email: string })[];
 };
 
-export const ROLES_WITH_APPS: readonly Role[] = ["admin", "developer"];
 const CONSENTS_MAX = 200;
 
 export async function loadApplications(
@@ -20,9 +19,9 @@ export async function loadApplications(
   session: MemberSession,
 ): Promise<Applications> {
   const { account_id, person_id, role } = session;
-  const seen_account = role === "admin" ? account_id : null;
+  const seen_account = may(role, "manage_consents") ? account_id : null;
   const [apps, consents] = await Promise.all([
-    ROLES_WITH_APPS.includes(role) ? listApps(database, account_id) : null,
+    may(role, "manage_apps") ? listApps(database, account_id) : null,
     listConsentViews(database, person_id, seen_account, CONSENTS_MAX),
   ]);
   return {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { isId } from "../../platform/ids.ts";
 import type { Role } from "../model.ts";
+import { may } from "../roles.ts";
 
 /** What an application may ask for, and how the consent page says it. */
 export const SCOPES = {
@@ -63,8 +64,6 @@ export function readScopes(text: string): { asked: string[]; unknown: string[] }
 }
 
 /** Nobody lets an application do what their own role would not let them do. */
-const ROLES_FOR_WRITES: readonly Role[] = ["admin", "finance_manager", "developer"];
-
 export function mayGrant(role: Role, scopes: readonly Scope[]): boolean {
-  return !scopes.includes("invoices:write") || ROLES_FOR_WRITES.includes(role);
+  return !scopes.includes("invoices:write") || may(role, "authorize_writes");
 }

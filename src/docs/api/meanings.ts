@@ -45,7 +45,9 @@ export const MEANINGS = {
   DocumentStatus: {
     not_checked: "Nobody has reviewed the document yet.",
     approved: "A reviewer approved this file.",
-    rejected: "A reviewer rejected this file, or Sliproad could not fetch it. Send another one.",
+    rejected:
+      "A reviewer rejected this file, or Sliproad could not fetch it. Send another file, which " +
+      "starts at `not_checked`. Only a member can approve a rejected file.",
   } satisfies Meanings<DocumentStatus>,
   QuoteStatus: {
     open: "Offramps can be added, and the quote can be executed, until it expires.",

@@ -46,5 +46,20 @@ export const BY_OPERATION: Readonly<Record<string, SampleRecords>> = {
   acceptDepositDifference: { Deposit: { status: "matching", reason: null, message: null } },
   returnDeposit: { Deposit: { status: "returning", reason: null, message: null } },
   dismissDeposit: { Deposit: { status: "dismissed" } },
+  listFees: {
+    "": {
+      fees: [
+        {
+          currency: "eur",
+          rails: "local",
+          basis_points: 40,
+          flat_usd: 0,
+          minimum_amount: 1,
+          minimum_usd_equivalent: null,
+        },
+      ],
+      onramp_fees: [{ currency: "usd", rails: "ach_push", basis_points: 40, flat_usd: 0 }],
+    },
+  },
   validatePaymentDetail: { "": { errors: [] } },
 };

@@ -3,6 +3,10 @@
 const RESULTS_MAX = 20;
 const EXCERPT_CHARACTERS = 150;
 const WORDS_MAX = 10;
+/** What a word counts where it stands in the heading, and what all of them count together. */
+const IN_HEADING = 10;
+const ALL_IN_HEADING = 50;
+const WHOLE_HEADING = 100;
 
 /** The best first; every word of the question must stand somewhere, be it as the start of one. */
 export function searchSections(sections, question) {
@@ -30,17 +34,19 @@ function scoreOf(section, words) {
   const page = section.page.toLowerCase();
   const text = section.text.toLowerCase();
   let score = 0;
+  let words_in_heading = 0;
   for (const word of words) {
     const found = scoreOfWord(word, heading, page, text);
     if (found === 0) return 0;
     score += found;
+    if (found === IN_HEADING) words_in_heading += 1;
   }
-  return score;
+  if (wordsOf(section.heading).join(" ") === words.join(" ")) return score + WHOLE_HEADING;
+  return words_in_heading === words.length ? score + ALL_IN_HEADING : score;
 }
 
 function scoreOfWord(word, heading, page, text) {
-  if (heading === word) return 20;
-  if (startsAWord(heading, word)) return 10;
+  if (startsAWord(heading, word)) return IN_HEADING;
   if (startsAWord(page, word)) return 5;
   if (startsAWord(text, word)) return 2;
   return heading.includes(word) || text.includes(word) ? 1 : 0;

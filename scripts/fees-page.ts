@@ -1,0 +1,52 @@
+import type { Catalogue } from "../src/catalogue/catalogue.ts";
+import {
+  describeFees,
+  describeOnrampFees,
+  type OfframpFeeRow,
+} from "../src/catalogue/describe-fees.ts";
+import type { FeeSchedule } from "../src/catalogue/fees.ts";
+
+type Table = (head: string[], rows: string[][]) => string;
+
+/** The fees as they are charged, from the same table. */
+export function feesPage(table: Table, catalogue: Catalogue, fees: FeeSchedule): string[] {
+  const head = ["currency", "rails", "basis points", "flat part in usd"];
+  return [
+    "A fee is a share of the destination amount in basis points (1 bp = 0.01 %), plus a flat part " +
+      "that is stated in usd and converted at the rates of the quote. It is rounded up to the " +
+      "smallest unit of the currency. `GET /fees` answers this table as your installation uses it: " +
+      "an operator can change it with a file (`SLIPROAD_FEES_FILE`).",
+    "For example, 19000 usd by swift cost 19000 × 0.40 % + 49 = 125 usd, and 1000 eur by local " +
+      "rails cost 4 eur.",
+    "## Offramps",
+    "An amount equal to the minimum is accepted. Minimums in usd are converted at the rates of the " +
+      "quote.",
+    table(
+      [...head, "minimum amount"],
+      describeFees(catalogue, fees).map((row) => [
+        `\`${row.currency}\``,
+        `\`${row.rails}\``,
+        `${row.basis_points}`,
+        `${row.flat_usd}`,
+        minimumOf(row),
+      ]),
+    ),
+    "## Onramps",
+    "The fee is a share of the destination amount at the locked rate, in the currency of the bank " +
+      "deposit.",
+    table(
+      head,
+      describeOnrampFees(fees).map(({ currency, rails, basis_points, flat_usd }) => [
+        `\`${currency}\``,
+        `\`${rails}\``,
+        `${basis_points}`,
+        `${flat_usd}`,
+      ]),
+    ),
+  ];
+}
+
+function minimumOf({ currency, minimum_amount, minimum_usd_equivalent }: OfframpFeeRow): string {
+  if (minimum_amount !== null) return `${minimum_amount} ${currency}`;
+  return `equivalent of ${minimum_usd_equivalent} usd`;
+}
