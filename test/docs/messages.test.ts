@@ -17,7 +17,7 @@ const has = (text: string, code?: string) =>
 /** Whether the list has it, with something filled in for each `{name}`. */
 function isListed(code: string, text: string): boolean {
   return messages.some((one) => {
-    const parts = one.text.split(/\{\w+\}/).map((part) => RegExp.escape(part));
+    const parts = one.text.split(/\{\w+\}/).map((part) => part.replace(/[^\w\s]/g, "\\$&"));
     const is_of_code = one.code === code || one.code === null;
     return is_of_code && new RegExp(`^${parts.join(".+")}$`, "s").test(text);
   });
