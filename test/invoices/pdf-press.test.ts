@@ -164,13 +164,13 @@ describe("the PDF press", () => {
     const other = await print(printed("a", 1, MANY_WAYS));
     await press.close();
     expect(other.equals(expected)).toBe(false);
-    open({ job_ms_max: 2_000 });
+    open({ job_ms_max: 5_000 });
     await print(printed("warm"));
     const late = print(printed("a", 1, MANY_WAYS));
     const next = print(printed("b"));
     const given_up = expect(late).rejects.toThrow("took too long");
     // The thread is done in time, but nobody looks before the time is over.
-    setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_200));
+    setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_200));
     await given_up;
     expect((await next).equals(expected)).toBe(true);
     expect((await print(printed("b"))).equals(expected)).toBe(true);

@@ -89,7 +89,6 @@ describe("a document named by its address", () => {
     ["/page", "shows a web page; name the address of the file itself."],
     ["/note.pdf", "is not a PDF, JPG or PNG file."],
     ["/empty.pdf", "is not a PDF, JPG or PNG file."],
-    ["/moved.pdf", "leads on to another one; name the address of the file itself."],
     ["/larger.pdf", "is larger than 5 MB."],
   ])("is rejected at once for %s, with the reason", async (path, reason) => {
     const offramp = await room.addOfframp({ submitted_url: `${receiver.url}${path}` });
@@ -99,6 +98,11 @@ describe("a document named by its address", () => {
     expect(status_message.endsWith(reason), status_message).toBe(true);
     expect(receiver.tries[path]).toBe(1);
     expect(await room.listFiles(offramp)).toEqual([]);
+  });
+
+  it("is fetched from where its URL redirects to", async () => {
+    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/moved.pdf` });
+    expect((await waitForCopy(offramp)).content.equals(PDF)).toBe(true);
   });
 
   it("may have 5 242 880 bytes", async () => {
