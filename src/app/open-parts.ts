@@ -71,7 +71,7 @@ export async function openRamp(
 export function openPartners(config: Config, database: Database): Partners {
   if (config.mode === "live") {
     throw new StartupError(
-      "Live mode needs a bank and a chain, and this version has adapters for neither; " +
+      "Live mode needs adapters for a bank and a chain, which this version does not have; " +
         "use SLIPROAD_MODE=sandbox.",
     );
   }

@@ -82,7 +82,7 @@ export function checkRoutingNumber(text: string): Identified {
     [80, 80],
   ].some(([from, to]) => district >= from! && district <= to!);
   if (!is_assigned || /^0+$/.test(value)) {
-    return refused("No routing number starts with these digits; check it for a typing error.");
+    return refused("No routing number starts with these digits; check it for a typo.");
   }
   if (weightedSum(value, [3, 7, 1]) % 10 !== 0) return refused(mismatch("routing number"));
   return accepted(value);
@@ -100,7 +100,7 @@ export function checkUkAccountNumber(text: string): Identified {
   const value = compact(text);
   return /^\d{8}$/.test(value)
     ? accepted(value)
-    : refused("Send the UK account number of 8 digits; put zeros in front of a shorter one.");
+    : refused("Send the UK account number of 8 digits; pad a shorter one with leading zeros.");
 }
 
 /** Mexico: 17 digits weighted 3, 7, 1, each product mod 10, and one check digit. */
@@ -196,7 +196,7 @@ function weightedSum(digits: string, weights: readonly number[]): number {
 }
 
 function mismatch(name: string): string {
-  return `The check digits do not match; check the ${name} for a typing error.`;
+  return `The check digits do not match; check the ${name} for a typo.`;
 }
 
 function accepted(value: string): Identified {

@@ -52,7 +52,7 @@ function readText<Name extends string>(draft: Draft<Name>, name: Name, limit: nu
   if (typeof value !== "string") {
     report(draft, name, "record_invalid", "Send a string.");
   } else if (hasForbiddenCharacters(value)) {
-    report(draft, name, "record_invalid", "Remove NUL characters and broken Unicode.");
+    report(draft, name, "record_invalid", "Remove NUL characters and invalid Unicode.");
   } else if (hasControlCharacters(value.trim())) {
     report(draft, name, "record_invalid", "Remove line breaks and other control characters.");
   } else if (limit !== null && isLongerThan(value.trim(), limit)) {

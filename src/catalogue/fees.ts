@@ -61,7 +61,7 @@ function parseOverride(json_text: string): Partial<FeeTable> {
   const override: Partial<FeeTable> = Object.fromEntries(rows);
   // An onramp costs a share of its amount and nothing else.
   if (override.onramp && parseDecimal(override.onramp.flat_usd)!.units > 0n) {
-    throw wrong("onramp.flat_usd", "must be 0 or left out: onramps have no flat part");
+    throw wrong("onramp.flat_usd", "must be 0 or omitted: onramps have no flat fee");
   }
   return override;
 }
@@ -96,9 +96,9 @@ function asObject(value: unknown, path: string): Record<string, unknown> {
 function allowKeys(given: object, path: string, known: readonly string[]): void {
   const unknown = Object.keys(given).find((key) => !known.includes(key));
   if (unknown === undefined) return;
-  throw wrong(path, `must not have the key ${unknown}; it may have ${known.join(", ")}`);
+  throw wrong(path, `has the unknown key ${unknown}; known keys are ${known.join(", ")}`);
 }
 
 function wrong(path: string, what: string): Error {
-  return new Error(`The fee schedule is wrong: ${path} ${what}.`);
+  return new Error(`The fee schedule is invalid: ${path} ${what}.`);
 }

@@ -23,7 +23,13 @@ export function checkMetadata(value: unknown, field: string): Problem[] {
 // A bad key is reported at the object, as it can be no part of a readable path.
 function checkKey(key: string, field: string): Problem[] | undefined {
   if (key.trim() === "" || hasForbiddenCharacters(key)) {
-    return [problem(field, "record_invalid", "Send keys of readable text that are not blank.")];
+    return [
+      problem(
+        field,
+        "record_invalid",
+        "Send keys that are not blank and have no control characters.",
+      ),
+    ];
   }
   if (isLongerThan(key, METADATA_KEY_LENGTH_MAX)) {
     const message = `Shorten the keys to at most ${METADATA_KEY_LENGTH_MAX} characters.`;
@@ -39,7 +45,7 @@ function checkItem(item: unknown, object_field: string, key: string): Problem[] 
     return [problem(field, "record_invalid", "Send a string, a number or a boolean.")];
   }
   if (hasForbiddenCharacters(item)) {
-    return [problem(field, "record_invalid", "Remove NUL characters and broken Unicode.")];
+    return [problem(field, "record_invalid", "Remove NUL characters and invalid Unicode.")];
   }
   if (isLongerThan(item, METADATA_VALUE_LENGTH_MAX)) {
     const message = `Shorten it to at most ${METADATA_VALUE_LENGTH_MAX} characters.`;

@@ -85,7 +85,7 @@ function parseRequirement(value: unknown, path: string): RailRequirement {
   }
   const alternatives = asArray(row.alternatives, `${path}.alternatives`);
   if (alternatives.length === 0) {
-    throw wrong(`${path}.alternatives`, "must hold at least one set of fields");
+    throw wrong(`${path}.alternatives`, "must have at least one set of fields");
   }
   const parseRules = (rules: unknown, rules_path: string) =>
     asArray(rules ?? [], rules_path).map((rule, n) => parseRule(rule, `${rules_path}[${n}]`));
@@ -93,7 +93,7 @@ function parseRequirement(value: unknown, path: string): RailRequirement {
   const nameless = sets.findIndex((set) => !set.some(namesAccount));
   if (nameless >= 0) {
     const fields = ACCOUNT_IDENTIFIERS.join(", ");
-    throw wrong(`${path}.alternatives[${nameless}]`, `must hold one of ${fields}`);
+    throw wrong(`${path}.alternatives[${nameless}]`, `must have one of ${fields}`);
   }
   return {
     experimental,
@@ -129,7 +129,7 @@ function parseRule(value: unknown, path: string): FieldRule {
     rule.stands_for = asRuleField(given.stands_for, `${path}.stands_for`);
   }
   const result = checkFieldRule(rule, rule.example);
-  if (!result.ok) throw wrong(`${path}.example`, "must satisfy the pattern and check beside it");
+  if (!result.ok) throw wrong(`${path}.example`, "must match the pattern and the check next to it");
   return rule;
 }
 
@@ -151,7 +151,7 @@ function parseMinimum(value: unknown, path: string, currency: string): MinimumAm
   const given = asObject(value, path);
   allowKeys(given, path, ["amount", "usd_equivalent"]);
   if (Object.keys(given).length !== 1) {
-    throw wrong(path, "must hold either amount or usd_equivalent");
+    throw wrong(path, "must have either amount or usd_equivalent");
   }
   if (given.amount !== undefined) {
     return { amount: asAmount(given.amount, `${path}.amount`, currency) };
@@ -175,7 +175,7 @@ function asAmount(value: unknown, path: string, currency: string): string {
 
 function assertCurrency(currency: string, path: string): void {
   if (!CURRENCIES.has(currency)) {
-    throw wrong(path, "must be named by an ISO 4217 code in lower case");
+    throw wrong(path, "must be a lowercase ISO 4217 code");
   }
 }
 
@@ -218,7 +218,7 @@ function asCheck(value: unknown, path: string): IdentifierCheck | null {
 
 function asText(value: unknown, path: string): string {
   if (typeof value === "string" && value.trim() !== "") return value;
-  throw wrong(path, "must be a text that is not blank");
+  throw wrong(path, "must be a string that is not blank");
 }
 
 function asArray(value: unknown, path: string): unknown[] {
@@ -236,9 +236,9 @@ function asObject(value: unknown, path: string): Record<string, unknown> {
 function allowKeys(given: object, path: string, known: readonly string[]): void {
   const unknown = Object.keys(given).find((key) => !known.includes(key));
   if (unknown === undefined) return;
-  throw wrong(path, `must not have the key ${unknown}; it may have ${known.join(", ")}`);
+  throw wrong(path, `has the unknown key ${unknown}; known keys are ${known.join(", ")}`);
 }
 
 function wrong(path: string, what: string): Error {
-  return new Error(`The catalogue override is wrong: ${path} ${what}.`);
+  return new Error(`The catalogue override is invalid: ${path} ${what}.`);
 }

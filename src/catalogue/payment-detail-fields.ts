@@ -75,15 +75,20 @@ export type GeneralField = {
 
 /** The interface's table without the account's identifiers, in the order in which it is shown. */
 export const GENERAL_FIELDS: readonly GeneralField[] = [
-  general("account_name", "always", "the account holder's name, exactly as the bank knows it", {
-    example: "Maria Sample",
-  }),
+  general(
+    "account_name",
+    "always",
+    "the account holder's name, exactly as registered at the bank",
+    {
+      example: "Maria Sample",
+    },
+  ),
   general("currency", "always", "the currency that the account accepts", {
     pattern: "^[a-z]{3}$",
     check: "iso_4217",
     example: "eur",
   }),
-  general("rails", "never", "the payment rail; local when left out", {
+  general("rails", "never", "the payment rail; default local", {
     pattern: "^(local|swift|wire)$",
     example: "local",
   }),

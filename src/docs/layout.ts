@@ -85,7 +85,7 @@ function headerSearch(): Html {
 }
 
 function foundSentence(question: string, results: readonly SearchResult[]): string {
-  if (results.length === 0) return `Nothing is found for “${question}”.`;
+  if (results.length === 0) return `No results for “${question}”.`;
   return results.length === 1 ? "1 result" : `${results.length} results`;
 }
 

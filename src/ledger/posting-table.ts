@@ -13,7 +13,7 @@ export type Posting = {
  */
 export const POSTINGS = {
   deposit_final: {
-    when: "A transfer to one of our addresses is final.",
+    when: "A transfer to a deposit address is final.",
     key: "deposit:<chain>:<tx>:<log>",
     lines: [
       debit("wallet", "what arrived, in the token"),
@@ -21,16 +21,16 @@ export const POSTINGS = {
     ],
   },
   quote_funded: {
-    when: "What is owed to the user suffices for the quote, or nearly so.",
+    when: "The user's balance covers the quote, within the tolerance.",
     key: "fund:<quote>",
     lines: [
-      debit("owed:<user>", "what is used of it, in the token"),
-      debit("short_deposits", "what is missing within the tolerance, if anything"),
-      credit("deposit_clearing", "the quote's whole amount, in the token"),
+      debit("owed:<user>", "the part of the balance that is used, in the token"),
+      debit("short_deposits", "the shortfall within the tolerance, if any"),
+      credit("deposit_clearing", "the quote's total amount, in the token"),
     ],
   },
   offramp_funded: {
-    when: "A funded quote sets aside the part of one of its offramps.",
+    when: "The amount of one offramp is reserved from its funded quote.",
     key: "fund:<offramp>",
     lines: [
       debit("deposit_clearing", "the offramp's token amount"),
@@ -38,7 +38,7 @@ export const POSTINGS = {
     ],
   },
   payout_instructed: {
-    when: "An attempt to pay is recorded for the first time; a re-route posts nothing.",
+    when: "The first payout attempt is recorded; a re-route posts nothing.",
     key: "instruct:<offramp>",
     lines: [
       debit("payout_pending:<offramp>", "the offramp's token amount"),
@@ -49,22 +49,22 @@ export const POSTINGS = {
     ],
   },
   payout_booked: {
-    when: "The bank says that it has paid.",
+    when: "The bank confirms the payment.",
     key: "book:<offramp>:<attempt>",
     lines: [debit("payout_pending:<offramp>", "the payout"), credit("bank", "the payout")],
   },
   payout_returned: {
-    when: "The bank gives a booked payout back.",
+    when: "The bank returns a payout.",
     key: "return:<offramp>:<attempt>",
     lines: [
-      debit("bank", "what came back"),
-      debit("return_costs", "what is missing, if less came back than was paid"),
-      credit("suspense", "what is too much, if more came back than was paid"),
+      debit("bank", "the returned amount"),
+      debit("return_costs", "the difference, if less came back than was paid"),
+      credit("suspense", "the difference, if more came back than was paid"),
       credit("payout_pending:<offramp>", "the payout"),
     ],
   },
   offramp_failed_before_instruction: {
-    when: "A funded offramp fails before any attempt to pay it was recorded.",
+    when: "A funded offramp fails before the first payout attempt.",
     key: "giveback:<offramp>",
     lines: [
       debit("payout_pending:<offramp>", "the offramp's token amount"),
@@ -72,7 +72,7 @@ export const POSTINGS = {
     ],
   },
   offramp_failed_after_instruction: {
-    when: "A funded offramp fails after a bank was told to pay it.",
+    when: "A funded offramp fails after a payout attempt.",
     key: "giveback:<offramp>",
     lines: [
       debit("payout_pending:<offramp>", "the payout"),
@@ -83,7 +83,7 @@ export const POSTINGS = {
     ],
   },
   refund_started: {
-    when: "Tokens owed to a user are to be sent back.",
+    when: "A refund of a user's balance is created.",
     key: "refund:<refund>",
     lines: [
       debit("owed:<user>", "the refund, in the token"),
@@ -104,37 +104,45 @@ export const POSTINGS = {
     lines: [debit("bank", "what arrived"), credit("suspense", "what arrived")],
   },
   fiat_deposit_received: {
-    when: "The bank tells of money that came in; in the operator's books.",
+    when: "The bank reports an incoming deposit; in the operator's books.",
     key: "fiat_deposit:<deposit>",
     lines: [debit("bank", "what arrived"), credit("suspense", "what arrived")],
   },
   fiat_deposit_withdrawn: {
-    when: "The bank has told the line otherwise, and the operator finds that it was no money.",
+    when: "The operator dismisses a deposit that the bank reported twice with different details.",
     key: "fiat_withdrawn:<deposit>",
-    lines: [debit("suspense", "what had been posted"), credit("bank", "what had been posted")],
+    lines: [
+      debit("suspense", "the amount posted before"),
+      credit("bank", "the amount posted before"),
+    ],
   },
   fiat_deposit_matched: {
-    when: "It is known for which onramp it is; the onramp's own books take it over.",
+    when: "A deposit is matched to an onramp and moves to the books of the onramp's account.",
     key: "fiat_matched:<deposit>:<try>",
-    lines: [debit("suspense", "what the onramp takes"), credit("bank", "what the onramp takes")],
+    lines: [
+      debit("suspense", "the amount that the onramp takes"),
+      credit("bank", "the amount that the onramp takes"),
+    ],
   },
   fiat_deposit_released: {
-    when: "The onramp gives it back undelivered; the operator's books have it again.",
+    when:
+      "The onramp releases the deposit without delivery; it moves back to the operator's " +
+      "books.",
     key: "fiat_released:<deposit>:<try>",
-    lines: [debit("bank", "what the onramp had taken"), credit("suspense", "the same")],
+    lines: [debit("bank", "the amount that the onramp had taken"), credit("suspense", "the same")],
   },
   fiat_return_started: {
-    when: "A deposit is to be sent back to its payer.",
+    when: "The return of a deposit to its payer is started.",
     key: "fiat_return:<deposit>:<try>",
     lines: [debit("suspense", "the deposit"), credit("return_clearing", "the deposit")],
   },
   fiat_return_booked: {
-    when: "The bank says that it has sent it back.",
+    when: "The bank confirms the return.",
     key: "fiat_return_booked:<deposit>:<try>",
     lines: [debit("return_clearing", "the deposit"), credit("bank", "the deposit")],
   },
   fiat_return_refused: {
-    when: "The bank says that it cannot send it back.",
+    when: "The bank refuses the return.",
     key: "fiat_return_refused:<deposit>:<try>",
     lines: [debit("return_clearing", "the deposit"), credit("suspense", "the deposit")],
   },
@@ -142,29 +150,29 @@ export const POSTINGS = {
     when: "A deposit pays an onramp; in the books of the onramp's account.",
     key: "onramp_fund:<onramp>",
     lines: [
-      debit("bank", "what is taken of the deposit"),
-      debit("short_deposits", "what is missing, if the operator accepted that"),
+      debit("bank", "the amount taken from the deposit"),
+      debit("short_deposits", "the shortfall, if the operator accepted it"),
       credit("onramp:<onramp>", "the onramp's deposit amount"),
     ],
   },
   onramp_converted: {
-    when: "The gates are open and the coins are about to be sent.",
+    when: "All checks have passed and the tokens are about to be sent.",
     key: "onramp_convert:<onramp>",
     lines: [
       debit("onramp:<onramp>", "the onramp's deposit amount"),
       credit("fees", "the fee, if any"),
-      credit("fx_position", "the rest of it"),
+      credit("fx_position", "the remainder"),
       debit("fx_position", "the tokens"),
       credit("onramp:<onramp>", "the tokens"),
     ],
   },
   onramp_delivered: {
-    when: "The chain has the transfer.",
+    when: "The transfer is on the chain.",
     key: "onramp_deliver:<onramp>",
     lines: [debit("onramp:<onramp>", "the tokens"), credit("wallet", "the tokens")],
   },
   onramp_refused: {
-    when: "The chain says that it will never take the transfer: the conversion is taken back.",
+    when: "The chain rejects the transfer for good: the conversion is reversed.",
     key: "onramp_refuse:<onramp>",
     lines: [
       debit("onramp:<onramp>", "the tokens"),
@@ -175,12 +183,12 @@ export const POSTINGS = {
     ],
   },
   onramp_given_back: {
-    when: "A paid onramp fails before its coins were sent.",
+    when: "A paid onramp fails before its tokens were sent.",
     key: "onramp_giveback:<onramp>",
     lines: [
       debit("onramp:<onramp>", "the onramp's deposit amount"),
-      credit("bank", "what was taken of the deposit"),
-      credit("short_deposits", "what was missing, if anything"),
+      credit("bank", "the amount taken from the deposit"),
+      credit("short_deposits", "the shortfall, if any"),
     ],
   },
 } as const satisfies Record<string, Posting>;
@@ -198,7 +206,7 @@ function credit(account: string, amount: string) {
 /** The reference page, without its first line of note. */
 export function describePostings(): string {
   const accounts = LEDGER_ACCOUNTS.map(({ name, per, side, sign, is_kept, meaning }) => {
-    const limit = is_kept ? "never negative, refused by the database" : "never negative";
+    const limit = is_kept ? "never negative, enforced by the database" : "never negative";
     const account = per === null ? `\`${name}\`` : `\`${name}:<${per}>\``;
     return [account, side, sign === "any" ? "any" : limit, meaning];
   });

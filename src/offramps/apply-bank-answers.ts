@@ -132,7 +132,8 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutc
     if (!is_current || !is_open) return "out_of_order";
     settle({ status: "rejected" });
     progress.entries.push(offrampFailedAfterInstruction(entry.offramp));
-    const status_message = "The bank refused the payment; the deposit is kept for the user.";
+    const status_message =
+      "The bank rejected the payment. The deposit was credited to the user's balance.";
     move({ status: "failed", status_message });
     return "applied";
   }
@@ -166,7 +167,7 @@ function applyReturn(
   entries.push(payoutReturned(offramp, payout.attempt, answer.amount));
   settle({ status: "returned", returned_amount: answer.amount });
   const status_message =
-    "The bank returned the payment; send it to another payment detail, or refund it.";
+    "The bank returned the payment. Re-route it to another payment detail, or refund it.";
   move({ status: "bounced", status_message });
   return "applied";
 }

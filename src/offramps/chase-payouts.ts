@@ -16,7 +16,7 @@ export type ChaseDeps = {
   bank_horizon_ms: number;
 };
 
-const MESSAGE = "The bank has not answered in time; the operator looks into it.";
+const MESSAGE = "The bank has not confirmed the payment in time. The operator is investigating.";
 const EVERY_MS = 60 * 60 * 1000;
 const PAYOUTS_AT_ONCE = 200;
 
@@ -54,7 +54,7 @@ async function chaseSome(
     const entry = { account_id, actor: "worker", action: "payout.unanswered" } as const;
     const record = `offramp:${id}`;
     recordAudit(tx, { ...entry, record, reason: MESSAGE, detail: { attempt } }, now);
-    log.warn({ account_id, offramp_id: id, attempt }, "a payout is unanswered");
+    log.warn({ account_id, offramp_id: id, attempt }, "the bank has not answered a payout in time");
   }
   updateChased(tx, payouts, now);
   return payouts.length;

@@ -72,7 +72,8 @@ function checkPayment(input: Record<string, unknown>, report: Report) {
   if (destination_currency === null) {
     report("destination_currency", "parameter_missing", "Send destination_currency, e.g. eur.");
   } else if (digits === undefined) {
-    const message = "This currency is not paid out; see GET /payment_detail_requirements.";
+    const message =
+      "This currency is not supported for payouts; see GET /payment_detail_requirements.";
     report("destination_currency", "currency_not_supported", message);
   }
   const rail = readText(input.rails);
@@ -131,7 +132,11 @@ function checkUrl(attributes: unknown, allow_http: boolean, report: Report): str
   const protocols = allow_http ? ["https:", "http:"] : ["https:"];
   const url = URL.parse(text);
   if (!url || !protocols.includes(url.protocol) || url.username || url.password) {
-    report(name, "record_invalid", "Send an https address of the file itself, without a password.");
+    report(
+      name,
+      "record_invalid",
+      "Send an https URL of the file itself, without a user name or password.",
+    );
   }
   return text;
 }

@@ -54,6 +54,10 @@ async function closingTime(tx: Transaction, quote: Quote): Promise<Date> {
 
 function describeEnd({ received, executed_at }: Quote): string {
   if (received === 0n) return "The quote was not paid in time.";
-  if (!executed_at) return "The quote was not executed in time; the deposit is kept for the user.";
-  return "The deposit was not topped up in time; it is kept for the user.";
+  if (!executed_at)
+    return "The quote was not executed in time. The deposit was credited to the user's balance.";
+  return (
+    "The missing part of the deposit did not arrive in time. The deposit was credited to " +
+    "the user's balance."
+  );
 }

@@ -208,7 +208,7 @@ function checkItem(
     const message = "The payment detail was deactivated; use another one.";
     report("payment_detail_id", "payment_detail_deactivated", message);
   } else if (detail.status === "failed") {
-    const message = "The payment detail was refused; use another one.";
+    const message = "The payment detail was rejected; use another one.";
     report("payment_detail_id", "payment_detail_not_approved", message);
   }
   const currency = item.destination_currency;
@@ -220,12 +220,13 @@ function checkItem(
   }
   const rail = resolveRail(item, detail);
   if (!isRailUsable(catalogue, item, detail, rail)) {
-    const message = `Choose a rail of ${currency} whose fields the payment detail has.`;
+    const message = `Choose a rail of ${currency} for which the payment detail has all fields.`;
     report("rails", "rails_not_available", message);
     return null;
   }
   if (!hasRate(prices, quote.deposit_token, currency)) {
-    const message = "There was no rate for this currency when the quote was made.";
+    const message =
+      "There was no rate for this currency when the quote was created; create a new quote.";
     report("destination_currency", "currency_not_supported", message);
     return null;
   }
@@ -272,7 +273,7 @@ function checkAmount(
     report("destination_amount", "below_currency_limit", message);
   }
   if (item.submitted_url === null && documentRequired(currency, rail, amount)) {
-    const message = "Give the address of a document that explains this payment.";
+    const message = "This payout needs a supporting document: set `submitted_url`.";
     const name = "supporting_document_attributes.submitted_url";
     report(name, "supporting_document_required", message);
   }

@@ -42,7 +42,9 @@ const ReviewBody = Type.Object(
       {
         status: Type.String({ description: "approved or rejected." }),
         comment: Type.Optional(
-          Type.Union([Type.String(), Type.Null()], { description: "Shown where it is rejected." }),
+          Type.Union([Type.String(), Type.Null()], {
+            description: "The reason for a rejection; shown to the payer.",
+          }),
         ),
       },
       { additionalProperties: false },
@@ -70,8 +72,9 @@ function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps)
     operation: "uploadSupportingDocument",
     summary: "Upload a supporting document",
     description:
-      "One PDF, JPG or PNG of at most 5 MB, in every state of the offramp. A later file replaces " +
-      "the earlier one. A file that was rejected for this offramp is refused.",
+      "One PDF, JPG or PNG of at most 5 MB. Possible in every state of the offramp. A later " +
+      "file replaces the earlier one. A file that was rejected for this offramp is not accepted " +
+      "again.",
     tag: TAG,
     answer: UploadAnswer,
     errors: ["record_invalid"],
@@ -98,7 +101,7 @@ function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
     path: PATH,
     operation: "downloadSupportingDocument",
     summary: "Download a supporting document",
-    description: "Answers the file that was uploaded or fetched last.",
+    description: "Returns the file that was uploaded or fetched last.",
     tag: TAG,
     answer: Type.String(),
     is_file: true,
@@ -125,9 +128,9 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     operation: "reviewSupportingDocument",
     summary: "Review a supporting document",
     description:
-      "Until the payout has begun. A file that was rejected stays rejected: upload another one, " +
-      "or let a member approve it in the dashboard. A document whose URL has not been fetched " +
-      "yet can be rejected, but not approved.",
+      "Possible until the payout has started. A file that was rejected stays rejected: upload " +
+      "another one, or let a member approve it in the dashboard. A document whose URL has not " +
+      "been fetched yet can be rejected, but not approved.",
     tag: TAG,
     body: ReviewBody,
     body_example: { supporting_document: { status: "approved" } },

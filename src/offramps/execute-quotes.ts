@@ -178,7 +178,10 @@ function chainProblems(quote: Quote, input: Execution): Problem[] {
 function stateProblems(quote: Quote, input: Execution, now: Date): Problem[] {
   const refuse = (code: Problem["code"], message: string) => [{ field: "quote_id", code, message }];
   if (quote.executed_at && !mayRename(quote, input, now)) {
-    return refuse("quote_already_executed", "The quote was executed with another transfer.");
+    return refuse(
+      "quote_already_executed",
+      "The quote was already executed with another transfer; create a new quote.",
+    );
   }
   if (quote.closed_at || (!quote.executed_at && now >= quote.expires_at)) {
     return refuse("quote_expired", "The quote has expired; create a new one.");
@@ -204,6 +207,7 @@ function isTaken(quote: Quote, same: readonly { id: string; is_paid: boolean }[]
 }
 
 function transferTaken(): Problem {
-  const message = "This transfer already pays another quote; name the one that pays this quote.";
+  const message =
+    "This transfer already pays for another quote; send the transfer that pays for this quote.";
   return { field: "quote.crypto_transfer.tx_id", code: "record_not_unique", message };
 }

@@ -39,14 +39,14 @@ const HEAD_BYTES = 8;
 
 /** Ends of the sentence that tells a person why the document was not taken. */
 const FAILURES: Record<FailureKind, string> = {
-  refused_address: "its address is not a public one, or has a port other than 80 and 443.",
-  dns: "the host of its address could not be found.",
-  connect: "its address could not be reached.",
-  timeout: "its address did not answer in time.",
+  refused_address: "its URL is not public, or has a port other than 80 or 443.",
+  dns: "the host of its URL could not be found.",
+  connect: "its URL could not be reached.",
+  timeout: "its server did not answer in time.",
   too_large: "it is larger than 5 MB.",
   redirect: "its URL redirects too often or away from https; send the URL of the file itself.",
-  tls: "its address has no valid certificate.",
-  protocol: "its address gave no proper answer.",
+  tls: "its server has no valid certificate.",
+  protocol: "its server sent an invalid response.",
 };
 /** What will not change within minutes. */
 const FINAL_FAILURES: ReadonlySet<FailureKind> = new Set([
@@ -54,7 +54,7 @@ const FINAL_FAILURES: ReadonlySet<FailureKind> = new Set([
   "too_large",
   "redirect",
 ]);
-const IS_PAGE = "its address shows a web page; name the address of the file itself.";
+const IS_PAGE = "its URL leads to a web page; send the URL of the file itself.";
 const WRONG_TYPE = "it is not a PDF, JPG or PNG file.";
 
 type Fetched = { document: NewDocument } | { failure: string; is_final: boolean };
@@ -161,7 +161,7 @@ async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): P
     if ("failure" in answer) {
       return { failure: FAILURES[answer.failure], is_final: FINAL_FAILURES.has(answer.failure) };
     }
-    return { failure: `its address answered with status ${answer.status}.`, is_final: false };
+    return { failure: `its server answered with status ${answer.status}.`, is_final: false };
   } catch (error) {
     if (!(error instanceof WrongDocumentError)) throw error;
     return { failure: is_page ? IS_PAGE : WRONG_TYPE, is_final: true };

@@ -135,7 +135,7 @@ function decideOne(
   if (state_problems.length === 0 && available < quote.token_amount) {
     const has = minorToText(available, TOKEN_DIGITS);
     const needs = minorToText(quote.token_amount, TOKEN_DIGITS);
-    const message = `The balance is ${has} ${quote.deposit_token}; the quote needs ${needs}.`;
+    const message = `The balance is ${has} ${quote.deposit_token}, but the quote needs ${needs}.`;
     problems.push({ field: "quote_id", code: "record_invalid", message });
   }
   if (problems.length > 0) return { refusal: Refusal.of(problems) };

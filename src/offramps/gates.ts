@@ -22,7 +22,7 @@ export type GateFacts = {
 /** Why this offramp may not be paid now, as a sentence for a person; null when it may. */
 export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFacts): string | null {
   if (facts.quote_hold === "late_deposit") {
-    return "The deposit arrived after the quote had expired; it must be re-priced or refunded.";
+    return "The deposit arrived after the quote had expired. It must be re-priced or refunded.";
   }
   return (
     facts.invoice_end ??
@@ -42,8 +42,9 @@ function kycGate(policy: GatePolicy, offramp: Offramp, kyc: Kyc | undefined): st
 function detailGate(status: PaymentDetailStatus | undefined): string | null {
   if (status === "approved") return null;
   if (status === "pending") return "The payment detail is still being checked.";
-  if (status === "deactivated") return "The payment detail was deactivated; a re-route is needed.";
-  return "The payment detail was refused; a re-route is needed.";
+  if (status === "deactivated")
+    return "The payment detail was deactivated. Re-route the payout to another one.";
+  return "The payment detail was rejected. Re-route the payout to another one.";
 }
 
 /** The first attempt went with a document that had passed; a later upload changes nothing. */
@@ -54,7 +55,7 @@ function hasPassedDocument({ attempt, document_status }: Offramp): boolean {
 function documentGate(policy: DocumentPolicy, offramp: Offramp): string | null {
   const { document_status, document_file, details } = offramp;
   if (document_status === "rejected") {
-    return details.document_comment ?? "The supporting document was rejected; send another one.";
+    return details.document_comment ?? "The supporting document was rejected. Upload another one.";
   }
   const { destination_currency, rails, destination_amount } = offramp;
   const is_needed =
@@ -62,10 +63,10 @@ function documentGate(policy: DocumentPolicy, offramp: Offramp): string | null {
     policy === "review" ||
     (policy === "threshold" && documentRequired(destination_currency, rails, destination_amount));
   if (!is_needed) return null;
-  if (document_status === null) return "A supporting document is needed; upload one.";
+  if (document_status === null) return "This payout needs a supporting document. Upload one.";
   if (document_file === null) return "The supporting document is being fetched.";
   if (policy === "review" && document_status !== "approved") {
-    return "The supporting document is waiting for its review.";
+    return "The supporting document is waiting for review.";
   }
   return null;
 }

@@ -110,7 +110,7 @@ function addReadRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
     path: "/users/:user_id/quotes/:quote_id",
     operation: "showQuote",
     summary: "Show a quote",
-    description: "Includes up to 500 of its offramps, and the address to pay to.",
+    description: "Includes up to 500 of its offramps and the deposit address.",
     tag: TAG,
     answer: QuoteAnswer,
     errors: [],
@@ -145,8 +145,8 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     operation: "executeQuote",
     summary: "Execute a quote",
     description:
-      "Names the transfer that pays for the quote and answers at once. The deposit is confirmed " +
-      "later; follow it with webhooks.",
+      "Sends the id of the transfer that pays for the quote. The deposit is confirmed later; " +
+      "webhooks report it.",
     tag: TAG,
     body: ExecuteQuoteBody,
     body_example: {
@@ -189,7 +189,7 @@ function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     operation: "fundQuote",
     summary: "Fund a quote from a balance",
     description:
-      "Executes the quote and pays it from what Sliproad owes to the user, without a transfer. " +
+      "Executes the quote and pays for it from the user's balance, without a transfer. " +
       "See `GET /users/{user_id}/balances`.",
     tag: TAG,
     answer: QuoteAnswer,

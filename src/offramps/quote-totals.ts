@@ -18,10 +18,10 @@ export function totalProblems(quote: Quote): Problem[] {
   const refuse = (message: string) =>
     problems.push({ field: "offramps", code: "record_invalid", message });
   if (quote.offramp_count > OFFRAMPS_PER_QUOTE_MAX) {
-    refuse(`A quote holds at most ${OFFRAMPS_PER_QUOTE_MAX} offramps; create another quote.`);
+    refuse(`A quote can have at most ${OFFRAMPS_PER_QUOTE_MAX} offramps; create another quote.`);
   }
   if (quote.token_amount > TOKEN_AMOUNT_MAX) {
-    refuse("A quote holds less than 1 000 000 000 tokens; create another quote.");
+    refuse("The total of a quote must be below 1 000 000 000 tokens; create another quote.");
   }
   return problems;
 }

@@ -32,10 +32,10 @@ export const refundOfframps: OfframpRule<null, Extra> = {
   decide: (entry, { account_id }, { quotes, entries }, now) => {
     const { offramp } = entry;
     if (!["bounced", "ongoing_checks"].includes(offramp.status)) {
-      const message = "Only an offramp that bounced or waits in ongoing_checks can be refunded.";
+      const message = "Only an offramp with the status bounced or ongoing_checks can be refunded.";
       return [{ field: "offramp_id", code: "invalid_transition", message }];
     }
-    const message = "Given up; the deposit is kept for the user.";
+    const message = "The payout was refunded. The deposit was credited to the user's balance.";
     const given_up = giveUp(entry, quotes.get(account_id, offramp.quote_id)!, message, now);
     entries.set(given_up.change, given_up.entries);
     return given_up.change;

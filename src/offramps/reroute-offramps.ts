@@ -66,7 +66,7 @@ export function rerouteOfframps(
     decide: (entry, { account_id, input }, { details, kycs, invoices }, now) => {
       const { offramp } = entry;
       if (offramp.status !== "bounced") {
-        const message = "Only an offramp that bounced can be sent to another payment detail.";
+        const message = "Only an offramp with the status bounced can be re-routed.";
         return [{ field: "offramp_id", code: "invalid_transition", message }];
       }
       const end = findPaymentEnd(invoices, offramp);
@@ -105,16 +105,28 @@ function routeProblems(
     return refuse("record_not_found", "This user has no such payment detail; check the id.");
   }
   if (detail.status === "deactivated") {
-    return refuse("payment_detail_deactivated", "It was deactivated; use another one.");
+    return refuse(
+      "payment_detail_deactivated",
+      "This payment detail was deactivated; use another one.",
+    );
   }
   if (detail.status !== "approved") {
-    return refuse("payment_detail_not_approved", "It is not approved; use another one.");
+    return refuse(
+      "payment_detail_not_approved",
+      "This payment detail is not approved; use another one.",
+    );
   }
   if (detail.fields.currency !== offramp.destination_currency) {
-    return refuse("currency_mismatch", `Use one that accepts ${offramp.destination_currency}.`);
+    return refuse(
+      "currency_mismatch",
+      `Use a payment detail that accepts ${offramp.destination_currency}.`,
+    );
   }
   if (!satisfiesRail(catalogue, detail.fields, offramp.rails as Rail)) {
-    return refuse("rails_not_available", `Use one that can be paid by ${offramp.rails}.`);
+    return refuse(
+      "rails_not_available",
+      `Use a payment detail that can be paid by ${offramp.rails}.`,
+    );
   }
   return [];
 }

@@ -27,15 +27,17 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
     const refuse = (message: string) => [
       { field: "offramp_id", code: "invalid_transition" as const, message },
     ];
-    if (!isBeforePayout(offramp.status)) return refuse("The payout is under way already.");
-    if (offramp.document_status === null) return refuse("There is no document to review yet.");
+    if (!isBeforePayout(offramp.status))
+      return refuse("The payout has already started; the document can no longer be reviewed.");
+    if (offramp.document_status === null)
+      return refuse("There is no document to review yet; upload one first.");
     const { status, comment, document_hash, overrides_rejection } = command.input.wish;
     if (document_hash && document_hash !== offramp.document_hash?.toString("hex")) {
-      return refuse("The document was replaced since it was looked at; review the new one.");
+      return refuse("The document was replaced since you opened it; review the new one.");
     }
     if (status === null) return [];
     if (status === "approved" && offramp.document_file === null) {
-      return refuse("There is no copy of the document yet; wait for it, or upload the file.");
+      return refuse("The document has not been fetched yet; wait for it, or upload the file.");
     }
     const is_rejected = offramp.document_status === "rejected";
     if (status === "approved" && is_rejected && !overrides_rejection) {
@@ -76,7 +78,7 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
   },
 };
 
-const REJECTED = "The supporting document was rejected; send another one.";
+const REJECTED = "The supporting document was rejected. Upload another one.";
 
 /** An offramp that waits to be paid goes on waiting, with the reason; one not paid for stays. */
 export function rejectDocument(entry: KeyedOfframp, reason: string, now: Date): ChangedOfframp {

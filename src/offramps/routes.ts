@@ -64,7 +64,7 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
     operation: "createOfframps",
     summary: "Create offramps",
     description:
-      "Adds 1 to 500 payouts to a quote. Either all are created or none; the answer keeps the " +
+      "Adds 1 to 500 payouts to a quote. Either all are created or none; the response keeps the " +
       "order of the request.",
     tag: TAG,
     body: CreateOfframpsBody,
@@ -160,8 +160,8 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     operation: "refundOfframp",
     summary: "Refund an offramp",
     description:
-      "Gives up an offramp that is `bounced` or in `ongoing_checks`. What it gives back is " +
-      "added to the balance of the user.",
+      "Ends an offramp that is `bounced` or in `ongoing_checks`. Its tokens are added to the " +
+      "user's balance.",
     tag: TAG,
     answer: orProposal(OfframpAnswer),
     errors: ["invalid_transition"],
@@ -178,8 +178,8 @@ function addRemoveRoute(addRoute: AddRoute, { executor, keyring, renderer }: Off
     operation: "deleteOfframp",
     summary: "Remove an offramp from a quote",
     description:
-      "Until the quote is executed or expires. Answers the offramp as it was; the quote's totals " +
-      "no longer contain it.",
+      "Possible until the quote is executed or expires. Returns the removed offramp; the quote's " +
+      "totals no longer contain it.",
     tag: TAG,
     answer: OfframpAnswer,
     errors: ["quote_already_executed", "quote_expired"],

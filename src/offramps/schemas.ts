@@ -23,7 +23,8 @@ export const CreateOfframpsBody = Type.Object(
         {
           payment_detail_id: Type.String({ description: "The bank account to pay." }),
           destination_amount: Type.Union([Type.Number(), Type.String()], {
-            description: "What is to arrive, as a number or a plain decimal string.",
+            description:
+              "The amount that the payee receives, as a number or a plain decimal string.",
             errorMessage: "Send a number or a plain decimal string such as 1000.50.",
           }),
           destination_currency: Type.String({ description: "E.g. usd, eur." }),
@@ -31,7 +32,7 @@ export const CreateOfframpsBody = Type.Object(
           reference: optionalText("At most 140 characters; forwarded on EUR routes."),
           supporting_document_attributes: Type.Optional(
             Type.Union([
-              Type.Object({ submitted_url: optionalText("Address of the file itself.") }, closed),
+              Type.Object({ submitted_url: optionalText("URL of the file itself.") }, closed),
               Type.Null(),
             ]),
           ),
@@ -66,7 +67,7 @@ export const OfframpRecord = Type.Object(
     status_message: nullableText,
     destination_amount: Type.Number(),
     destination_currency: Type.String(),
-    reference: Type.String({ description: "Empty when none was given." }),
+    reference: Type.String({ description: "Empty if none was sent." }),
     rails: Type.String(),
     rate: Type.Number({ description: "Destination units for one token." }),
     fee: Type.Number({ description: "In the destination currency." }),
@@ -83,7 +84,7 @@ export const OfframpRecord = Type.Object(
       Type.Null(),
     ]),
     invoice_id: Type.Optional(
-      Type.String({ format: "uuid", description: "Only where it pays an invoice." }),
+      Type.String({ format: "uuid", description: "Only if it pays an invoice." }),
     ),
     metadata: Type.Record(Type.String(), Type.Unknown()),
     created_at: Type.String({ format: "date-time" }),
@@ -132,8 +133,8 @@ export const ExecuteQuoteBody = Type.Object(
           {
             tx_id: Type.String({
               description:
-                "Hash of the transaction that pays: 64 hexadecimal digits, 0x optional; on " +
-                "solana its signature in base58.",
+                "Hash of the transaction that pays for the quote: 64 hexadecimal digits, 0x " +
+                "optional; on solana its signature in base58.",
             }),
             blockchain: Type.String({ description: "The chain of the quote." }),
             network: Type.String({ description: "E.g. mainnet, sepolia." }),
@@ -150,7 +151,11 @@ export const ExecuteQuoteBody = Type.Object(
 export const RerouteBody = Type.Object(
   {
     offramp: Type.Object(
-      { payment_detail_id: Type.String({ description: "Of the same user and currency." }) },
+      {
+        payment_detail_id: Type.String({
+          description: "A payment detail of the same user and currency.",
+        }),
+      },
       closed,
     ),
   },

@@ -12,7 +12,7 @@ export const updateOfframps: OfframpRule<OfframpEdit, null> = {
   decide: (entry, { input }, _extra, now) => {
     const { offramp } = entry;
     if (offramp.status !== "initiated") {
-      const message = "Only an offramp that is still initiated can be changed.";
+      const message = "Only an offramp with the status initiated can be changed.";
       return [{ field: "offramp_id", code: "offramp_not_editable", message }];
     }
     const { reference = offramp.details.reference, metadata = offramp.details.metadata } =

@@ -24,19 +24,19 @@ export type ChangeDeps = {
 export type WatchedDeps = ChangeDeps & { four_eyes: FourEyes };
 
 export function watchedRefund(deps: WatchedDeps) {
-  return watch(deps, refundOfframp(deps), { summary: "Give up a payout of", details: () => [] });
+  return watch(deps, refundOfframp(deps), { summary: "Refund a payout of", details: () => [] });
 }
 
 export function watchedReroute(deps: WatchedDeps) {
   return watch(deps, rerouteOfframp(deps), {
-    summary: "Send to another payment detail a bounced payout of",
+    summary: "Re-route a bounced payout of",
     details: ({ input }) => [["Payment detail", input.wish.payment_detail_id ?? ""]],
   });
 }
 
 export function watchedReview(deps: WatchedDeps) {
   return watch(deps, reviewDocument(deps), {
-    summary: "Judge the document of a payout of",
+    summary: "Review the document of a payout of",
     details: ({ input }) => [
       ["Judgement", input.wish.status ?? ""],
       ...(input.wish.comment ? [["Comment", input.wish.comment] as const] : []),

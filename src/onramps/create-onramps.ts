@@ -100,7 +100,8 @@ function decideOne(
   if (kyc_enforcement !== "off") problems.push(...clearanceProblems(kyc, null, null, "user_id"));
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
   if (!terms) {
-    const message = "No recent rates are at hand, so no onramp can be priced; try again later.";
+    const message =
+      "Current rates are not available, so no onramp can be created; try again later.";
     return { refusal: new Refusal("unavailable", message, RETRY_AFTER_SECONDS) };
   }
   const { fee_minor, deposit_minor, ...agreed } = terms;

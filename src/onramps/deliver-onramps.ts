@@ -125,7 +125,7 @@ export function recordSent(
     "refused" in sent
       ? {
           delivery: "refused",
-          status_message: `The chain refuses the transfer (${sent.refused}); return the deposit.`,
+          status_message: `The chain rejected the transfer (${sent.refused}); return the deposit.`,
         }
       : { status: "crypto_sent", status_message: null, delivery: "sent", tx_id: sent.tx_id };
   recordChanges(tx, [changeOnramp(entry, change, now)], now);

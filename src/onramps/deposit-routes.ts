@@ -48,7 +48,7 @@ function addReadRoutes(addRoute: AddRoute, deps: DepositDeps): void {
       const found = [...problems, ...page_problems];
       if (found.length > 0) throw Refusal.of(found);
       if (caller.account_id !== operator_id) {
-        throw new Refusal("insufficient_scope", "Only the operator's keys open this list.");
+        throw new Refusal("insufficient_scope", "Only the operator's API keys can use this route.");
       }
       const rows = await listDeposits(database, caller.account_id, query.status, page);
       const { rows: shown, has_more } = cutPage(rows, page);

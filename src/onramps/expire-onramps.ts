@@ -13,7 +13,7 @@ export function expireOnramps(
     const tasks = await set.lock(tx);
     const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
     const entries = await openOnramps(tx, keyring, await lockOnramps(tx, keys));
-    const status_message = "No deposit came within 7 days; create a new onramp.";
+    const status_message = "No deposit arrived within 7 days. Create a new onramp.";
     const changes = entries
       .filter(({ onramp }) => onramp.status === "initiated")
       .map((entry) => changeOnramp(entry, { status: "failed", status_message }, set.now));

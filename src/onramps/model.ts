@@ -87,19 +87,19 @@ export const DEPOSIT_MOVES: Readonly<Record<DepositStatus, readonly DepositStatu
 
 /** Why a deposit waits for the operator. */
 export const DEPOSIT_REASONS = {
-  no_code: "The text holds no deposit message.",
-  unknown_code: "The text holds a code that was never given out.",
-  two_codes: "The text holds the codes of several onramps.",
-  conflict: "The bank told this reference before, with another amount, currency or date.",
-  wrong_currency: "It is in another currency than the onramp.",
-  short: "It is less than the onramp asks for.",
-  over: "It is more than the onramp asks for.",
-  late: "It came after the onramp's rate had expired.",
-  double: "The onramp was paid already.",
-  closed: "The onramp has failed; it takes no deposit any more.",
-  excess: "What is left of a deposit that was more than the onramp asked for.",
-  return_refused: "The bank could not send it back.",
-  coins_left: "Its onramp had sent the coins before it could be returned.",
+  no_code: "The transfer text contains no deposit message.",
+  unknown_code: "The transfer text contains an unknown code.",
+  two_codes: "The transfer text contains the codes of several onramps.",
+  conflict: "The bank already reported this reference with another amount, currency or date.",
+  wrong_currency: "The deposit's currency differs from the onramp's.",
+  short: "The amount is less than the onramp requires.",
+  over: "The amount is more than the onramp requires.",
+  late: "The deposit arrived after the onramp's rate had expired.",
+  double: "The onramp is already paid.",
+  closed: "The onramp has failed and accepts no deposit.",
+  excess: "The surplus of a deposit that was more than the onramp required.",
+  return_refused: "The bank could not return the deposit.",
+  coins_left: "The onramp delivered its tokens before the deposit could be returned.",
 } as const;
 export type DepositReason = keyof typeof DEPOSIT_REASONS;
 

@@ -43,8 +43,8 @@ function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
     operation: "createOnramp",
     summary: "Create an onramp",
     description:
-      "Answers the bank account to pay to and the `deposit_message` that the transfer must " +
-      "carry. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.",
+      "Returns the bank account to pay to and the `deposit_message` that the transfer text must " +
+      "contain. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.",
     tag: TAG,
     body: CreateOnrampBody,
     body_example: {

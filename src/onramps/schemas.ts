@@ -14,12 +14,14 @@ export const CreateOnrampBody = Type.Object(
     onramp: Type.Object(
       {
         destination_amount: Type.Union([Type.Number(), Type.String()], {
-          description: "Tokens to be delivered, as a number or a plain decimal string.",
+          description: "The tokens to deliver, as a number or a plain decimal string.",
           errorMessage: "Send a number or a plain decimal string such as 1000.50.",
         }),
         crypto_currency: Type.String({ description: "usdc or usdt." }),
         crypto_rails: Type.String({ description: "The chain, e.g. polygon." }),
-        destination_address: Type.String({ description: "Who gets the tokens, on that chain." }),
+        destination_address: Type.String({
+          description: "The address that receives the tokens, on that chain.",
+        }),
         fiat_currency: Type.String({ description: "usd or eur." }),
         fiat_rails: Type.String({ description: "usd: ach_push or wire; eur: local." }),
       },
@@ -57,10 +59,12 @@ const fields = {
   destination_address: Type.String(),
   fiat_currency: Type.String(),
   fiat_rails: Type.Enum([...DEPOSIT_RAILS]),
-  deposit_amount: Type.Number({ description: "To be paid in, fee included." }),
+  deposit_amount: Type.Number({ description: "The amount to deposit, fee included." }),
   fee: Type.Number({ description: "In the fiat currency." }),
   rate: Type.Number({ description: "Fiat units for one token; locked for 24 hours." }),
-  tx_id: Type.Union([Type.String(), Type.Null()], { description: "Once the coins were sent." }),
+  tx_id: Type.Union([Type.String(), Type.Null()], {
+    description: "Set once the tokens were sent.",
+  }),
 };
 const times = { created_at: time, updated_at: time };
 
@@ -82,7 +86,7 @@ export const FiatDepositRecord = Type.Object(
     id,
     status: Type.Enum([...DEPOSIT_STATUSES]),
     reason: Type.Union([Type.Enum(reasons), Type.Null()], {
-      description: "Why it waits for the operator, or could not be returned.",
+      description: "Why the deposit waits for the operator, or could not be returned.",
     }),
     message: nullableText,
     amount: Type.Number(),
@@ -90,12 +94,14 @@ export const FiatDepositRecord = Type.Object(
     bank_account: Type.String(),
     bank_reference: Type.String(),
     booked_at: time,
-    text: Type.String({ description: "What the payer wrote." }),
+    text: Type.String({ description: "The text of the transfer." }),
     payer_name: Type.String(),
-    account_id: Type.Union([id, Type.Null()], { description: "Whose onramp it is or seems for." }),
+    account_id: Type.Union([id, Type.Null()], {
+      description: "The account of the onramp that it pays or seems to be for.",
+    }),
     onramp_id: nullableId,
     matched_amount: Type.Union([Type.Number(), Type.Null()], {
-      description: "What the onramp took of it.",
+      description: "The amount that the onramp took.",
     }),
     created_at: time,
     updated_at: time,
@@ -115,7 +121,8 @@ export const MatchDepositBody = Type.Object(
         {
           onramp_id: Type.Optional(
             Type.Union([Type.String(), Type.Null()], {
-              description: "The onramp, of any account; left out: the one that its code names.",
+              description:
+                "The onramp, of any account; default: the one whose code is in the transfer text.",
             }),
           ),
         },

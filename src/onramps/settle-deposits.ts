@@ -161,7 +161,9 @@ function decideOne(
           input,
           is_contradicted: isContradicted(loaded, deposit),
         })
-      : refuse(`It was ${seen_status} when this was proposed, and is ${deposit.status} now.`);
+      : refuse(
+          `The deposit was ${seen_status} when this was proposed and is ${deposit.status} now.`,
+        );
   const found = "problems" in decided ? decided.problems : [];
   const problems = [...input.problems, ...found];
   if (problems.length > 0 || "problems" in decided) return { refusal: Refusal.of(problems) };
@@ -204,9 +206,11 @@ const RULES: Record<DepositAction, Rule> = {
   return: ({ deposit, onramp }) => {
     if (deposit.status === "matched") {
       if (onramp && isReturnable(onramp)) return { changes: { status: "releasing" } };
-      return refuse("Its onramp has sent the coins, or is about to; it cannot be returned.");
+      return refuse(
+        "The deposit cannot be returned: its onramp has delivered the tokens, or is about to.",
+      );
     }
-    if (deposit.status !== "unmatched") return refuse(`It is ${deposit.status} already.`);
+    if (deposit.status !== "unmatched") return refuse(`The deposit is already ${deposit.status}.`);
     return { changes: { status: "returning", reason: null, returns: deposit.returns + 1 } };
   },
   dismiss: ({ deposit, is_contradicted }) => {
@@ -219,20 +223,20 @@ const RULES: Record<DepositAction, Rule> = {
       return { changes: { status: "dismissed" } };
     }
     return refuse(
-      "Only a line that the bank has contradicted, and that was not used, can be dismissed; " +
-        "return the deposit.",
+      "Only an unused deposit that the bank reported twice with different details can be " +
+        "dismissed; return this one instead.",
     );
   },
 };
 
 function matching(matched_by: "match" | "accept_difference"): Rule {
   return ({ deposit, onramp, input }) => {
-    if (deposit.status !== "unmatched") return refuse(`It is ${deposit.status} already.`);
+    if (deposit.status !== "unmatched") return refuse(`The deposit is already ${deposit.status}.`);
     const field = "deposit.onramp_id";
     if (!onramp) {
       if (input.problems.some((problem) => problem.field === field)) return { problems: [] };
       if (input.onramp_id !== null) return { problems: [notFound(field)] };
-      const message = "Send onramp_id: the deposit names no onramp itself.";
+      const message = "Send onramp_id: the transfer text contains no onramp's code.";
       return { problems: [{ field, code: "parameter_missing", message }] };
     }
     const reason = fundingProblem(onramp, deposit, matched_by);

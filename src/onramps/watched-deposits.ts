@@ -21,10 +21,10 @@ export type WatchedDepositDeps = { keyring: Keyring; four_eyes: FourEyes };
 
 /** What members are asked; to say that a line was no money is a decision over money too. */
 const WATCHED = {
-  match: "Let a deposit pay an onramp:",
-  accept_difference: "Let a deposit of another amount pay an onramp:",
-  return: "Send a deposit back to its payer:",
-  dismiss: "Take a line of the bank off the list, as no money:",
+  match: "Match a deposit to an onramp:",
+  accept_difference: "Match a deposit of another amount to an onramp:",
+  return: "Return a deposit to its payer:",
+  dismiss: "Dismiss a deposit that the bank reported twice:",
 } as const satisfies Record<DepositAction, string>;
 
 /** Decisions as callers may ask for them: two members agree to what is above the limit. */
@@ -68,7 +68,7 @@ export function watchedDeposits({ keyring, four_eyes }: WatchedDepositDeps, acti
 }
 
 function asked({ deposit_amount, fiat_currency }: OnrampRow) {
-  return ["The onramp asks for", shown(deposit_amount, fiat_currency)] as const;
+  return ["Amount of the onramp", shown(deposit_amount, fiat_currency)] as const;
 }
 
 function shown(amount: bigint, currency: string): string {

@@ -5,60 +5,78 @@
  * takes the code that stands first here.
  */
 export const ERRORS = {
-  version_unknown: [
-    400,
-    "Use a version this server knows, or leave the Sliproad-Version header out.",
-  ],
+  version_unknown: [400, "Send a supported version in Sliproad-Version, or omit the header."],
   unknown_format: [
     400,
-    "Send Accept: application/json, on downloads also the file's type, or no Accept header.",
+    "Send Accept: application/json (on downloads also the file's type), or omit the header.",
   ],
   bad_request: [400, "The body could not be read; send well-formed JSON, or multipart for a file."],
   unauthorized: [401, "Send a valid API key as Authorization: Bearer <API_KEY>."],
-  insufficient_scope: [403, "This credential may not be used here; use one that has the scope."],
-  route_not_found: [404, "There is no such route; check the method and the path."],
-  idempotency_key_reused: [409, "This Idempotency-Key belongs to another request; use a new one."],
+  insufficient_scope: [
+    403,
+    "This credential is not allowed to do this; use one with the required scope.",
+  ],
+  route_not_found: [404, "This route does not exist; check the method and the path."],
+  idempotency_key_reused: [
+    409,
+    "This Idempotency-Key was used for a different request; use a new key.",
+  ],
   file_too_large: [413, "Send a file of at most 5 MB (5 242 880 bytes)."],
   body_too_large: [413, "Send a smaller body."],
   unsupported_media_type: [
     415,
-    "Send the content type this route takes, usually application/json.",
+    "Send a content type that this route accepts, usually application/json.",
   ],
-  parameter_unknown: [422, "A field is not known here; correct its name or leave it out."],
+  parameter_unknown: [422, "The request has an unknown field; correct its name or remove it."],
   parameter_missing: [400, "A required field is missing; send every field listed in errors."],
-  record_not_found: [404, "There is no such record; check the id."],
-  record_invalid: [422, "A field has a value that cannot be accepted; correct those in errors."],
-  value_too_long: [422, "A value is too long; shorten those listed in errors."],
-  record_not_unique: [422, "A record with this value exists already; use that one."],
-  country_not_supported: [422, "This country is not served."],
-  currency_not_supported: [422, "This currency is not served; see /payment_detail_requirements."],
+  record_not_found: [404, "This record does not exist; check the id."],
+  record_invalid: [422, "A field has an invalid value; correct the fields listed in errors."],
+  value_too_long: [422, "A value is too long; shorten the fields listed in errors."],
+  record_not_unique: [422, "A record with this value already exists; use that record."],
+  country_not_supported: [422, "This country is not supported; use another one."],
+  currency_not_supported: [
+    422,
+    "This currency is not supported; see /payment_detail_requirements.",
+  ],
   currency_mismatch: [422, "Use the currency of the payment detail."],
-  rails_not_available: [422, "Choose a rail that the currency and the payment detail offer."],
-  quote_already_executed: [422, "The quote was executed; create a new quote."],
+  rails_not_available: [
+    422,
+    "Choose a rail that both the currency and the payment detail support.",
+  ],
+  quote_already_executed: [422, "The quote was already executed; create a new quote."],
   quote_expired: [422, "The quote has expired; create a new quote."],
   payment_detail_deactivated: [422, "The payment detail was deactivated; use another one."],
   payment_detail_not_approved: [
     422,
-    "The payment detail is not approved; wait, or use another one.",
+    "The payment detail is not approved; wait for its approval, or use another one.",
   ],
   not_yet_passed_kyc_kyb: [
     422,
     "The user must pass identity verification first; create a KYC session.",
   ],
-  not_approved_for_payout_rail: [422, "The user is not cleared for this rail; use another rail."],
+  not_approved_for_payout_rail: [422, "The user is not approved for this rail; use another rail."],
   no_offramps_present: [422, "Add at least one offramp to the quote before executing it."],
-  below_currency_limit: [422, "Raise the amount to the minimum of its currency and rail."],
-  supporting_document_required: [422, "Give supporting_document_attributes.submitted_url."],
+  below_currency_limit: [
+    422,
+    "The amount is below the minimum of its currency and rail; send a larger amount.",
+  ],
+  supporting_document_required: [
+    422,
+    "This payout needs a supporting document: set `submitted_url`.",
+  ],
   unsupported_file_type: [422, "Send a PDF, JPG or PNG file."],
-  offramp_not_editable: [422, "The payout is under way and can no longer be changed."],
-  invalid_transition: [422, "This change is not possible in the record's present state."],
+  offramp_not_editable: [422, "The payout has started and can no longer be changed."],
+  invalid_transition: [422, "This change is not possible in the record's current state."],
   invalid_kyc_status_param: [422, "Use one of the KYC statuses listed in the documentation."],
   too_many_requests: [429, "Wait for the seconds given in Retry-After, then try again."],
-  internal_error: [500, "Something went wrong on our side; report the request id."],
-  unavailable: [503, "Nothing was done; wait for the seconds in Retry-After, then try again."],
+  internal_error: [500, "An internal error occurred; report the request id to the operator."],
+  unavailable: [
+    503,
+    "The request was not processed; wait for the seconds in Retry-After, then try again.",
+  ],
   outcome_unknown: [
     503,
-    "It could not be found out whether this was done; repeat it with the same Idempotency-Key.",
+    "The outcome is unknown; repeat the request with the same Idempotency-Key.",
   ],
 } as const satisfies Record<string, readonly [status: number, advice: string]>;
 
@@ -116,6 +134,6 @@ function precedence(code: ErrorCode): number {
 
 /** A record named in the path that this caller cannot see, whether or not it exists. */
 export function notFound(field: string): Problem {
-  const message = "There is no such record; check the id.";
+  const message = "This record does not exist; check the id.";
   return { field, code: "record_not_found", message };
 }

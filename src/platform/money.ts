@@ -28,10 +28,10 @@ export function parseAmount(
 ): { minor: bigint } | { reason: string } {
   const is_text = typeof value === "string";
   if (!is_text && !(typeof value === "number" && Number.isFinite(value))) {
-    return { reason: "Send a number, or a string of digits with at most one point." };
+    return { reason: "Send a number, or a string of digits with at most one decimal point." };
   }
   if (is_text && !PLAIN_DECIMAL.test(value)) {
-    return { reason: "Send only digits with at most one point." };
+    return { reason: "Send only digits and at most one decimal point." };
   }
   const parts = splitNumber(String(value))!;
   if (parts.negative || parts.digits === "") return { reason: "Send an amount above zero." };

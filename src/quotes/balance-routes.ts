@@ -66,7 +66,7 @@ const RefundRecord = Type.Object(
     address: Type.String(),
     status: Type.Enum([...REFUND_STATUSES], {
       description:
-        "`pending`: recorded. `sending`: given to the chain. `sent`: it has left; see `tx_id`.",
+        "`pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`.",
     }),
     tx_id: Type.Union([Type.String(), Type.Null()]),
     created_at: time,
@@ -102,7 +102,7 @@ const RefundBody = Type.Object(
         chain: Type.String(),
         amount: Type.Union([Type.Number(), Type.String()]),
         address: Type.String({
-          description: "One that the user has registered, or one that two members confirm.",
+          description: "An address that the user has registered, or one that two members confirm.",
         }),
       },
       closed,
@@ -160,7 +160,7 @@ function addAccountBalanceRoute(addRoute: AddRoute, { database }: BalanceDeps): 
     method: "GET",
     path: "/balances",
     operation: "listAccountBalances",
-    summary: "What is owed to all users of the account",
+    summary: "List the balances of the account",
     description: "The sum over the account's users, by token.",
     tag: TAG,
     answer: BalancesAnswer,

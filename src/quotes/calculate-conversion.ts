@@ -75,7 +75,11 @@ function readGiven(
     ? ["input_amount", "output_amount"]
     : ["output_amount", "input_amount"];
   if (!isBlank(given[other])) {
-    problems.report(other, "record_invalid", `Leave it out: ${given.mode} fixes ${name}.`);
+    problems.report(
+      other,
+      "record_invalid",
+      `Omit this field: with mode ${given.mode} Sliproad calculates it from ${name}.`,
+    );
   }
   if (isBlank(given[name])) {
     problems.report(name, "parameter_missing", `Send ${name}.`);
@@ -108,7 +112,7 @@ function calculateOnramp(
 ): Amounts | undefined {
   const token = output as Token;
   if (!hasRate(prices, token, currency)) {
-    const message = "There is no rate for this currency at present; try again later.";
+    const message = "There is currently no rate for this currency; try again later.";
     problems.report("input_currency", "currency_not_supported", message);
     return undefined;
   }
@@ -116,7 +120,7 @@ function calculateOnramp(
   const token_amount = is_sending ? affordableOnramp({ token, currency }, amount, prices) : amount;
   const name = is_sending ? "input_amount" : "output_amount";
   if (token_amount === 0n) {
-    problems.report(name, "record_invalid", "Send a larger amount: this one buys nothing.");
+    problems.report(name, "record_invalid", "Send a larger amount: this one converts to zero.");
     return undefined;
   }
   if (token_amount > TOKEN_AMOUNT_MAX) {

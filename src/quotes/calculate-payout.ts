@@ -30,7 +30,8 @@ export function checkPayoutCurrency(
 ): currency is string {
   if (currency === undefined) return false;
   if (railsOf(catalogue, currency).length > 0) return true;
-  const message = "This currency is not paid out; see GET /payment_detail_requirements.";
+  const message =
+    "This currency is not supported for payouts; see GET /payment_detail_requirements.";
   problems.report(name, "currency_not_supported", message);
   return false;
 }
@@ -61,7 +62,7 @@ export function calculatePayout(
   const { catalogue, prices } = deps;
   const { token, currency, rail } = route;
   if (!hasRate(prices, token, currency)) {
-    const message = "There is no rate for this currency at present; try again later.";
+    const message = "There is currently no rate for this currency; try again later.";
     problems.report(route.currency_name, "currency_not_supported", message);
     return undefined;
   }

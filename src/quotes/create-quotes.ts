@@ -69,7 +69,7 @@ function decideOne(
   }
   if ("problems" in wanted) return { refusal: Refusal.of(wanted.problems) };
   if (input.price_version_id === null) {
-    const message = "No recent rates are at hand, so no quote can be given; try again later.";
+    const message = "Current rates are not available, so no quote can be created; try again later.";
     return { refusal: new Refusal("unavailable", message, RETRY_AFTER_SECONDS) };
   }
   const id = newId(now);

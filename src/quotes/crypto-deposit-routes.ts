@@ -21,10 +21,10 @@ const CryptoDepositRecord = Type.Object(
     chain: Type.Enum([...CHAINS]),
     amount: Type.Number(),
     from: Type.Union([Type.String(), Type.Null()], {
-      description: "The address that sent it; null where the chain does not say.",
+      description: "The sender's address; null where the chain does not provide it.",
     }),
     tx_id: Type.String(),
-    log_index: Type.Integer({ description: "Which transfer of the transaction it is." }),
+    log_index: Type.Integer({ description: "Index of the transfer within the transaction." }),
     mined_at: time,
     created_at: time,
     updated_at: time,

@@ -61,7 +61,7 @@ export const TRANSFER_NOT_FOUND_MS = 10 * 60 * 1000;
 /** Whether offramps may still be added, or what is owed be used; execution goes before expiry. */
 export function additionProblems(quote: Quote, now: Date): Problem[] {
   if (quote.executed_at) {
-    const message = "The quote was executed; create a new quote.";
+    const message = "The quote was already executed; create a new quote.";
     return [{ field: "quote_id", code: "quote_already_executed", message }];
   }
   if (now >= quote.expires_at || quote.closed_at) {

@@ -94,14 +94,17 @@ export async function openPrices(deps: PriceDeps, now: Date): Promise<PriceBook>
     const { newly_held } = await refreshRates({ database, source, fees, currencies }, at);
     for (const { token, currency, accepted_rate, held_rate } of newly_held) {
       const next = `sliproad rates confirm ${token} ${currency} ${held_rate}`;
-      log.warn({ token, currency, accepted_rate, held_rate, next }, "a rate is held");
+      log.warn(
+        { token, currency, accepted_rate, held_rate, next },
+        "a rate is held until an operator confirms it",
+      );
     }
     await look();
   };
 
   await refresh(now).catch((error) => {
     if (!(error instanceof RatesUnreadableError)) throw error;
-    log.error({ err: error }, "the rates cannot be read");
+    log.error({ err: error }, "the rates could not be read");
   });
   return {
     currentPrices: async (at) => {

@@ -36,7 +36,7 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     stores_nothing: true,
     summary: "Price one payout",
     description:
-      "Answers the rate, fees and token amount of a quote created now. Stores nothing and locks " +
+      "Returns the rate, fees and token amount of a quote created now. Stores nothing and locks " +
       "no rate.",
     tag: TAG,
     body: QuoteRateBody,
@@ -95,7 +95,7 @@ async function answer(checked: Checked, book: PriceBook, clock: Clock): Promise<
   if (checked.problems.length > 0) throw Refusal.of(checked.problems);
   const prices = await book.currentPrices(clock.now());
   if ("stale" in prices) {
-    const message = "No recent rates are at hand; try again later.";
+    const message = "Current rates are not available; try again later.";
     throw new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
   }
   const result = checked.calculate(prices);

@@ -12,14 +12,16 @@ export const QuoteRateBody = Type.Object(
       {
         deposit_token: Type.String({ description: `One of ${TOKENS.join(", ")}.` }),
         deposit_token_chain: Type.String({ description: `One of ${CHAINS.join(", ")}.` }),
-        fiat_currency: Type.String({ description: "What is paid out, e.g. eur." }),
+        fiat_currency: Type.String({ description: "The payout currency, e.g. eur." }),
         rails: Type.Optional(
           Type.Union([Type.String(), Type.Null()], {
             description: `One of ${RAILS.join(", ")}; default the first that the currency offers.`,
           }),
         ),
-        fiat_amount: amount("What the payee shall receive. Either this or deposit_token_amount."),
-        deposit_token_amount: amount("What is to be spent, fees included."),
+        fiat_amount: amount(
+          "The amount the payee receives. Send either this or deposit_token_amount.",
+        ),
+        deposit_token_amount: amount("The tokens to spend, fees included."),
       },
       closed,
     ),
@@ -32,16 +34,16 @@ export const QuoteRateAnswer = Type.Object({
     {
       deposit_token: Type.Enum([...TOKENS]),
       deposit_token_chain: Type.Enum([...CHAINS]),
-      deposit_token_amount: Type.Number({ description: "As asked, or what it costs with fees." }),
+      deposit_token_amount: Type.Number({ description: "As sent, or the cost with fees." }),
       fiat_amount: Type.Number({
-        description: "As asked, or the most that deposit_token_amount pays for.",
+        description: "As sent, or the maximum that deposit_token_amount pays for.",
       }),
       fiat_currency: Type.String(),
       currency_pair: Type.String({ description: "Token and currency, e.g. usdceur." }),
       fees: Type.Number({ description: "In the token." }),
       rails: Type.Enum([...RAILS]),
       rate: Type.Number({ description: "Units of the currency for one token." }),
-      expiry: Type.Null({ description: "Nothing is stored and no rate is kept." }),
+      expiry: Type.Null({ description: "Nothing is stored and no rate is locked." }),
     },
     { title: "QuoteRate" },
   ),
@@ -54,10 +56,10 @@ export const ConversionBody = Type.Object(
     conversion: Type.Object(
       {
         input_currency: Type.String({ description: "A token, or for an onramp usd or eur." }),
-        input_amount: amount("What is sent; with mode sending."),
-        output_currency: Type.String({ description: "A currency paid out, or a token." }),
-        output_amount: amount("What shall be received; with mode receiving."),
-        mode: Type.Enum(MODES, { description: "Which of the two amounts is given." }),
+        input_amount: amount("The amount to send; with mode sending."),
+        output_currency: Type.String({ description: "A payout currency, or a token." }),
+        output_amount: amount("The amount to receive; with mode receiving."),
+        mode: Type.Enum(MODES, { description: "Which of the two amounts you send." }),
       },
       closed,
     ),

@@ -53,7 +53,7 @@ async function readSource(source: RateSource, now: Date): Promise<RateReading> {
     throw new RatesUnreadableError(`${source.name}: ${(error as Error).message}`, { cause: error });
   });
   if (reading.as_of && reading.as_of.getTime() - now.getTime() > FUTURE_MAX_MS) {
-    throw new RatesUnreadableError(`${source.name}: its rates are of a time yet to come`);
+    throw new RatesUnreadableError(`${source.name}: its rates have a time in the future`);
   }
   return reading;
 }

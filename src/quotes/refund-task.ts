@@ -37,7 +37,7 @@ export function sendRefundTask(deps: {
           refund && (await chain.send({ ...refund, key: `refund:${account_id}:${record_id}` }));
         if (sent && "refused" in sent) {
           // The money stays in refund_pending, and the task fails until somebody looks at it.
-          throw new Error(`the chain refuses the refund ${record_id}: ${sent.refused}`);
+          throw new Error(`the chain rejected the refund ${record_id}: ${sent.refused}`);
         }
         await database.transaction(async (tx) => {
           const tasks = await set.lock(tx, [task]);

@@ -24,7 +24,7 @@ export const QuoteRecord = Type.Object(
     deposit_token: Type.Enum([...TOKENS]),
     deposit_token_chain: Type.Enum([...CHAINS]),
     deposit_token_amount: Type.Number({ description: "What its offramps cost, fees included." }),
-    fees: Type.Number({ description: "The fees' part of it, in the token." }),
+    fees: Type.Number({ description: "The fees contained in it, in the token." }),
     expiry: Type.Integer({ description: "Unix seconds." }),
     executed: Type.Boolean(),
     status: Type.Enum([...QUOTE_STATUSES], {

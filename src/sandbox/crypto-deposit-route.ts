@@ -37,7 +37,7 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
     operation: "createSandboxCryptoDeposit",
     stores_nothing: true,
     summary: "Create a crypto deposit",
-    description: "Lets a transfer arrive at the deposit address of a quote.",
+    description: "Simulates a transfer to the deposit address of a quote.",
     tag: "Sandbox",
     body: CryptoDepositBody,
     body_example: {

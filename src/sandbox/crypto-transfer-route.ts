@@ -29,8 +29,9 @@ export function addCryptoTransferRoute(
     path: "/sandbox/crypto_transfers",
     operation: "createSandboxCryptoTransfer",
     stores_nothing: true,
-    summary: "Let a transfer between two wallets happen",
-    description: "It is final at once. Invoices that were declared paid by it are checked.",
+    summary: "Create a transfer between two wallets",
+    description:
+      "The transfer is final immediately. Invoices that were declared paid by it are checked.",
     tag: "Sandbox",
     body: CryptoTransferBody,
     body_example: {

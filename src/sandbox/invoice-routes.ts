@@ -22,8 +22,8 @@ export function addSandboxInvoiceRoute(
     stores_nothing: true,
     summary: "Set the status of an invoice",
     description:
-      "Takes the invoice through every state on the way. Every step is recorded and sent as an " +
-      "event.",
+      "Moves the invoice through every state up to the requested one. Every step is recorded " +
+      "and sent as an event.",
     tag: "Sandbox",
     body: InvoiceStatusBody,
     body_example: { invoice: { status: "paid" } },

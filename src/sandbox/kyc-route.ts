@@ -23,8 +23,8 @@ export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): vo
     stores_nothing: true,
     summary: "Set the KYC status of a user",
     description:
-      "Takes the user through every state on the way. `swift_status` grants (`approved`) or " +
-      "withdraws (`suspended`) the clearance for swift.",
+      "Moves the user through every state up to the requested one. `swift_status` grants " +
+      "(`approved`) or withdraws (`suspended`) the approval for swift.",
     tag: "Sandbox",
     body: KycBody,
     body_example: { kyc: { status: "approved" } },

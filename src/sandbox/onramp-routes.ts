@@ -38,8 +38,8 @@ function addWalkRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     stores_nothing: true,
     summary: "Set the status of an onramp",
     description:
-      "Takes the onramp through every state on the way. Pays it if needed; every step posts its " +
-      "ledger entries.",
+      "Moves the onramp through every state up to the requested one. Pays it if needed; every " +
+      "step posts its ledger entries.",
     tag: TAG,
     body: OnrampStatusBody,
     body_example: { onramp: { status: "crypto_sent" } },
@@ -68,7 +68,7 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     stores_nothing: true,
     summary: "Create a bank deposit",
     description:
-      "Lets fiat money arrive at the bank. The same `bank_reference` with the same amount is " +
+      "Simulates a fiat deposit at the bank. The same `bank_reference` with the same amount is " +
       "the same deposit.",
     tag: TAG,
     body: DepositBody,
@@ -120,7 +120,7 @@ function checkDeposit(
     if (value.length > most) {
       found.report(name, "value_too_long", `Send at most ${most} characters.`);
     } else if (hasForbiddenCharacters(value)) {
-      found.report(name, "record_invalid", "Send text without NUL or broken characters.");
+      found.report(name, "record_invalid", "Remove NUL characters and invalid Unicode.");
     }
   }
   if (found.list.length > 0 || amount === undefined || currency === undefined) {

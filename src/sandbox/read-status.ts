@@ -14,6 +14,6 @@ export function readStatus<Status extends string>(
 }
 
 export function noPath(field: string): Problem {
-  const message = "No legal way leads there from the present state.";
+  const message = "This status cannot be reached from the current one.";
   return { field, code: "invalid_transition", message };
 }

@@ -66,8 +66,8 @@ function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
     stores_nothing: true,
     summary: "Advance the sandbox clock",
     description:
-      "Operator keys only: this moves the time of the whole installation. Work that falls due on " +
-      "the way runs in order of its due time.",
+      "Operator keys only: this moves the time of the whole installation. Work that becomes due " +
+      "runs in order of its due time.",
     tag: TAG,
     body: ClockBody,
     body_example: { advance_ms: 60_000 },
@@ -75,7 +75,8 @@ function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
     errors: ["insufficient_scope"],
     handle: async ({ caller, body, problems }) => {
       if (caller.account_id !== deps.operator_id) {
-        const message = "Only the operator's keys move the time: it is everybody's.";
+        const message =
+          "Only the operator's API keys can move the clock, because all accounts share it.";
         throw new Refusal("insufficient_scope", message);
       }
       if (problems.length > 0) throw Refusal.of(problems);
@@ -93,7 +94,7 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     operation: "setSandboxPaymentDetail",
     stores_nothing: true,
     summary: "Set the status of a payment detail",
-    description: "Takes the payment detail through every state on the way.",
+    description: "Moves the payment detail through every state up to the requested one.",
     tag: TAG,
     body: PaymentDetailStatusBody,
     body_example: { payment_detail: { status: "pending" } },
@@ -143,8 +144,8 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     stores_nothing: true,
     summary: "Set the status of an offramp",
     description:
-      "Takes the offramp through every state on the way. Pays its quote if needed; every step " +
-      "posts its ledger entries.",
+      "Moves the offramp through every state up to the requested one. Pays its quote if needed; " +
+      "every step posts its ledger entries.",
     tag: TAG,
     body: OfframpStatusBody,
     body_example: { offramp: { status: "fiat_sent" } },

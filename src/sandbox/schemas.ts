@@ -23,7 +23,7 @@ export const KycBody = Type.Object(
       {
         ...wish.properties,
         swift_status: Type.Optional(
-          Type.String({ description: `The clearance for swift: ${SWIFT_STATUSES.join(", ")}.` }),
+          Type.String({ description: `The approval for swift: ${SWIFT_STATUSES.join(", ")}.` }),
         ),
       },
       closed,
@@ -50,8 +50,8 @@ export const DepositBody = Type.Object(
       {
         amount,
         currency: Type.String({ description: "E.g. usd." }),
-        deposit_message: optionalText("What the payer wrote; the onramp's code stands in it."),
-        bank_reference: optionalText("Made up when left out."),
+        deposit_message: optionalText("The text of the transfer; it contains the onramp's code."),
+        bank_reference: optionalText("Generated if omitted."),
       },
       closed,
     ),
@@ -64,11 +64,13 @@ export const CryptoDepositBody = Type.Object(
     crypto_deposit: Type.Object(
       {
         quote_id: Type.String({ description: "The quote whose address is paid." }),
-        tx_id: optionalText("The transaction, in the form of its chain; invented when left out."),
-        from: optionalText("The address that sends; an invented one when left out."),
-        token: Type.Optional(Type.String({ description: "The quote's token when left out." })),
+        tx_id: optionalText(
+          "The transaction id, in the format of its chain; generated if omitted.",
+        ),
+        from: optionalText("The sender's address; generated if omitted."),
+        token: Type.Optional(Type.String({ description: "Default: the quote's token." })),
         amount,
-        mined_at: Type.Optional(Type.String({ description: "ISO 8601; now when left out." })),
+        mined_at: Type.Optional(Type.String({ description: "ISO 8601; default now." })),
       },
       closed,
     ),
@@ -84,7 +86,7 @@ export const CryptoDepositAnswer = Type.Object({
     amount: Type.Number(),
     address: Type.String(),
     blockchain: Type.String(),
-    from: Type.String({ description: "The address that sent it." }),
+    from: Type.String({ description: "The sender's address." }),
     mined_at: Type.String({ format: "date-time" }),
   }),
 });
@@ -95,13 +97,16 @@ export const CryptoTransferBody = Type.Object(
       {
         blockchain: Type.String({ description: "The chain, e.g. polygon." }),
         tx_id: Type.Optional(
-          Type.String({ description: "Made up when left out; again: one more transfer of it." }),
+          Type.String({
+            description:
+              "Generated if omitted; sent again, it adds one more transfer to the transaction.",
+          }),
         ),
-        token: Type.Optional(Type.String({ description: "usdc when left out." })),
+        token: Type.Optional(Type.String({ description: "Default usdc." })),
         amount,
         from: Type.String({ description: "The sender's address." }),
         to: Type.String({ description: "The recipient's address." }),
-        mined_at: Type.Optional(Type.String({ description: "ISO 8601; now when left out." })),
+        mined_at: Type.Optional(Type.String({ description: "ISO 8601; default now." })),
       },
       closed,
     ),

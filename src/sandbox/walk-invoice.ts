@@ -56,4 +56,4 @@ export async function walkInvoice(
   });
 }
 
-const INPUT = { note: "Done by the sandbox." };
+const INPUT = { note: "Changed on request in the sandbox." };

@@ -124,7 +124,7 @@ async function deliver(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
 
 function giveUp(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
-  const change = { status: "failed", status_message: "Failed as the sandbox was asked." } as const;
+  const change = { status: "failed", status_message: "Failed on request in the sandbox." } as const;
   return changeOne(deps, onramp, (tx, entry) => {
     if (entry.onramp.status === "initiated") {
       recordChanges(tx, [changeOnramp(entry, change, now)], now);

@@ -24,7 +24,7 @@ export const SandboxWebhookBody = Type.Object(
   {
     webhook_type: Type.Enum([...NAMES]),
     status: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], { description: "The state that it shows." }),
+      Type.Union([Type.String(), Type.Null()], { description: "The status of the sample record." }),
     ),
   },
   { additionalProperties: false },
@@ -33,7 +33,7 @@ export const SandboxWebhookBody = Type.Object(
 export const SandboxWebhookAnswer = Type.Object({
   webhook: Type.Object({
     webhook_type: Type.String(),
-    deliveries: Type.Integer({ description: "To how many applications it goes." }),
+    deliveries: Type.Integer({ description: "How many applications receive it." }),
   }),
 });
 
@@ -48,7 +48,7 @@ export function addSandboxWebhookRoute(addRoute: AddRoute, deps: SandboxWebhookD
     stores_nothing: true,
     summary: "Send a sample event",
     description:
-      "Sends a made-up event to every application of the account that receives this type.",
+      "Sends a sample event to every application of the account that receives this type.",
     tag: "Sandbox",
     body: SandboxWebhookBody,
     body_example: { webhook_type: "offramp_update", status: "fiat_sent" },

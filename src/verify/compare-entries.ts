@@ -11,7 +11,10 @@ export function compareEntry(entry: Entry, expected: NewEntry): string | null {
   const found = entry.lines.map(textOf).sort();
   const missing = wanted.find((line, at) => line !== found[at]);
   if (missing !== undefined || wanted.length !== found.length) {
-    return `${name}: its lines are ${found.join(", ")}, but its record makes ${wanted.join(", ")}`;
+    return (
+      `${name}: its lines are ${found.join(", ")}, but its record requires ` +
+      `${wanted.join(", ")}`
+    );
   }
   return null;
 }

@@ -25,7 +25,7 @@ export async function verifyAnchors(
     is_any = true;
     const name = `${anchor.log} block ${anchor.number} of account ${anchor.account_id}`;
     if (!isId(anchor.account_id) || !BLOCK_NUMBER.test(anchor.number)) {
-      return `${name}: no installation logs such an anchor`;
+      return `${name}: this is not a valid anchor`;
     }
     const hash = Buffer.from(anchor.hash, "hex");
     if (!verify(null, hash, public_key, Buffer.from(anchor.signature, "base64"))) {
@@ -35,11 +35,11 @@ export async function verifyAnchors(
       "select hash from seal_blocks where account_id = $1 and log = $2 and number = $3",
       [anchor.account_id, anchor.log, anchor.number],
     );
-    if (!block) return `${name}: it was sealed and is gone`;
-    if (!block.hash.equals(hash)) return `${name}: it is not the one that was sealed`;
+    if (!block) return `${name}: it was sealed and is missing`;
+    if (!block.hash.equals(hash)) return `${name}: it differs from the block that was sealed`;
   }
   // A file that proves nothing must not read like a proof.
-  return is_any ? null : "no sealed head found in this file";
+  return is_any ? null : "this file contains no anchor";
 }
 
 /** Other lines of a log are passed over, and so is what a collector has put before one. */

@@ -19,7 +19,7 @@ export async function verifyDeliveries(
   if (!row) return null;
   const fault =
     row.status === "pending"
-      ? "it is pending, but is not in the queue at its time"
-      : `it is ${row.status ?? "not there"}, but in the queue`;
+      ? "it is pending, but not in the queue at its due time"
+      : `it is ${row.status ?? "missing"}, but in the queue`;
   return `webhook delivery ${row.id} of account ${account_id}: ${fault}`;
 }

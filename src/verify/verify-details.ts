@@ -101,7 +101,7 @@ function verifyTable<Row extends { id: string }>(
       if (await opens(open, rows)) return null;
       for (const row of rows) {
         if (await opens(open, [row])) continue;
-        return `${name} ${row.id} of account ${account_id}: what is encrypted in it was changed`;
+        return `${name} ${row.id} of account ${account_id}: its encrypted data was changed`;
       }
       return null;
     },

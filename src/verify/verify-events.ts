@@ -66,9 +66,9 @@ export function checkEvents<Row extends { status: string; sequence: number }>(
   let status = before_events;
   for (const [index, event] of events.entries()) {
     const name = `its event ${event.sequence}`;
-    if (event.sequence !== index + 1) return `${name} comes where event ${index + 1} should be`;
+    if (event.sequence !== index + 1) return `${name} is in the place of event ${index + 1}`;
     if (event.from_status !== status) {
-      return `${name} begins at ${event.from_status}, but the one before ended at ${status}`;
+      return `${name} starts at ${event.from_status}, but the previous one ended at ${status}`;
     }
     if (!isLegal(moves, event)) {
       return `${name} goes from ${event.from_status} to ${event.to_status}`;
@@ -81,7 +81,7 @@ export function checkEvents<Row extends { status: string; sequence: number }>(
   if (status !== record.status) return `it is ${record.status}, but its last event says ${status}`;
   if (before_events !== null && events.length === 0) return null;
   if (!events.at(-1)?.facts.equals(digest(record))) {
-    return "it is not what its last event vouches for";
+    return "it does not match its last event";
   }
   return null;
 }

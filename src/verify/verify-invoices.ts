@@ -85,7 +85,7 @@ const checkPlaces: Check = async (session, account_id) => {
   if (!row) return null;
   return (
     `offramp ${row.id} of account ${account_id}: ` +
-    `it is live, but does not have the place at invoice ${row.invoice_id}`
+    `it is active, but invoice ${row.invoice_id} is not reserved for it`
   );
 };
 
@@ -94,11 +94,11 @@ function checkChanges(invoice: InvoiceRow, changes: readonly ChangeRow[]): strin
   let status: InvoiceStatus | null = null;
   for (const [index, change] of changes.entries()) {
     const name = `its change ${change.sequence}`;
-    if (change.sequence !== index + 1) return `${name} comes where change ${index + 1} should be`;
+    if (change.sequence !== index + 1) return `${name} is in the place of change ${index + 1}`;
     // Drafts and templates have no past: their first change may begin there.
     const from = change.from_status;
     if (index > 0 && from !== status) {
-      return `${name} begins at ${from}, but the one before ended at ${status}`;
+      return `${name} starts at ${from}, but the previous one ended at ${status}`;
     }
     if (!isLegal(change))
       return `${name} (${change.name}) goes from ${from} to ${change.to_status}`;
@@ -113,7 +113,7 @@ function checkChanges(invoice: InvoiceRow, changes: readonly ChangeRow[]): strin
     return `it is ${invoice.status}, but its last change says ${status}`;
   }
   if (!changes.at(-1)?.facts.equals(digestFacts(invoice))) {
-    return "it is not what its last change vouches for";
+    return "it does not match its last change";
   }
   return null;
 }
@@ -136,7 +136,7 @@ function checkEvents(changes: readonly ChangeRow[], events: readonly EventRow[])
       event.change_id === change.id &&
       event.to_status === change.to_status &&
       event.facts.equals(change.facts);
-    if (!is_same) return `no event tells of its change ${change.sequence} as it was`;
+    if (!is_same) return `no event matches its change ${change.sequence}`;
   }
   if (events.length !== told.length) {
     return `it has ${events.length} events for ${told.length} changes`;

@@ -29,7 +29,7 @@ const checkKinds: Check = async (session, account_id) => {
   );
   if (!row) return null;
   const name = entryName(row.id, account_id);
-  return `${name}: no posting is called ${row.kind} and has a key like ${row.key}`;
+  return `${name}: there is no posting ${row.kind} with a key like ${row.key}`;
 };
 
 /** An entry's lines are numbered without a gap, so that none can have been there and gone. */
@@ -72,7 +72,7 @@ const checkBalances: Check = async (session, account_id) => {
   if (!row) return null;
   const { ledger_account, currency, balance, sum } = row;
   const name = `the balance of ${ledger_account} in ${currency} of account ${account_id}`;
-  return `${name} is kept as ${balance ?? 0n}, but its lines make ${sum}`;
+  return `${name} is stored as ${balance ?? 0n}, but its lines sum to ${sum}`;
 };
 
 const checkSigns: Check = async (session, account_id) => {
@@ -98,8 +98,8 @@ const checkSigns: Check = async (session, account_id) => {
   );
   if (!row) return null;
   const name = `ledger account ${row.ledger_account} of account ${account_id}`;
-  if (!row.is_known) return `${name}: the chart has no such account`;
-  return `${name}: it stands at ${row.sum} ${row.currency}, and may never be negative`;
+  if (!row.is_known) return `${name}: the chart of accounts does not contain it`;
+  return `${name}: its balance is ${row.sum} ${row.currency}, but it must not be negative`;
 };
 
 /** Only deposits on their way back to their payers stay there. */
@@ -115,7 +115,10 @@ const checkReturnClearing: Check = async (session, account_id) => {
   );
   if (!row) return null;
   const held = `${row.sum} ${row.currency}`;
-  return `return_clearing of account ${account_id} holds ${held}, not what is being returned`;
+  return (
+    `return_clearing of account ${account_id} holds ${held}, which differs from what is ` +
+    `being returned`
+  );
 };
 
 type BalanceRow = { ledger_account: string; currency: string; sum: string };

@@ -50,7 +50,7 @@ async function checkPage(
   const entries_of = Map.groupBy(entries, (entry) => entry.key.split(":")[1]!);
   const known_ids = new Set(ids);
   const stray = entries.find((entry) => !known_ids.has(entry.key.split(":")[1]!));
-  if (stray) return `${entryName(stray.id, account_id)} (${stray.key}): it is on a wrong account`;
+  if (stray) return `${entryName(stray.id, account_id)} (${stray.key}): it is on the wrong account`;
   for (const offramp of offramps) {
     const fault =
       checkEvents(OFFRAMP_EVENTS, offramp, events_of.get(offramp.id) ?? []) ??

@@ -70,7 +70,7 @@ async function checkPage(
   }
   const [stray] = by_key.keys();
   if (stray === undefined) return null;
-  return `account ${account_id} has a ledger entry ${stray} that no onramp accounts for`;
+  return `account ${account_id} has a ledger entry ${stray} that belongs to no onramp`;
 }
 
 /** What the state of an onramp says that must have been posted. */
@@ -95,7 +95,7 @@ const checkCodes: Check = async (session, account_id) => {
     [account_id],
   );
   if (!row) return null;
-  return `onramp ${row.id} of account ${account_id}: its code does not lead to it`;
+  return `onramp ${row.id} of account ${account_id}: its code belongs to another onramp`;
 };
 
 /** A deposit and the onramp that it pays name each other, with the same amount. */
@@ -108,7 +108,7 @@ const checkDeposits: Check = async (session, account_id) => {
      order by o.id limit 1`,
     [account_id],
   );
-  if (unpaid) return `onramp ${unpaid.id} of account ${account_id}: no deposit pays it`;
+  if (unpaid) return `onramp ${unpaid.id} of account ${account_id}: it is paid, but has no deposit`;
   const [row] = await session.query<{ id: string }>(
     `select d.id from fiat_deposits d where d.account_id = $1
        and d.status in ('matched', 'releasing') and not exists (select from onramps o
@@ -118,7 +118,7 @@ const checkDeposits: Check = async (session, account_id) => {
      order by d.id limit 1`,
     [account_id],
   );
-  if (row) return `deposit ${row.id}: the onramp that it is matched with does not know it`;
+  if (row) return `deposit ${row.id}: the onramp that it is matched to does not refer to it`;
   const [stray] = await session.query<{ id: string; key: string }>(
     `select e.id, e.key from ledger_entries e where e.account_id = $1 and e.kind like 'fiat\\_%'
        and not exists (select from fiat_deposits d where d.account_id = $1
@@ -166,5 +166,5 @@ const checkSuspense: Check = async (session, account_id) => {
     [account_id],
   );
   if (!row) return null;
-  return `deposits ${row.bank_reference}: ${row.account} does not hold what they say is open`;
+  return `deposits ${row.bank_reference}: ${row.account} differs from their open amount`;
 };

@@ -76,7 +76,7 @@ function checkEntries(
   const by_key = new Map(possible.map((entry) => [entry.key, entry]));
   for (const entry of entries) {
     const expected = by_key.get(entry.key);
-    if (!expected) return `nothing accounts for its ledger entry ${entry.id} (${entry.key})`;
+    if (!expected) return `its ledger entry ${entry.id} (${entry.key}) belongs to no change of it`;
     const fault = compareEntry(entry, expected);
     if (fault) return fault;
   }
@@ -86,9 +86,11 @@ function checkEntries(
 function checkFunding(offramp: Offramp, keys: ReadonlySet<string>): string | null {
   const is_funded = keys.has(offrampFunded(offramp).key);
   if (is_funded !== (offramp.funded_at !== null)) {
-    return is_funded ? "it has money, but is not marked so" : "it is marked as funded, but is not";
+    return is_funded
+      ? "it is funded, but not marked as funded"
+      : "it is marked as funded, but is not funded";
   }
-  if (is_funded && !offramp.is_quote_funded) return "it has money, but its quote has none";
+  if (is_funded && !offramp.is_quote_funded) return "it is funded, but its quote is not";
   if (!is_funded && keys.size > 0) return "it has ledger entries, but was never funded";
   return null;
 }
@@ -100,7 +102,7 @@ function checkAttempts(
   keys: ReadonlySet<string>,
 ): string | null {
   if (payouts.length !== offramp.attempt) {
-    return `it counts ${offramp.attempt} attempts to pay, but has ${payouts.length}`;
+    return `it counts ${offramp.attempt} payout attempts, but has ${payouts.length}`;
   }
   for (const [index, payout] of payouts.entries()) {
     const { attempt, status, returned_amount } = payout;
@@ -110,7 +112,7 @@ function checkAttempts(
     }
     const is_last = attempt === offramp.attempt;
     if (is_last && payout.payment_detail_id !== offramp.payment_detail_id) {
-      return `its attempt ${attempt} goes to another payment detail`;
+      return `its attempt ${attempt} pays another payment detail`;
     }
     const is_returned = keys.has(payoutReturned(offramp, attempt, 0n).key);
     const is_booked = keys.has(payoutBooked(offramp, attempt).key);
@@ -118,12 +120,12 @@ function checkAttempts(
       is_booked === (status === "booked" || status === "returned") &&
       is_returned === (status === "returned") &&
       is_returned === (returned_amount !== null);
-    if (!fits) return `its attempt ${attempt} is ${status}, but the ledger says otherwise`;
+    if (!fits) return `its attempt ${attempt} is ${status}, but its ledger entries do not match`;
   }
   return null;
 }
 
-/** Paid (net of returns), pending and given back make up what was asked for. */
+/** Paid (net of returns), pending and given back make up what was requested. */
 function checkPlace(offramp: Offramp, entries: readonly Entry[]): string | null {
   const { destination_currency, destination_amount, deposit_token, token_amount } = offramp;
   const pending_account = payoutPending(offramp.id);
@@ -145,8 +147,8 @@ function checkPlace(offramp: Offramp, entries: readonly Entry[]): string | null 
   else {
     return (
       `paid ${paid} ${destination_currency}, pending ${pending} ${destination_currency} and ` +
-      `${pending_token} ${deposit_token}, given back ${given_back} ${deposit_token} do not make ` +
-      `up the ${destination_amount} ${destination_currency} asked for`
+      `${pending_token} ${deposit_token}, given back ${given_back} ${deposit_token} do not add ` +
+      `up to the ${destination_amount} ${destination_currency} requested`
     );
   }
   if (PLACES[offramp.status].includes(place)) return null;

@@ -61,7 +61,7 @@ export async function verifyProposals(
   );
   return made!.count === BigInt(seen)
     ? null
-    : `account ${account_id} has ${seen} proposals, and ${made!.count} were made`;
+    : `account ${account_id} has ${seen} proposals, but ${made!.count} were created`;
 }
 
 function faultOf(row: Row, entries: readonly Entry[]): string | null {
@@ -75,11 +75,11 @@ function faultOf(row: Row, entries: readonly Entry[]): string | null {
     facts.record_id !== row.record_id ||
     facts.amount_usd !== amount_usd
   ) {
-    return "it is not what was proposed";
+    return "it differs from what was proposed";
   }
   const ends = entries.filter(({ action }) => Object.values(ENDS).includes(action));
   if (ends.map(({ action }) => action).join() !== (ENDS[row.status] ?? "")) {
-    return `its status ${row.status} is not what was recorded`;
+    return `its status ${row.status} differs from the recorded one`;
   }
   const members = entries.filter(
     ({ action, actor }) =>
@@ -88,6 +88,6 @@ function faultOf(row: Row, entries: readonly Entry[]): string | null {
   const agreed = new Set(members.map(({ actor }) => actor)).size;
   const is_agreed_upon = !["pending", "rejected"].includes(row.status);
   return is_agreed_upon && agreed < CONFIRMATIONS_NEEDED
-    ? `it was carried out with the agreement of ${agreed} members`
+    ? `it was executed with the approval of ${agreed} members`
     : null;
 }

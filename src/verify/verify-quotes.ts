@@ -75,7 +75,7 @@ const checkOwners: Check = async (session, account_id) => {
     [account_id],
   );
   if (!row) return null;
-  return `quote ${row.id} of account ${account_id}: other records say otherwise of it`;
+  return `quote ${row.id} of account ${account_id}: it contradicts other records`;
 };
 
 /** The id in a key, or null where there is none: a cast would stop at a key like `fund:x`. */
@@ -119,7 +119,7 @@ const checkOrphans: Check = async (session, account_id) => {
        order by e.id limit 1`,
       [account_id, kinds],
     );
-    if (row) return `${entryName(row.id, account_id)} (${row.key}): no record accounts for it`;
+    if (row) return `${entryName(row.id, account_id)} (${row.key}): it belongs to no record`;
   }
   return null;
 };
@@ -200,5 +200,5 @@ const checkDepositClearing: Check = async (session, account_id) => {
   );
   if (!row) return null;
   const name = `deposit_clearing of account ${account_id}`;
-  return `${name} holds ${row.held} ${row.token}, but offramps await ${row.awaited}`;
+  return `${name} holds ${row.held} ${row.token}, but offramps require ${row.awaited}`;
 };

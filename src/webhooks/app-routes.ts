@@ -72,7 +72,7 @@ function addCreate(addRoute: AddRoute, deps: AppRouteDeps): void {
     operation: "createApp",
     summary: "Create an application",
     description:
-      "The answer holds the client secret and the webhook secret. They are never shown again.",
+      "The response contains the client secret and the webhook secret. They are never shown again.",
     tag: TAG,
     body: CreateAppBody,
     body_example: { app: EXAMPLE } as never,
@@ -115,7 +115,7 @@ function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps
     path: "/apps/:app_id",
     operation: "showApp",
     summary: "Show an application",
-    description: "`webhook.state` and `webhook.reason` say whether events are sent, and why not.",
+    description: "`webhook.state` says whether events are sent; `webhook.reason` says why not.",
     tag: TAG,
     answer: AppAnswer,
     errors: [],
@@ -138,8 +138,8 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     operation: "updateApp",
     summary: "Update an application",
     description:
-      "Changes name, redirect URIs, webhook endpoint or chosen events. Fields that are left out " +
-      "stay as they are.",
+      "Changes name, redirect URIs, webhook endpoint or chosen events. Omitted fields keep their " +
+      "values.",
     tag: TAG,
     body: UpdateAppBody,
     body_example: { app: { events: ["offramp_update", "kyc_update"] } },
@@ -214,7 +214,8 @@ const SIMPLE_CHANGES = [
     kind: "rotate_client_secret",
     operation: "rotateClientSecret",
     summary: "Rotate the client secret",
-    description: "The old client secret stops working at once. The answer holds the new one.",
+    description:
+      "The old client secret stops working immediately. The response contains the new one.",
   },
   {
     kind: "reset_used",
@@ -228,7 +229,7 @@ const SIMPLE_CHANGES = [
     kind: "delete",
     operation: "deleteApp",
     summary: "Delete an application",
-    description: "Its tokens and consents end at once, and nothing is sent to it any more.",
+    description: "Its tokens and consents end immediately, and it receives no more events.",
   },
 ] as const;
 
@@ -288,7 +289,7 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
   });
 }
 
-const FROM_MESSAGE = "Send a time before `to`, which is now when it is left out.";
+const FROM_MESSAGE = "Send a time before `to` (default: now).";
 
 /** What the schema already complained of is not read again; the rest is. */
 function check(

@@ -11,7 +11,7 @@ export type Consent = { account_id: string; app_id: string };
 /** Why nothing is sent to an application that could otherwise be told; null when all is set. */
 export function missingSetup(endpoint: Endpoint): string | null {
   if (endpoint.webhooks_enabled_at === null) {
-    return "The account is not enabled for webhooks; ask the operator to enable it.";
+    return "Webhooks are not enabled for this account; ask the operator to enable them.";
   }
   if (endpoint.webhook_url === null && endpoint.webhook_secret === null) {
     return "Set a webhook URL and a webhook secret.";

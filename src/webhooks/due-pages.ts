@@ -124,18 +124,18 @@ function openBody(
   const missing = (reason: string) => ({ body: null, missing: reason });
   if (delivery.consent === "withdrawn") return missing("The account withdrew its consent.");
   const sealed = delivery.sample ?? delivery.body;
-  if (!sealed) return missing("The event's body is no longer kept.");
+  if (!sealed) return missing("The event's body was deleted after its retention period.");
   const place = delivery.sample ? samplePlace(delivery) : bodyPlace(event_account_id, event_id);
   // Of a sample the account is the event's.
   const key = subject_id
     ? subject_keys.get(event_account_id, subject_id)
     : account_keys.get(event_account_id);
-  if (!key) return missing("The person that the event speaks of was erased.");
+  if (!key) return missing("The user's data was erased.");
   try {
     return { body: openSealed(key, place, sealed), missing: null };
   } catch (error) {
     // One altered row must not stop an endpoint's other deliveries.
-    if (error instanceof DecryptionError) return missing("The event's body cannot be opened.");
+    if (error instanceof DecryptionError) return missing("The event's body cannot be decrypted.");
     throw error;
   }
 }

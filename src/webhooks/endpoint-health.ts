@@ -44,5 +44,7 @@ function firstFailure({ failing_since, failed_at }: Health, now: Date): Date | n
 function whyDisable(is_gone: boolean, failing_since: Date, now: Date): string | null {
   if (is_gone) return "The endpoint answered 410 Gone.";
   const failing_ms = now.getTime() - failing_since.getTime();
-  return failing_ms >= DISABLE_AFTER_MS ? "The endpoint did nothing but fail for five days." : null;
+  return failing_ms >= DISABLE_AFTER_MS
+    ? "Every delivery to the endpoint failed for five days."
+    : null;
 }

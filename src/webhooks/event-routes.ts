@@ -94,7 +94,7 @@ async function readCursor(
   if (cursor === undefined) return 0n;
   const field = "starting_after";
   if (typeof cursor !== "string" || !isId(cursor)) {
-    const message = "Send the id of the last event that was read.";
+    const message = "Send the id of the last event that you read.";
     if (problems.every((problem) => problem.field !== field)) {
       problems.push({ field, code: "record_invalid", message });
     }
@@ -131,8 +131,7 @@ function addDeliveries(addRoute: AddRoute, deps: EventRouteDeps): void {
     operation: "listWebhookDeliveries",
     summary: "List the deliveries of an event",
     description:
-      "One delivery per application, each with its latest attempts and the answers of the " +
-      "receiver.",
+      "One delivery per application, each with its latest attempts and the receiver's responses.",
     tag: TAG,
     answer: DeliveryListAnswer,
     errors: [],

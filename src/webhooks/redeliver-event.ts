@@ -38,7 +38,7 @@ export function chooseAgain(
 const NOT_TOLD: Problem = {
   field: "app_id",
   code: "invalid_transition",
-  message: "The application is not told of this event.",
+  message: "The application does not receive this event; send the id of one that does.",
 };
 
 /** Sends an event again, also to applications that were not set up when it happened. */

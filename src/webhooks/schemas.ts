@@ -23,31 +23,32 @@ export const AppRecord = Type.Object(
     flow: Type.Enum([...APP_FLOWS]),
     redirect_uris: Type.Array(Type.String()),
     used_at: Type.Union([time, Type.Null()], {
-      description: "The first API call answered 2xx with one of its tokens.",
+      description: "Time of the first successful API call with one of its tokens.",
     }),
     webhook: Type.Object({
       url: nullable,
       state: Type.Enum([...WEBHOOK_STATES], {
-        description: "Only an `active` endpoint is sent anything.",
+        description: "Only an `active` endpoint receives events.",
       }),
       reason: Type.Union([Type.String(), Type.Null()], {
-        description: "Why nothing is sent; null when it is.",
+        description: "Why no events are sent; null while they are sent.",
       }),
       has_secret: Type.Boolean(),
       secret_switch_at: Type.Union([time, Type.Null()], {
-        description: "During a rotation: when the new secret begins to sign alone.",
+        description: "During a rotation: when only the new secret signs.",
       }),
       headers: Type.Array(Type.String(), { description: "Names of the custom headers." }),
       events: Type.Array(Type.Enum([...RAMP_EVENTS]), {
-        description: "The ramp events it chose; events of invoices need not be chosen.",
+        description:
+          "The ramp events that it receives; it receives invoice events without choosing them.",
       }),
       is_ordered: Type.Boolean({
         description:
-          "Whether a record's next event waits until the one before has arrived or was given up.",
+          "Whether a record's next event waits until the previous one was delivered or given up.",
       }),
       failing_since: optional_time,
       circuit_until: Type.Union([time, Type.Null()], {
-        description: "After several failures in a row nothing is sent before this time.",
+        description: "After several failures in a row, nothing is sent before this time.",
       }),
     }),
     created_at: time,
@@ -60,7 +61,7 @@ const secrets = {
   client_secret: Type.Optional(Type.String({ description: "Shown once." })),
   webhook_secret: Type.Optional(Type.String({ description: "Shown once." })),
   webhook_secret_standard: Type.Optional(
-    Type.String({ description: "The same for libraries of Standard Webhooks." }),
+    Type.String({ description: "The same secret in the format of Standard Webhooks libraries." }),
   ),
 };
 export const AppAnswer = Type.Object({ app: AppRecord });
@@ -84,14 +85,14 @@ const settings = {
   ),
   events: Type.Optional(
     Type.Union([Type.Array(Type.String(), { maxItems: EVENTS_MAX }), Type.Null()], {
-      description: `Ramp events to be told of: ${RAMP_EVENTS.join(", ")}.`,
+      description: `Ramp events to receive: ${RAMP_EVENTS.join(", ")}.`,
     }),
   ),
   is_ordered: Type.Optional(
     Type.Union([Type.Boolean(), Type.Null()], {
       description:
-        "True (the default): a record's next event waits until the one before has arrived or was " +
-        "given up. False: events are sent as they come.",
+        "True (the default): a record's next event waits until the previous one was delivered or " +
+        "given up. False: events are sent in any order.",
     }),
   ),
 };
@@ -105,7 +106,7 @@ export const CreateAppBody = Type.Object(
         ...settings,
         webhook_secret: Type.Optional(
           Type.Union([Type.String(), Type.Null()], {
-            description: "Made up when left out, if there is a webhook_url.",
+            description: "Generated if omitted and there is a webhook_url.",
           }),
         ),
       },
@@ -128,11 +129,12 @@ export const UpdateAppBody = Type.Object(
 export const RotateBody = Type.Object(
   {
     webhook_secret: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], { description: "Made up when left out." }),
+      Type.Union([Type.String(), Type.Null()], { description: "Generated if omitted." }),
     ),
     grace_hours: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0, maximum: 168 }), Type.Null()], {
-        description: "How long the old secret still signs, 24 when left out; 0 switches at once.",
+        description:
+          "How many hours the old secret still signs; default 24; 0 switches immediately.",
       }),
     ),
   },
@@ -141,11 +143,15 @@ export const RotateBody = Type.Object(
 
 export const ReplayBody = Type.Object(
   {
-    from: Type.String({ description: "ISO 8601: events from this time on." }),
-    to: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: "Until then." })),
+    from: Type.String({ description: "ISO 8601: events from this time." }),
+    to: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description: "ISO 8601: events before this time; default now.",
+      }),
+    ),
     only_failed: Type.Optional(
       Type.Union([Type.Boolean(), Type.Null()], {
-        description: "Only those that failed or were skipped.",
+        description: "Only events that failed or were skipped.",
       }),
     ),
   },
@@ -170,7 +176,7 @@ export const WebhookEventRecord = Type.Object(
     record_id: uuid,
     sequence: Type.Integer({ description: "The number of this change of the record." }),
     body: Type.Union([Type.String(), Type.Null()], {
-      description: "The exact text that is sent and signed; null when it is no longer kept.",
+      description: "The exact text that is sent and signed; null after its retention period.",
     }),
     created_at: time,
     updated_at: Type.String({
@@ -185,16 +191,16 @@ export const WebhookEventListAnswer = listAnswer("webhook_events", WebhookEventR
 export const WebhookEventListQuery = Type.Object(
   {
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "Events on a page." }),
+      Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "Events per page." }),
     ),
     starting_after: Type.Optional(
-      Type.String({ description: "Id of the last event that was read." }),
+      Type.String({ description: "Id of the last event that you read." }),
     ),
     created_after: Type.Optional(
-      Type.String({ description: "ISO 8601: only events made after this time." }),
+      Type.String({ description: "ISO 8601: only events created after this time." }),
     ),
     created_before: Type.Optional(
-      Type.String({ description: "ISO 8601: only events made before this time." }),
+      Type.String({ description: "ISO 8601: only events created before this time." }),
     ),
     event: Type.Optional(Type.Enum([...EVENT_NAMES])),
   },
@@ -219,10 +225,10 @@ export const DeliveryRecord = Type.Object(
         error: nullable,
         latency_ms: Type.Integer(),
         answer: Type.Union([Type.String(), Type.Null()], {
-          description: "The first 16 kB of what was answered.",
+          description: "The first 16 kB of the response.",
         }),
       }),
-      { description: "The latest 20." },
+      { description: "The latest 20 attempts." },
     ),
     created_at: time,
     updated_at: time,
@@ -233,7 +239,9 @@ export const DeliveryListAnswer = Type.Object({ deliveries: Type.Array(DeliveryR
 export const RedeliverBody = Type.Object(
   {
     app_id: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], { description: "Only to this application." }),
+      Type.Union([Type.String(), Type.Null()], {
+        description: "Send it only to this application.",
+      }),
     ),
   },
   closed,

@@ -44,7 +44,7 @@ describe("an offramp above the limit", () => {
     expect(proposal).toMatchObject({
       kind: "refund-offramps",
       record_id: story.offramp_id,
-      summary: "Give up a payout of 1200 eur.",
+      summary: "Refund a payout of 1200 eur.",
     });
     expect(proposal.amount_usd).toBeGreaterThan(1200);
     expect((await story.show()).status).toBe("bounced");
@@ -62,7 +62,7 @@ describe("an offramp above the limit", () => {
     const owed = await story.owed();
     expect(await agree(second.id)).toMatchObject({
       status: "failed",
-      outcome: "Only an offramp that bounced or waits in ongoing_checks can be refunded.",
+      outcome: "Only an offramp with the status bounced or ongoing_checks can be refunded.",
     });
     expect(await story.owed()).toBe(owed);
   });
@@ -83,7 +83,7 @@ describe("an offramp above the limit", () => {
     good(await server.call("PATCH", path));
     expect(await agree(again.id)).toMatchObject({
       status: "failed",
-      outcome: "It was deactivated; use another one.",
+      outcome: "This payment detail was deactivated; use another one.",
     });
     expect((await story.show()).status).toBe("bounced");
   });

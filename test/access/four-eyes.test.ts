@@ -313,7 +313,7 @@ describe("sliproad verify names a proposal", () => {
     await ada.confirm(id);
     const pending = set("status = 'pending'");
     for (const [status, words] of [
-      ["confirmed", "with the agreement of 1 members"],
+      ["confirmed", "with the approval of 1 members"],
       ["done", "its status done is not what was recorded"],
       ["rejected", "its status rejected is not what was recorded"],
     ]) {
@@ -330,7 +330,9 @@ describe("sliproad verify names a proposal", () => {
     const amount = await faultAfter(set("amount_usd = 1"), set("amount_usd = 250"), id);
     expect(amount).toContain(`proposal ${id}`);
     const undo = set(`record_id = '${user.user_id}'`);
-    expect(await faultAfter(set("record_id = id"), undo, id)).toContain("not what was proposed");
+    expect(await faultAfter(set("record_id = id"), undo, id)).toContain(
+      "differs from what was proposed",
+    );
     expect(await findFault(server)).toBeNull();
   });
 });

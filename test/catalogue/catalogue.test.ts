@@ -298,7 +298,7 @@ describe("an operator's override", () => {
 
   test.each<[text: string, override: unknown]>([
     ["the file must be an object", []],
-    ["must not have the key fees", { fees: {} }],
+    ["has the unknown key fees", { fees: {} }],
     ["rails.xyz must be named by an ISO 4217 code", { rails: { xyz: ["local"] } }],
     ["rails.eur must use the rails local, swift, wire", { rails: { eur: ["sepa"] } }],
     ["rails.eur must not use wire", { rails: { eur: ["wire"] } }],

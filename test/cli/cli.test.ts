@@ -268,7 +268,7 @@ describe("verify", () => {
     expectSentence(missing, "cannot be read");
     expectSentence(directory, "is a directory");
     expect(nothing.code).toBe(1);
-    expect(nothing.stdout).toBe("Wrong: no sealed head found in this file.\n");
+    expect(nothing.stdout).toBe("Wrong: this file contains no anchor.\n");
   });
 });
 
@@ -357,9 +357,9 @@ describe("a setting that is mistyped", () => {
       run(["start"], { ...wrong, PORT: "70000" }),
     ]);
     expect(doctor.stdout).toMatch(
-      /^LOOK {2}settings: sandbox mode; SLIPROAD_PROT is no setting \(did you mean PORT\?\); /,
+      /^LOOK {2}settings: sandbox mode; SLIPROAD_PROT is not a known setting \(did you mean PORT\?\); /,
     );
-    expect(start.stderr).toContain("SLIPROAD_MOED is no setting (did you mean SLIPROAD_MODE?).");
+    expect(start.stderr).toContain("SLIPROAD_MOED is not a known setting (did you mean SLIPROAD_MODE?).");
   });
 });
 

@@ -115,7 +115,7 @@ describe("the search", () => {
 
   it("says so when there is nothing, and shows the question as text", async () => {
     const { text } = await open(`/docs?q=${encodeURIComponent("<b>zzzz")}`);
-    expect(text).toContain("Nothing is found for “&lt;b&gt;zzzz”.");
+    expect(text).toContain("No results for “&lt;b&gt;zzzz”.");
     expect((await open("/docs?q=a&q=b")).status).toBe(200);
   });
 

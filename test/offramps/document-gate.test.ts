@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(servers.map((server) => server.close())));
 
-const NEEDED = /document is needed/;
+const NEEDED = /needs a supporting document/;
 const URL_OF_SAMPLE = "https://files.test/invoice.pdf";
 
 describe("an executed offramp", () => {
@@ -46,7 +46,7 @@ describe("an executed offramp", () => {
     const offramp = await room.addOfframp({ submitted_url: "http://10.1.2.3/invoice.pdf" });
     await room.execute(offramp);
     const waiting = await room.waitForStatus(offramp, "ongoing_checks");
-    expect(waiting.status_message).toMatch(/could not be used: its address is not a public one/);
+    expect(waiting.status_message).toMatch(/could not be used: its URL is not public/);
     await room.upload(offramp, PDF);
     await room.waitForStatus(offramp, "fiat_sent");
   });
@@ -82,7 +82,7 @@ describe("an executed offramp", () => {
     await room.waitUntil(offramp, ({ status_message }) => NEEDED.test(status_message));
     await room.upload(offramp, PDF);
     const waiting = await room.waitUntil(offramp, ({ status_message }) =>
-      /waiting for its review/.test(status_message),
+      /waiting for review/.test(status_message),
     );
     expect(waiting.status).toBe("ongoing_checks");
     const approved = await room.review(offramp, { status: "approved", comment: "Amounts agree." });
@@ -129,10 +129,12 @@ describe("a review", () => {
     const rejected = await room.review(offramp, { status: "rejected" });
     expect(rejected.body.offramp).toMatchObject({
       status: "ongoing_checks",
-      status_message: "The supporting document was rejected; send another one.",
+      status_message: "The supporting document was rejected. Upload another one.",
     });
     await room.upload(offramp, PDF);
-    await room.waitUntil(offramp, ({ status_message }) => /its review/.test(status_message));
+    await room.waitUntil(offramp, ({ status_message }) =>
+      /waiting for review/.test(status_message),
+    );
     expect((await room.show(offramp)).supporting_document.status).toBe("not_checked");
     await room.review(offramp, { status: "approved" });
     await room.waitForStatus(offramp, "fiat_sent");

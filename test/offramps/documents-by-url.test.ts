@@ -86,7 +86,7 @@ describe("a document named by its address", () => {
   });
 
   it.each([
-    ["/page", "shows a web page; name the address of the file itself."],
+    ["/page", "leads to a web page; send the URL of the file itself."],
     ["/note.pdf", "is not a PDF, JPG or PNG file."],
     ["/empty.pdf", "is not a PDF, JPG or PNG file."],
     ["/larger.pdf", "is larger than 5 MB."],
@@ -114,7 +114,7 @@ describe("a document named by its address", () => {
     for (const host of ["10.1.2.3", "0x0a010203", "[::ffff:10.1.2.3]", "169.254.169.254"]) {
       const offramp = await room.addOfframp({ submitted_url: `http://${host}/invoice.pdf` });
       const { status_message } = await waitForRejection(offramp);
-      expect(status_message).toMatch(/its address is not a public one/);
+      expect(status_message).toMatch(/its URL is not public/);
     }
   });
 
@@ -125,7 +125,7 @@ describe("a document named by its address", () => {
       const submitted_url = `${receiver.url}/never-asked.pdf`;
       const offramp = await other.addOfframp({ submitted_url });
       const shown = await other.waitUntil(offramp, isRejected);
-      expect(shown.status_message).toMatch(/its address is not a public one/);
+      expect(shown.status_message).toMatch(/its URL is not public/);
       expect(receiver.tries["/never-asked.pdf"]).toBe(undefined);
     } finally {
       await open.close();

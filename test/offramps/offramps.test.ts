@@ -71,7 +71,7 @@ describe("offramps", () => {
       const answer = await server.call("GET", path);
       return answer.body.offramp.status === "ongoing_checks" && answer;
     });
-    expect(waiting.body.offramp.status_message).toMatch(/document is needed/);
+    expect(waiting.body.offramp.status_message).toMatch(/needs a supporting document/);
     const form = new FormData();
     const file = new Blob(["%PDF-1.4 an invented invoice"], { type: "application/pdf" });
     form.set("file", file, "invoice.pdf");

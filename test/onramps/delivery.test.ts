@@ -129,7 +129,7 @@ describe("gates at delivery", () => {
     expect((await showDeposit(server, deposit.id)).status).toBe("returned");
     expect(await onramp.show()).toMatchObject({
       status: "failed",
-      status_message: "The deposit was sent back to its payer.",
+      status_message: "The deposit was returned to its payer.",
     });
     expect(await ledgerBalance(server, "bank", "usd")).toBe(before);
     expect(await ledgerBalance(server, `onramp:${onramp.id}`, "usd")).toBe(0n);

@@ -76,7 +76,7 @@ describe("decisions on deposits above the four-eyes amount", () => {
     for (const member of [ada, ben]) await member.confirm(proposal.id);
     const end = await waitForEnd(server, proposal.id);
     expect(end).toMatchObject({ status: "failed" });
-    expect(end.outcome).toContain("paid already");
+    expect(end.outcome).toContain("already paid");
     expect((await showDeposit(server, deposit.id)).status).toBe("unmatched");
     expect(await findFault(server)).toBeNull();
   });

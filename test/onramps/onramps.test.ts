@@ -220,7 +220,7 @@ describe("time", () => {
     await advance(server, HOUR_MS);
     expect(await onramp.show()).toMatchObject({
       status: "failed",
-      status_message: "No deposit came within 7 days; create a new onramp.",
+      status_message: "No deposit arrived within 7 days. Create a new onramp.",
     });
     expect(await findFault(server)).toBeNull();
   });

@@ -184,7 +184,7 @@ test("an account takes a quarter of the requests under way, and all of them have
     expect(guarded.hasRoom(account_id)).toBe(false);
     expect(await send(guarded, url, { account_id })).toMatchObject({
       failure: "connect",
-      message: "Too many requests are under way.",
+      message: "Too many requests are in progress.",
     });
   }
   expect(guarded.hasRoom("e")).toBe(false);
@@ -248,7 +248,7 @@ test("a redirect never leads from https to http, and all hops share the time", a
   const url = `https://hooks.example:${port}/`;
   expect(await send(guarded, url, { redirects_max: 3 })).toMatchObject({
     failure: "redirect",
-    message: "The redirect does not lead to an https URL.",
+    message: "The redirect target is not an https URL.",
   });
   const slow = http.createServer((_request, response) => {
     setTimeout(() => response.writeHead(302, { location: "/" }).end(), 150);

@@ -277,7 +277,7 @@ describe("addresses", () => {
       "0x7f.1",
     ];
     for (const text of [...wrong, "*.example", "10.0.0.0/8/8", "user@host", "fe80::1%eth0"]) {
-      expect(() => readAllowEntry(text), text).toThrow(/no host, address, network/);
+      expect(() => readAllowEntry(text), text).toThrow(/not a host, address, network/);
     }
   });
 

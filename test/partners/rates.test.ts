@@ -47,7 +47,7 @@ async function writeRates(name: string, content: unknown): Promise<string> {
   return path;
 }
 
-describeRateSource("the shipped table", async () => createShippedTable());
+describeRateSource("the built-in table", async () => createShippedTable());
 
 describeRateSource("a file", async () => {
   const rates = { eur: "0.86", jpy: 153, gbp: "0.750" };
@@ -81,7 +81,7 @@ describe("the operator's file", () => {
 
   it.each([
     ["[]", "the file must be an object"],
-    ['{"rates":{},"date":"2026-11-13"}', "must not have the key date"],
+    ['{"rates":{},"date":"2026-11-13"}', "has the unknown key date"],
     ["{}", "rates must be an object"],
     ['{"rates":{"eur":"0"}}', "rates.eur must be a decimal above zero"],
     ['{"rates":{"eur":-1}}', "rates.eur must be a decimal above zero"],
@@ -89,7 +89,7 @@ describe("the operator's file", () => {
     ['{"rates":{"eur":"0.8601410631341"}}', "at most 12 significant digits"],
     ['{"rates":{"eur":1e999999999}}', "rates.eur must be a decimal above zero"],
     ['{"rates":{"eur":null}}', "rates.eur must be a decimal above zero"],
-    ['{"rates":{"EUR":"1"}}', "rates.EUR must be named by an ISO 4217 code in lower case"],
+    ['{"rates":{"EUR":"1"}}', "rates.EUR must be a lowercase ISO 4217 code"],
     ['{"as_of":"yesterday","rates":{}}', "as_of must be a time"],
     ['{"as_of":"2026-13-01","rates":{}}', "as_of must be a time"],
     ['{"as_of":"2026-11-13T10:00","rates":{}}', "as_of must be a time"],
@@ -167,8 +167,8 @@ describe("the settings", () => {
     return { rates_file, rates_url };
   };
 
-  it("choose the shipped table in sandbox, which live mode refuses", () => {
-    expect(openRateSource({ mode: "sandbox", ...settings({}) }).name).toBe("shipped table");
+  it("choose the built-in table in sandbox, which live mode refuses", () => {
+    expect(openRateSource({ mode: "sandbox", ...settings({}) }).name).toBe("built-in table");
     expect(() => openRateSource({ mode: "live", ...settings({}) })).toThrow(StartupError);
   });
 
@@ -176,8 +176,8 @@ describe("the settings", () => {
     const path = await writeRates("undated.json", { rates: { eur: "0.86" } });
     const cases: ["sandbox" | "live", Record<string, string>, string][] = [
       ["sandbox", { SLIPROAD_RATES_FILE: path, SLIPROAD_RATES_URL: url }, "not both"],
-      ["sandbox", { SLIPROAD_RATES_URL: "ftp://x.test" }, "must be an http or https address"],
-      ["live", { SLIPROAD_RATES_URL: "http://rates.test" }, "must be an https address in live"],
+      ["sandbox", { SLIPROAD_RATES_URL: "ftp://x.test" }, "must be an http or https URL"],
+      ["live", { SLIPROAD_RATES_URL: "http://rates.test" }, "must be an https URL in live"],
       ["live", { SLIPROAD_RATES_FILE: path }, "as_of must be a time"],
       ["sandbox", { SLIPROAD_RATES_FILE: join(dir, "none.json") }, "SLIPROAD_RATES_FILE: ENOENT"],
     ];

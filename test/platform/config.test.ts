@@ -113,7 +113,9 @@ describe("the settings", () => {
 
   it("want the present encryption key beside the previous one", () => {
     const sentence = refusal({ SLIPROAD_ENCRYPTION_KEY_PREVIOUS: key() });
-    expect(sentence).toMatch(/^SLIPROAD_ENCRYPTION_KEY_PREVIOUS needs SLIPROAD_ENCRYPTION_KEY/);
+    expect(sentence).toMatch(
+      /^SLIPROAD_ENCRYPTION_KEY_PREVIOUS is set without SLIPROAD_ENCRYPTION_KEY/,
+    );
   });
 });
 
@@ -165,7 +167,7 @@ describe("secrets from files", () => {
     const ask = (file: string) => refusal({ SLIPROAD_ENCRYPTION_KEY_FILE: file });
     const missing = join(directory, "missing");
     expect(ask(missing)).toBe(
-      `SLIPROAD_ENCRYPTION_KEY_FILE names ${missing}, which cannot be read (ENOENT).`,
+      `SLIPROAD_ENCRYPTION_KEY_FILE points to ${missing}, which cannot be read (ENOENT).`,
     );
     expect(ask(directory)).toContain("cannot be read (EISDIR)");
     expect(ask(await put("\n"))).toMatch(/which is empty\.$/);
@@ -203,6 +205,6 @@ describe("live mode", () => {
 
   it("is refused with an http address", () => {
     const sentence = refusal({ ...LIVE, SLIPROAD_PUBLIC_URL: "http://pay.example.com" });
-    expect(sentence).toBe("SLIPROAD_PUBLIC_URL must be an https address in live mode.");
+    expect(sentence).toBe("SLIPROAD_PUBLIC_URL must be an https URL in live mode.");
   });
 });

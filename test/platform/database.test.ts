@@ -119,7 +119,9 @@ describe("a pooler", () => {
     await withPooler(async (pooled) => {
       const refused = refusePooler(pooled);
       await expect(refused).rejects.toBeInstanceOf(StartupError);
-      await expect(refused).rejects.toThrow(/^DATABASE_URL leads to a pooler .+ = session\.$/);
+      await expect(refused).rejects.toThrow(
+        /^DATABASE_URL points to a connection pooler .+ = session\.$/,
+      );
     });
   });
 

@@ -123,7 +123,7 @@ test("refuses the cluster of a newer PostgreSQL with one sentence", async () => 
   await writeFile(join(data_dir, "postgres", "PG_VERSION"), "99\n");
   const refusal = await start(data_dir).catch((error) => error);
   expect(refusal).toBeInstanceOf(StartupError);
-  expect(refusal.message).toMatch(/was made by PostgreSQL 99; this version .* PostgreSQL 18/);
+  expect(refusal.message).toMatch(/was created by PostgreSQL 99; this version .* PostgreSQL 18/);
 });
 
 test("names the reason when the server does not start", async () => {
@@ -141,7 +141,7 @@ test("names the missing password file instead of beginning anew", async () => {
   const data_dir = await makeDirectory();
   await (await start(data_dir)).stop();
   await rm(join(data_dir, "postgres-password"));
-  await expect(start(data_dir)).rejects.toThrow(/password of the database is missing/);
+  await expect(start(data_dir)).rejects.toThrow(/database password is missing/);
 });
 
 test("names the directory and the setting when the data directory is not writable", async () => {

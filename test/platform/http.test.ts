@@ -81,7 +81,7 @@ describe("every answer", () => {
     const answer = await server.call("GET", `/users/${UNKNOWN_ID}`);
     expect(answer.body).toEqual({
       error_code: "record_not_found",
-      message: "user_id: There is no such record; check the id.",
+      message: "user_id: This record does not exist; check the id.",
       status: 404,
       request_id: answer.headers.get("x-request-id"),
       doc_url: `${PUBLIC_URL}/docs/errors#record_not_found`,
@@ -89,7 +89,7 @@ describe("every answer", () => {
         {
           field: "user_id",
           code: "record_not_found",
-          message: "There is no such record; check the id.",
+          message: "This record does not exist; check the id.",
         },
       ],
     });
@@ -323,7 +323,7 @@ describe("problems of a request", () => {
   it("an unknown query parameter is refused with the nearest known one", async () => {
     const answer = await server.call("GET", "/users?limt=3");
     expectError(answer, "parameter_unknown");
-    expect(answer.body.message).toBe("limt: This field is not known. Did you mean limit?");
+    expect(answer.body.message).toBe("limt: This field is unknown. Did you mean limit?");
     expectError(await server.call("GET", `/users/${user_id}?expand=kyc`), "parameter_unknown");
   });
 
@@ -333,7 +333,7 @@ describe("problems of a request", () => {
       {
         field: "zzzzzzzzzz",
         code: "parameter_unknown",
-        message: "This field is not known. Known here: user.",
+        message: "This field is unknown. Known fields: user.",
       },
     ]);
   });
@@ -770,7 +770,7 @@ describe("health", () => {
         new Date(),
       ]);
       expect((await idle.call("GET", "/readyz")).body.problems).toEqual([
-        "The database has other migrations than this program; run sliproad migrate.",
+        "The database schema does not match this version; run sliproad migrate.",
       ]);
     } finally {
       await idle.close();

@@ -241,7 +241,7 @@ describe("failing", () => {
       const tasks = await listTasks();
       return tasks.length === 1 && tasks[0]!.attempts === 1 ? tasks : undefined;
     });
-    expect(task!.last_error).toBe("Error: the handler left it unended");
+    expect(task!.last_error).toBe("Error: the handler did not finish this task");
   });
 
   test("an outage is logged once, and work goes on after it", async () => {
@@ -269,8 +269,8 @@ describe("failing", () => {
     await waitFor(isDone);
     await waitFor(() => logged.length > 1);
     expect(logged).toEqual([
-      "the worker cannot work with the database; it keeps trying",
-      "the worker works with the database again",
+      "the worker cannot use the database; it keeps trying",
+      "the worker can use the database again",
     ]);
   });
 });

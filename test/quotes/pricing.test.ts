@@ -282,14 +282,14 @@ describe("the operator's fees", () => {
   it.each([
     ["{", "the file must be well-formed JSON"],
     ["[]", "the file must be an object"],
-    ['{"sepa":{}}', "must not have the key sepa; it may have local, swift, wire, onramp"],
+    ['{"sepa":{}}', "has the unknown key sepa; known keys are local, swift, wire, onramp"],
     ['{"local":40}', "local must be an object"],
     ['{"local":{}}', "local.basis_points must be a whole number from 0 to 5000"],
     ['{"local":{"basis_points":40.5}}', "local.basis_points must be a whole number"],
     ['{"local":{"basis_points":-1}}', "local.basis_points must be a whole number"],
     ['{"swift":{"basis_points":40,"flat_usd":49}}', "swift.flat_usd must be a decimal string"],
     ['{"swift":{"basis_points":40,"flat_usd":"1.005"}}', "swift.flat_usd must be a decimal"],
-    ['{"onramp":{"basis_points":40,"flat_usd":"1"}}', "onramps have no flat part"],
+    ['{"onramp":{"basis_points":40,"flat_usd":"1"}}', "onramps have no flat fee"],
   ])("%s is refused with a sentence", (text, sentence) => {
     expect(() => loadFees(text)).toThrow(sentence);
   });

@@ -37,10 +37,10 @@ it("deliveries that wait are in the queue", async () => {
 });
 
 it.each([
-  ["delete from webhook_queue", "it is pending, but is not in the queue at its time"],
+  ["delete from webhook_queue", "it is pending, but not in the queue at its due time"],
   [
     "update webhook_queue set due_at = due_at + interval '1 second'",
-    "it is pending, but is not in the queue at its time",
+    "it is pending, but not in the queue at its due time",
   ],
   [
     `update webhook_deliveries set status = 'skipped', next_attempt_at = null`,

@@ -110,7 +110,7 @@ describe("what was sealed", () => {
       await sql(`delete from ledger_lines where entry_id = ${funded()}`)(session);
       await sql(`delete from ledger_entries where id = ${funded()}`)(session);
     });
-    expect(fault).toMatch(/^ledger entry [0-9a-f-]{36} of account .*: it is gone$/);
+    expect(fault).toMatch(/^ledger entry [0-9a-f-]{36} of account .*: it is missing$/);
   });
 
   test("an entry slipped in past the seal is found", async () => {
@@ -126,8 +126,12 @@ describe("what was sealed", () => {
   const blocks: [string, string, RegExp][] = [
     ["hash", "update seal_blocks set hash = sha256(hash)", /its hash does not match/],
     ["digests", "update seal_blocks set digests = digests[2:] || digests[1]", /its hash does not/],
-    ["signature", "update seal_blocks set signature = sha256(signature)", /signature is not ours/],
-    ["past", "update seal_blocks set previous_hash = sha256('')", /does not continue the block/],
+    [
+      "signature",
+      "update seal_blocks set signature = sha256(signature)",
+      /signature was not made by/,
+    ],
+    ["past", "update seal_blocks set previous_hash = sha256('')", /does not continue the previous/],
     ["absence", "delete from seal_blocks", /: no block lists it$/],
   ];
   test.each(blocks)("a changed block is named: its %s", async (_, change, sentence) => {
@@ -153,18 +157,18 @@ describe("balances", () => {
       "one that was raised",
       () => `update ledger_balances set balance = balance + 1
         where account_id = $1 and ledger_account = '${owedTo(told.user_id)}'`,
-      /^the balance of owed:.* in usdc of account .* is kept as \d+, but its lines make \d+$/,
+      /^the balance of owed:.* in usdc of account .* is stored as \d+, but its lines sum to \d+$/,
     ],
     [
       "one that is gone",
       () => `delete from ledger_balances
         where account_id = $1 and ledger_account = 'payout_pending:${told.bounced.id}'`,
-      /^the balance of payout_pending:.* is kept as 0, but its lines make 10000$/,
+      /^the balance of payout_pending:.* is stored as 0, but its lines sum to 10000$/,
     ],
     [
       "one of nobody",
       () => `insert into ledger_balances values ($1, 'owed:nobody', 'usdc', 5)`,
-      /^the balance of owed:nobody .* is kept as 5, but its lines make 0$/,
+      /^the balance of owed:nobody .* is stored as 5, but its lines sum to 0$/,
     ],
   ];
   test.each(changes)("a wrong balance is named: %s", async (_, change, sentence) => {
@@ -191,15 +195,19 @@ describe("the ledger's own rules", () => {
   const wrong: [string, () => ReturnType<typeof insert>, RegExp][] = [
     ["a sum", () => suspense(["bank", 5n], ["suspense", -4n]), /its lines in eur sum to 1, not/],
     ["no lines", () => suspense(), /^ledger entry .*: a line is missing$/],
-    ["a sign", () => suspense(["fees", 500n], ["bank", -500n]), /fees .* stands at -\d+ eur/],
-    ["an account", () => suspense(["cash", 5n], ["bank", -5n]), /cash .* no such account/],
-    ["an account's id", () => suspense(["bank:1", 5n], ["bank", -5n]), /bank:1 .* no such account/],
-    ["a kind", () => insert("gift", "gift:1", [["bank", 1n]]), /no posting is called gift/],
+    ["a sign", () => suspense(["fees", 500n], ["bank", -500n]), /fees .* its balance is -\d+ eur/],
+    ["an account", () => suspense(["cash", 5n], ["bank", -5n]), /cash .* does not contain it/],
+    [
+      "an account's id",
+      () => suspense(["bank:1", 5n], ["bank", -5n]),
+      /bank:1 .* does not contain it/,
+    ],
+    ["a kind", () => insert("gift", "gift:1", [["bank", 1n]]), /there is no posting gift/],
     ["a key", () => insert("deposit_final", "fund:1", [["bank", 1n]]), /has a key like fund:1$/],
     [
       "what lies in return_clearing",
       () => suspense(["bank", 5n], ["return_clearing", -5n]),
-      /^return_clearing of account .* holds -5 eur, not what is being returned$/,
+      /^return_clearing of account .* holds -5 eur, which differs from what is being returned$/,
     ],
   ];
   test.each(wrong)("a broken one is named: %s", async (_, tamper, sentence) => {
@@ -227,12 +235,12 @@ describe("quotes, deposits and refunds", () => {
       "a deposit of another size than credited",
       () => `with q as (${on("quotes", "received = received + 1", quote())})
         ${on("deposits", "amount = amount + 1")}`,
-      /^ledger entry .* \(deposit:base:.*\): its lines are .*, but its record makes /,
+      /^ledger entry .* \(deposit:base:.*\): its lines are .*, but its record requires /,
     ],
     [
       "an entry of another transfer",
       () => on("deposits", "tx_id = 'other'"),
-      /^ledger entry .* \(deposit:.*\): no record accounts for it$/,
+      /^ledger entry .* \(deposit:.*\): it belongs to no record$/,
     ],
     [
       "a quote that was never funded",
@@ -242,7 +250,7 @@ describe("quotes, deposits and refunds", () => {
     [
       "funding of a quote that has none",
       () => on("quotes", "funded_at = null", quote()),
-      /^ledger entry .* \(fund:.*\): no record accounts for it$/,
+      /^ledger entry .* \(fund:.*\): it belongs to no record$/,
     ],
     [
       "a refund of another size",
@@ -252,12 +260,12 @@ describe("quotes, deposits and refunds", () => {
     [
       "a refund that is not sent",
       () => on("refunds", "status = 'pending'"),
-      /^ledger entry .* \(refund_sent:.*\): no record accounts for it$/,
+      /^ledger entry .* \(refund_sent:.*\): it belongs to no record$/,
     ],
     [
       "what waits in deposit_clearing",
       () => on("offramps", "funded_at = null", `and id = '${told.waiting.id}'`),
-      /^deposit_clearing of account .* holds 0 usdc, but offramps await 111555556$/,
+      /^deposit_clearing of account .* holds 0 usdc, but offramps require 111555556$/,
     ],
   ];
   test.each(wrong)("a wrong row is named: %s", async (_, change, sentence) => {
@@ -277,7 +285,7 @@ describe("offramps", () => {
     [
       "its amount",
       on(sent, "offramps", "destination_amount = 1"),
-      /it is not what its last event vouches for$/,
+      /it does not match its last event$/,
     ],
     [
       "its payee",
@@ -287,13 +295,13 @@ describe("offramps", () => {
         `payment_detail_id = (select max(id::text)::uuid from payment_details
           where account_id = $1)`,
       ),
-      /it is not what its last event vouches for$/,
+      /it does not match its last event$/,
     ],
     [
       "a missing event",
       () => `delete from events where record_id = '${told.sent.id}' and sequence = 2
         and account_id = $1`,
-      /its event 3 comes where event 2 should be$/,
+      /its event 3 is in the place of event 2$/,
     ],
     [
       "an event without a change",
@@ -312,7 +320,7 @@ describe("offramps", () => {
     [
       "a leap between events",
       on(sent, "events", "from_status = 'bounced'"),
-      /its event 1 begins at bounced, but the one before ended at null$/,
+      /its event 1 starts at bounced, but the previous one ended at null$/,
     ],
     [
       "an illegal move",
@@ -324,17 +332,17 @@ describe("offramps", () => {
     [
       "an attempt that the bank did not book",
       on(sent, "payouts", "status = 'sent'"),
-      /its attempt 1 is sent, but the ledger says otherwise$/,
+      /its attempt 1 is sent, but its ledger entries do not match$/,
     ],
     [
       "what came back",
       on(() => told.bounced, "payouts", "returned_amount = 1"),
-      /\(return:.*\): its lines are .*bank 9000 eur.*, but its record makes .*bank 1 eur/,
+      /\(return:.*\): its lines are .*bank 9000 eur.*, but its record requires .*bank 1 eur/,
     ],
     [
       "an attempt that is gone",
       () => `delete from payouts where account_id = $1 and offramp_id = '${told.failed.id}'`,
-      /it counts 1 attempts to pay, but has 0$/,
+      /it counts 1 payout attempts, but has 0$/,
     ],
   ];
   test.each(wrong)("a wrong one is named: %s", async (_, change, sentence) => {
@@ -369,12 +377,12 @@ describe("offramps", () => {
           { status: "failed" },
           postings.offrampFailedAfterInstruction({ ...bounced, token_amount: 1n }),
         ),
-      /\(giveback:.*\): its lines are .*, but its record makes /,
+      /\(giveback:.*\): its lines are .*, but its record requires /,
     ],
     [
       "paid twice under one instruction",
       (_, { bounced }) => room.change(bounced, { attempt: 2 }, postings.payoutBooked(bounced, 2)),
-      /nothing accounts for its ledger entry .* \(book:.*:2\)$/,
+      /its ledger entry .* \(book:.*:2\) belongs to no change of it$/,
     ],
     [
       "funded without its quote",
@@ -383,7 +391,7 @@ describe("offramps", () => {
         await room.post(postings.quoteFunded(unpaid.quote, ITEM.token_amount));
         await payouts.fund(unpaid.offramps[0]!);
       },
-      /it has money, but its quote has none$/,
+      /it is funded, but its quote is not$/,
     ],
     [
       "marked as funded, without money",
@@ -392,7 +400,7 @@ describe("offramps", () => {
           status: "pending_internal_assessment",
           funded_at: NOW,
         }),
-      /it is marked as funded, but is not$/,
+      /it is marked as funded, but is not funded$/,
     ],
   ];
   test.each(stories)("a wrong story is named: %s", async (_, happen, sentence) => {

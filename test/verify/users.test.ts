@@ -37,10 +37,10 @@ it("finds nothing wrong in what nobody touched", async () => {
 describe("the KYC of a user", () => {
   it.each([
     ["kyc_status", "failed", "it is failed, but its last event says approved"],
-    ["kyc_usd_status", "failed", "it is not what its last event vouches for"],
-    ["kyc_usd_swift_status", "suspended", "it is not what its last event vouches for"],
-    ["kyc_eur_status", "failed", "it is not what its last event vouches for"],
-    ["kyc_eur_swift_status", "suspended", "it is not what its last event vouches for"],
+    ["kyc_usd_status", "failed", "it does not match its last event"],
+    ["kyc_usd_swift_status", "suspended", "it does not match its last event"],
+    ["kyc_eur_status", "failed", "it does not match its last event"],
+    ["kyc_eur_swift_status", "suspended", "it does not match its last event"],
   ])("whose %s was changed is named", async (column, value, fault) => {
     const text = `update users set ${column} = '${value}' where account_id = $1 and id = $2`;
     expect(await faultAfter(text, approved)).toBe(named(approved, fault));
@@ -75,12 +75,12 @@ describe("the events of a user", () => {
   const change = (set: string) => `update ${events.replace("%s", set)}`;
 
   it.each([
-    ["to_status = 'failed'", "its event 6 begins at approved, but the one before ended at failed"],
+    ["to_status = 'failed'", "its event 6 starts at approved, but the previous one ended at failed"],
     ["to_status = 'suspended'", "its event 5 goes from application_queued to suspended"],
-    ["sequence = 50", "its event 6 comes where event 5 should be"],
+    ["sequence = 50", "its event 6 is in the place of event 5"],
     [
       "from_status = null",
-      "its event 5 begins at null, but the one before ended at application_queued",
+      "its event 5 starts at null, but the previous one ended at application_queued",
     ],
   ])("are followed move by move: %s", async (set, fault) => {
     expect(await faultAfter(change(set), approved)).toBe(named(approved, fault));

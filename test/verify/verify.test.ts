@@ -96,7 +96,9 @@ describe("a sealed entry", () => {
   it.each([0, 1, 2])("that was deleted, in block %i, is named", async (block) => {
     const id = entries[block]![0]!;
     const remove = sql("delete from audit_entries where account_id = $1 and id = $2", id);
-    expect(await faultAfter(remove)).toBe(`audit entry ${id} of account ${account_id}: it is gone`);
+    expect(await faultAfter(remove)).toBe(
+      `audit entry ${id} of account ${account_id}: it is missing`,
+    );
   });
 
   it("that was given another id or another account is named", async () => {
@@ -175,7 +177,7 @@ describe("a block", () => {
   ])("that is missing, number %i, is noticed by the next one", async (number, name) => {
     const text = "delete from seal_blocks where account_id = $1 and number = $2";
     const fault = await faultAfter(sql(text, number));
-    expect(fault).toBe(`${name} of account ${account_id}: a block before it is missing`);
+    expect(fault).toBe(`${name} of account ${account_id}: the previous block is missing`);
   });
 
   it("that was the last one is missed by the entries it listed", async () => {
@@ -214,7 +216,9 @@ describe("a block", () => {
         where account_id = $1 and ${last}`;
       await session.query(text, [account_id, sealed_at, hash]);
     });
-    expect(fault).toBe(`audit block 3 of account ${account_id}: its signature is not ours`);
+    expect(fault).toBe(
+      `audit block 3 of account ${account_id}: its signature was not made by this installation`,
+    );
   });
 });
 
@@ -285,7 +289,7 @@ describe("heads that were logged", () => {
     expect(await faultAfter(cut)).toBeNull();
     const lines = ours().map((head) => lineOf(head));
     expect(await faultAfter(cut, anchors(...lines))).toBe(
-      `audit block 3 of account ${account_id}: it was sealed and is gone`,
+      `audit block 3 of account ${account_id}: it was sealed and is missing`,
     );
   });
 
@@ -293,7 +297,7 @@ describe("heads that were logged", () => {
     const prefix = "Nov 15 10:00:00 host sliproad[42]: ";
     const lines = ours().map((head) => prefix + lineOf(head));
     expect(await faultAfter(async () => {}, anchors(...lines))).toBeNull();
-    expect(await faultAfter(cut, anchors(...lines))).toContain("it was sealed and is gone");
+    expect(await faultAfter(cut, anchors(...lines))).toContain("it was sealed and is missing");
   });
 
   it.each([
@@ -303,7 +307,7 @@ describe("heads that were logged", () => {
   ])("are refused with a sentence where they name no block: %s %s", async (field, value) => {
     const line = lineOf(ours()[1]!, { [field]: value });
     expect(await faultAfter(async () => {}, anchors(line))).toMatch(
-      /^audit block \S+ of account \S+: no installation logs such an anchor$/,
+      /^audit block \S+ of account \S+: this is not a valid anchor$/,
     );
   });
 
@@ -313,7 +317,7 @@ describe("heads that were logged", () => {
     expect(await faultAfter(async () => {}, anchors(foreign))).toContain("not signed by this");
     const other = lineOf(head, { number: "1" });
     expect(await faultAfter(async () => {}, anchors(other))).toContain(
-      "not the one that was sealed",
+      "differs from the block that was sealed",
     );
   });
 });

@@ -219,7 +219,7 @@ it("an erasure, also by another process, holds for what was loaded already", asy
     [app.id],
   );
   expect(reasons).toHaveLength(300 - about_gone.length);
-  expect(reasons[0]!.reason).toBe("The person that the event speaks of was erased.");
+  expect(reasons[0]!.reason).toBe("The user's data was erased.");
 });
 
 it("late answers neither disable nor judge an endpoint that its owner has resumed", async () => {

@@ -173,7 +173,10 @@ describe("sending again is refused, with the reason", () => {
     const path = `/webhook_events/${id}/redeliver`;
     const late = await server.call("POST", path, { app_id: other.id });
     expect(late.body.errors).toMatchObject([
-      { field: "app_id", message: "The application is not told of this event." },
+      {
+        field: "app_id",
+        message: "The application does not receive this event; send the id of one that does.",
+      },
     ]);
     await server.db.database.query("update apps set deleted_at = created_at");
   });
@@ -185,7 +188,7 @@ describe("sending again is refused, with the reason", () => {
     await idle(server);
     const [event] = await readEvents(server, key);
     const [reason] = await refusals(event.id, app.id, key);
-    expect(reason).toMatch("ask the operator to enable it");
+    expect(reason).toMatch("ask the operator to enable them");
   });
 });
 
@@ -319,7 +322,7 @@ describe("erasing a person", () => {
     await idle(server);
     expect((await deliveriesOf(server, id))[0]).toMatchObject({
       status: "skipped",
-      reason: "The person that the event speaks of was erased.",
+      reason: "The user's data was erased.",
     });
   });
 });

@@ -94,7 +94,7 @@ export class Sandbox extends Resource {
     return this.api.send("patch", "/sandbox/invoices/{invoice_id}", input, options);
   }
 
-  /** Sends a made-up event to every application that chose it. */
+  /** Sends a sample event to every application that chose it. */
   async sendWebhook(sample: NewSandboxWebhook, options?: CallOptions): Promise<SandboxWebhook> {
     const input = { body: sample };
     return this.api.sendFor("webhook", "post", "/sandbox/webhook", input, options);

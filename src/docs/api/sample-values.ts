@@ -91,7 +91,7 @@ export const BY_NAME: Readonly<Record<string, unknown>> = {
 export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   Error: {
     error_code: "below_currency_limit",
-    message: "Raise the amount to the minimum of its currency and rail.",
+    message: "The amount is below the minimum of its currency and rail; send a larger amount.",
     status: 422,
     request_id: "req_019a8f3c7a107c4e9b2d00000000beef",
     doc_url: `${SERVER}/docs/errors#below_currency_limit`,
@@ -199,7 +199,7 @@ export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>
     id: IDS.deposit_id,
     status: "unmatched",
     reason: "short",
-    message: "It is less than the onramp asks for.",
+    message: "The amount is less than the onramp requires.",
     amount: 1000,
     currency: "usd",
     bank_account: "000123456789",

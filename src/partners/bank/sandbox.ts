@@ -20,7 +20,7 @@ const SCRIPTS: Record<SandboxOutcome, readonly BankAnswer["kind"][]> = {
 };
 
 const INVENTED_BANK = {
-  bank_name: "Sandbox Bank (invented)",
+  bank_name: "Sandbox Bank (fictitious)",
   bank_address: "1 Invented Street, Nowhere",
   bank_beneficiary_name: "Sliproad Sandbox",
 };

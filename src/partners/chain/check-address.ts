@@ -21,7 +21,9 @@ const TRON_PREFIX = 0x41;
 export function checkAddress(chain: Chain, text: string): CheckedAddress {
   const address = text.trim();
   if (BURNED.has(address.toLowerCase())) {
-    return { reason: "Nobody holds this address; what is sent there is lost." };
+    return {
+      reason: "Nobody controls this address, so tokens sent to it would be lost; send another one.",
+    };
   }
   if (chain === "solana") return checkSolana(address);
   if (chain === "tron") return checkTron(address);
@@ -41,7 +43,9 @@ function checkEvm(address: string): CheckedAddress {
     .map((digit, at) => (Number.parseInt(hash[at]!, 16) >= 8 ? digit.toUpperCase() : digit))
     .join("");
   if (hex !== checksummed) {
-    return { reason: "Its capital letters do not match (EIP-55); check it for a typing error." };
+    return {
+      reason: "The EIP-55 checksum (upper and lower case) does not match; check it for a typo.",
+    };
   }
   return { address: `0x${lower}` };
 }
@@ -49,7 +53,7 @@ function checkEvm(address: string): CheckedAddress {
 function checkTron(address: string): CheckedAddress {
   const bytes = fromBase58Check(address);
   if (bytes?.length !== TRON_BYTES || bytes[0] !== TRON_PREFIX) {
-    return { reason: "It is not a tron address; check it for a typing error." };
+    return { reason: "This is not a tron address; check it for a typo." };
   }
   return { address };
 }
@@ -59,7 +63,7 @@ function checkSolana(address: string): CheckedAddress {
   const bytes = fromBase58(address);
   // By RFC 8032, not ZIP 215, which also takes encodings that no wallet writes.
   if (bytes?.length !== SOLANA_BYTES || !ed25519.utils.isValidPublicKey(bytes, false)) {
-    return { reason: "It is not the address of a solana wallet; check it for a typing error." };
+    return { reason: "This is not the address of a solana wallet; check it for a typo." };
   }
   return { address };
 }

@@ -162,7 +162,7 @@ function splitPort(text: string): { place: string; port: number | null } {
 }
 
 function badEntry(text: string): Error {
-  return new Error(`has an entry that is no host, address, network or *:port: "${text}"`);
+  return new Error(`has an entry that is not a host, address, network or *:port: "${text}"`);
 }
 
 function isPublic(address: string): boolean {

@@ -42,7 +42,7 @@ export function createConnect(rules: ConnectRules): Connect {
       return secure;
     } catch (error) {
       if (!ending.signal.aborted) throw error;
-      throw new SendError("timeout", "No connection was made in time.");
+      throw new SendError("timeout", "The connection timed out.");
     } finally {
       clearTimeout(timer);
     }

@@ -210,15 +210,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
 /** Answers such as `103 Early Hints` that may come before the real one. */
 const EARLY_ANSWERS_MAX = 20;
-const FLOOD = "More and more answers came before the real one.";
-const TOO_LATE = new SendError("timeout", "There was no complete answer in time.");
+const FLOOD = "The server sent too many interim (1xx) responses.";
+const TOO_LATE = new SendError("timeout", "The server did not send a complete response in time.");
 
 function giveUp(exchange: Exchange): void {
   exchange.fail(TOO_LATE);
 }
 
 function redirectError(status: number): SendError {
-  return new SendError("redirect", `The answer was ${status}; redirects are not followed.`);
+  return new SendError("redirect", `The server answered ${status}; redirects are not followed.`);
 }
 
 /** Most headers come once; others are joined as if they had. */

@@ -115,7 +115,7 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
   };
 }
 
-const NO_ROOM = "Too many requests are under way.";
+const NO_ROOM = "Too many requests are in progress.";
 
 function failureOf({ failure, message }: SendError): OutboundFailure {
   return { failure, message, status: null, body: null };
@@ -196,7 +196,7 @@ async function sendFollowing(
     if (left === 0) return { ...result, message: "There are too many redirects." };
     const next = URL.parse(result.location, url);
     if (!next || (url.startsWith("https:") && next.protocol !== "https:")) {
-      return { ...result, message: "The redirect does not lead to an https URL." };
+      return { ...result, message: "The redirect target is not an https URL." };
     }
     url = next.href;
   }
@@ -230,7 +230,7 @@ function readTarget(text: string): Target {
     throw new SendError("refused_address", "This is not an http or https URL.");
   }
   if (url.username !== "" || url.password !== "") {
-    throw new SendError("refused_address", "The URL must not hold a user name or password.");
+    throw new SendError("refused_address", "The URL must not contain a user name or password.");
   }
   const hostname = withoutDot(url.hostname.replace(/^\[|\]$/g, ""));
   const is_secure = url.protocol === "https:";

@@ -129,5 +129,5 @@ async function* capped(
 }
 
 function tooLarge(bytes_max: number): SendError {
-  return new SendError("too_large", `The answer is larger than ${bytes_max} bytes.`);
+  return new SendError("too_large", `The response is larger than ${bytes_max} bytes.`);
 }

@@ -57,4 +57,4 @@ function report(outgoing: ClientRequest, socket: Socket, exchange: Exchange): vo
   exchange.onRequestStart(controller);
 }
 
-const UPGRADE = "The answer asks for another protocol.";
+const UPGRADE = "The server asked to switch to another protocol.";

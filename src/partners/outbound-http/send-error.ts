@@ -28,7 +28,7 @@ export function toSendError(error: unknown, is_sent: boolean): SendError {
     return new SendError("tls", `The TLS connection failed: ${reason}.`);
   }
   if (/^(Z_|ERR_(_?BROTLI|_?ZSTD|_ERROR|PADDING|TRAILING)|ZSTD_)/.test(code)) {
-    return new SendError("protocol", "The answer's compression is broken.");
+    return new SendError("protocol", "The response could not be decompressed.");
   }
   if (
     code === "UND_ERR_INVALID_ARG" ||
@@ -38,11 +38,11 @@ export function toSendError(error: unknown, is_sent: boolean): SendError {
     return new SendError("protocol", `The request cannot be sent: ${message}.`);
   }
   if (name === "HTTPParserError" || /^(HPE_|UND_ERR_HEADERS|UND_ERR_RES_CONTENT)/.test(code)) {
-    return new SendError("protocol", "The answer is not valid HTTP/1.1.");
+    return new SendError("protocol", "The response is not valid HTTP/1.1.");
   }
   return is_sent
-    ? new SendError("protocol", "The connection ended before the answer was complete.")
-    : new SendError("connect", `No connection could be made (${code || message}).`);
+    ? new SendError("protocol", "The connection closed before the response was complete.")
+    : new SendError("connect", `The connection failed (${code || message}).`);
 }
 
 const TLS_CODE = new RegExp(

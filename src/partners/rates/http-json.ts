@@ -29,14 +29,14 @@ async function fetchText(url: string, timeout_ms: number, bytes_max: number): Pr
   const answer = await fetch(url, { signal, headers: { accept: "application/json" } });
   if (answer.status !== 200 || !answer.body) {
     await answer.body?.cancel();
-    throw new Error(`the source of rates answered ${answer.status}`);
+    throw new Error(`the rate source answered ${answer.status}`);
   }
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of answer.body) {
     bytes += part.length;
     if (bytes > bytes_max) {
-      throw new Error(`the source of rates sent more than ${bytes_max} bytes`);
+      throw new Error(`the rate source sent more than ${bytes_max} bytes`);
     }
     parts.push(part);
   }
@@ -85,5 +85,5 @@ function parseObject(json_text: string): Record<string, unknown> {
 }
 
 function wrong(what: string): Error {
-  return new Error(`the source of rates sent what cannot be used: ${what}`);
+  return new Error(`the rate source sent invalid data: ${what}`);
 }

@@ -29,8 +29,8 @@ export function openRateSource({ mode, rates_file, rates_url }: RateSettings): R
   }
   if (mode === "live") {
     throw new StartupError(
-      "SLIPROAD_RATES_URL or SLIPROAD_RATES_FILE must be set in live mode: the table that ships " +
-        "is for the sandbox only.",
+      "SLIPROAD_RATES_URL or SLIPROAD_RATES_FILE must be set in live mode: the built-in table is " +
+        "for the sandbox only.",
     );
   }
   return createShippedTable();
@@ -40,9 +40,9 @@ export function openRateSource({ mode, rates_file, rates_url }: RateSettings): R
 function assertUsable(rates_url: string, mode: RateSettings["mode"]): void {
   const url = URL.parse(rates_url);
   if (!url || !["http:", "https:"].includes(url.protocol)) {
-    throw new StartupError("SLIPROAD_RATES_URL must be an http or https address.");
+    throw new StartupError("SLIPROAD_RATES_URL must be an http or https URL.");
   }
   if (mode === "live" && url.protocol === "http:" && !LOOPBACK.test(url.hostname)) {
-    throw new StartupError("SLIPROAD_RATES_URL must be an https address in live mode.");
+    throw new StartupError("SLIPROAD_RATES_URL must be an https URL in live mode.");
   }
 }

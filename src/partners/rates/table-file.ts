@@ -11,7 +11,7 @@ const EVERY_MS = 60_000;
 /** The table that ships, for the sandbox. */
 export function createShippedTable(): RateSource {
   const reading: RateReading = { as_of: null, rates: RATES_TABLE };
-  return { name: "shipped table", every_ms: EVERY_MS, read: async () => reading };
+  return { name: "built-in table", every_ms: EVERY_MS, read: async () => reading };
 }
 
 export type RateFileOptions = { path: string; needs_as_of: boolean };
@@ -30,7 +30,7 @@ export function openRateFile({ path, needs_as_of }: RateFileOptions): RateSource
 export function parseRateFile(json_text: string, needs_as_of: boolean): RateReading {
   const file = asObject(parseJson(json_text), "the file");
   const unknown = Object.keys(file).find((key) => key !== "as_of" && key !== "rates");
-  if (unknown !== undefined) throw wrong("the file", `must not have the key ${unknown}`);
+  if (unknown !== undefined) throw wrong("the file", `has the unknown key ${unknown}`);
   const as_of = toTime(file.as_of) ?? null;
   if (as_of === null && (file.as_of !== undefined || needs_as_of)) {
     throw wrong("as_of", 'must be a time such as "2026-11-15T09:00:00Z"');
@@ -44,7 +44,7 @@ export function parseRateFile(json_text: string, needs_as_of: boolean): RateRead
 
 function asRate(value: unknown, currency: string): string {
   if (!CURRENCIES.has(currency)) {
-    throw wrong(`rates.${currency}`, "must be named by an ISO 4217 code in lower case");
+    throw wrong(`rates.${currency}`, "must be a lowercase ISO 4217 code");
   }
   const rate = toRate(value);
   if (rate && significantDigits(rate) <= RATE_DIGITS_MAX) return formatDecimal(rate);
@@ -70,5 +70,5 @@ function asObject(value: unknown, path: string): Record<string, unknown> {
 }
 
 function wrong(path: string, what: string): Error {
-  return new Error(`The table of rates is wrong: ${path} ${what}.`);
+  return new Error(`The rates file is invalid: ${path} ${what}.`);
 }

@@ -81,7 +81,8 @@ class Lane<Command extends Batchable, Answer> {
 
   submit(command: Command): Promise<Answer> {
     if (this.#isFull(command)) {
-      const message = "Too many requests are waiting; nothing was done, try again shortly.";
+      const message =
+        "Too many requests are waiting. This one was not processed; try again shortly.";
       return Promise.reject(new Refusal("unavailable", message, RETRY_AFTER_SECONDS));
     }
     return new Promise((resolve, reject) => {

@@ -54,17 +54,18 @@ function checkTogether(config: Config): void {
   if (config.public_url !== undefined) {
     const url = URL.parse(config.public_url);
     if (!url || !["http:", "https:"].includes(url.protocol) || url.search || url.hash) {
-      throw new StartupError("SLIPROAD_PUBLIC_URL must be an http or https address.");
+      throw new StartupError("SLIPROAD_PUBLIC_URL must be an http or https URL.");
     }
   }
   if (config.encryption_key_previous && !config.encryption_key) {
     throw new StartupError(
-      "SLIPROAD_ENCRYPTION_KEY_PREVIOUS needs SLIPROAD_ENCRYPTION_KEY, the present key, beside it.",
+      "SLIPROAD_ENCRYPTION_KEY_PREVIOUS is set without SLIPROAD_ENCRYPTION_KEY; set that to the " +
+        "current key.",
     );
   }
   if (config.mode === "live") {
     if (!config.public_url?.startsWith("https://")) {
-      throw new StartupError("SLIPROAD_PUBLIC_URL must be an https address in live mode.");
+      throw new StartupError("SLIPROAD_PUBLIC_URL must be an https URL in live mode.");
     }
     for (const field of ["encryption_key", "signing_key"] as const) {
       if (config[field] || (field === "encryption_key" && config.kms_command)) continue;

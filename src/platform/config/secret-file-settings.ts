@@ -17,13 +17,13 @@ export function readSecretFile(name: string, path: string): string {
     bytes = readAtMost(path, BYTES_MAX + 1);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new StartupError(`${name} names ${path}, which cannot be read (${code}).`);
+    throw new StartupError(`${name} points to ${path}, which cannot be read (${code}).`);
   }
   if (bytes.length > BYTES_MAX) {
-    throw new StartupError(`${name} names ${path}, which is larger than ${BYTES_MAX} bytes.`);
+    throw new StartupError(`${name} points to ${path}, which is larger than ${BYTES_MAX} bytes.`);
   }
   const text = bytes.toString("utf8").replace(/\r?\n$/, "");
-  if (text === "") throw new StartupError(`${name} names ${path}, which is empty.`);
+  if (text === "") throw new StartupError(`${name} points to ${path}, which is empty.`);
   return text;
 }
 

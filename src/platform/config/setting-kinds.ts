@@ -86,7 +86,7 @@ export function networks(name: string, meaning: string): Setting<readonly string
       .map((part) => part.trim())
       .filter(Boolean);
     const wrong = parts.find((part) => !isNetwork(part));
-    if (wrong) fail(`must list addresses or networks such as 10.0.0.0/8, and ${wrong} is neither`);
+    if (wrong) fail(`must list IP addresses or networks such as 10.0.0.0/8; ${wrong} is neither`);
     return parts;
   };
   return { name, default_text: "", meaning, read };

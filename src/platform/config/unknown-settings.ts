@@ -16,7 +16,7 @@ export function unknownSettings(environment: Record<string, string | undefined>)
     .filter((name) => name.startsWith("SLIPROAD_") && ![...known, ...OTHERS].includes(name))
     .map((name) => {
       const meant = nearestSetting(name, known);
-      return `${name} is no setting${meant ? ` (did you mean ${meant}?)` : ""}`;
+      return `${name} is not a known setting${meant ? ` (did you mean ${meant}?)` : ""}`;
     });
 }
 

@@ -62,9 +62,9 @@ export async function reachableBinaries(binaries: Binaries, user: ServerUser): P
     if (made && (await isReachable(copy, user)) && runs(copy, user)) return copy;
   }
   throw new StartupError(
-    `PostgreSQL runs as user ${user.name}, who cannot reach its programs in ${binaries.native} ` +
-      `nor in a copy under ${SYSTEM_DIRECTORY} or /var/tmp; move Sliproad to a directory that ` +
-      `every user can pass through, or start it as an ordinary user.`,
+    `PostgreSQL runs as user ${user.name}, who cannot read its programs in ${binaries.native} ` +
+      `or in a copy under ${SYSTEM_DIRECTORY} or /var/tmp; move Sliproad to a directory that all ` +
+      `users can enter, or start it as an ordinary user.`,
   );
 }
 
@@ -86,8 +86,8 @@ async function completeLibraries(directory: string): Promise<void> {
     await symlink(basename(source), join(directory, target)).catch((error) => {
       if (error.code === "EEXIST") return;
       throw new StartupError(
-        `The embedded PostgreSQL in ${directory} lacks the links that its install script makes; ` +
-          `run npm rebuild as the user who owns it.`,
+        `The embedded PostgreSQL in ${directory} lacks the symbolic links that its install ` +
+          `script creates; run npm rebuild as the user who owns it.`,
       );
     });
   }

@@ -54,7 +54,7 @@ export async function findCluster(data_dir: string): Promise<Cluster> {
   const user = await findServerUser();
   const notice =
     `The database is in ${away}, because PostgreSQL runs as user ${user.name}, who could not ` +
-    `reach ${data_dir} when it was made`;
+    `access ${data_dir} when it was created`;
   let kept = "";
   if ((await readMajor(away)) !== null) {
     if (await hasPassword(data_dir)) return existingCluster(away, `${notice}.`);
@@ -89,7 +89,7 @@ export async function initCluster(cluster: Cluster, binaries: Binaries, password
     ]);
     await rename(made, directory).catch((error) => {
       throw new StartupError(
-        `There is something in ${directory} that is no database (${error.code}); move it away, ` +
+        `${directory} is not a PostgreSQL database (${error.code}); move it away, ` +
           `or set SLIPROAD_DATA_DIR to another directory.`,
       );
     });
@@ -116,8 +116,8 @@ export async function keepPassword(data_dir: string, cluster: Cluster): Promise<
   if (kept?.trim()) return kept.trim();
   if (cluster.major !== null) {
     throw new StartupError(
-      `The password of the database is missing from ${path}; put the file back, or move ` +
-        `${cluster.directory} away to begin with an empty database.`,
+      `The database password is missing from ${path}; restore the file, or move ` +
+        `${cluster.directory} away to start with an empty database.`,
     );
   }
   const password = randomBytes(24).toString("base64url");
@@ -136,8 +136,8 @@ async function existingCluster(directory: string, notice: string | null): Promis
   }
   if (!(await canTraverse(dirname(directory), user))) {
     throw new StartupError(
-      `The database in ${directory} belongs to user ${user.name}, who cannot reach it; let every ` +
-        `user pass through the directories above it (chmod o+x).`,
+      `The database in ${directory} belongs to user ${user.name}, who cannot access it; let all ` +
+        `users enter the directories above it (chmod o+x).`,
     );
   }
   return { directory, major: await readMajor(directory), user, notice };
@@ -169,7 +169,7 @@ async function hasPassword(data_dir: string): Promise<boolean> {
 async function setAside(directory: string): Promise<string> {
   const aside = `${directory}-before-${randomBytes(4).toString("hex")}`;
   await rename(directory, aside);
-  return `; that of an earlier data directory of this name was kept as ${aside}`;
+  return `; the database of an earlier data directory with this name was kept as ${aside}`;
 }
 
 async function checkSystemDirectory(data_dir: string, user: ServerUser): Promise<void> {
@@ -180,8 +180,8 @@ async function checkSystemDirectory(data_dir: string, user: ServerUser): Promise
     // Said below: the reason does not change what is to be done.
   }
   throw new StartupError(
-    `PostgreSQL runs as user ${user.name}, who can reach neither ${data_dir} nor ` +
-      `${SYSTEM_DIRECTORY}; set SLIPROAD_DATA_DIR to a directory that every user can pass through.`,
+    `PostgreSQL runs as user ${user.name}, who can access neither ${data_dir} nor ` +
+      `${SYSTEM_DIRECTORY}; set SLIPROAD_DATA_DIR to a directory that all users can enter.`,
   );
 }
 
@@ -216,7 +216,7 @@ function runInitdb(binaries: Binaries, user: ServerUser | null, args: string[][]
 }
 
 function initFailure(reason: string): StartupError {
-  return new StartupError(`PostgreSQL could not make its database (${reason.trim()}).`);
+  return new StartupError(`PostgreSQL could not create the database (${reason.trim()}).`);
 }
 
 /** Without it a power failure could forget the rename, and with it a database in use. */

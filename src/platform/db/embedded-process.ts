@@ -66,7 +66,8 @@ export async function stopOrphan(cluster: Cluster, urlOf: (port: number) => stri
     }
   }
   throw new StartupError(
-    `A PostgreSQL left over on ${cluster.directory} (process ${pid}) does not stop; end it first.`,
+    `A PostgreSQL left over on ${cluster.directory} (process ${pid}) does not stop; stop that ` +
+      `process, then start again.`,
   );
 }
 

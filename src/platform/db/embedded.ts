@@ -53,9 +53,9 @@ export async function startEmbeddedPostgres(options: {
 function checkVersion(cluster: Cluster, binaries: Binaries): void {
   if (cluster.major === null || cluster.major === binaries.major) return;
   throw new StartupError(
-    `The database in ${cluster.directory} was made by PostgreSQL ${cluster.major}; this version ` +
-      `of Sliproad runs PostgreSQL ${binaries.major}, so start the version that made it, or set ` +
-      `SLIPROAD_DATA_DIR to another directory.`,
+    `The database in ${cluster.directory} was created by PostgreSQL ${cluster.major}; this ` +
+      `version of Sliproad runs PostgreSQL ${binaries.major}, so start the version that created ` +
+      `it, or set SLIPROAD_DATA_DIR to another directory.`,
   );
 }
 
@@ -75,8 +75,8 @@ async function ensureDatabase(
     const { code, message } = error as { code?: string; message: string };
     if (code === "28P01") {
       throw new StartupError(
-        `The password in ${join(data_dir, "postgres-password")} does not open the database; put ` +
-          `the right file back.`,
+        `The password in ${join(data_dir, "postgres-password")} is not the password of the ` +
+          `database; restore the original file.`,
       );
     }
     throw new StartupError(`PostgreSQL started but cannot be used (${message}).`);

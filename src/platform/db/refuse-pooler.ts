@@ -20,8 +20,8 @@ export async function refusePooler(database: Database): Promise<void> {
   );
   if (!is_pooled) return;
   throw new StartupError(
-    "DATABASE_URL leads to a pooler that shares sessions (such as PgBouncer with pool_mode = " +
-      "transaction); set it to PostgreSQL itself, or set pool_mode = session.",
+    "DATABASE_URL points to a connection pooler that shares sessions (such as PgBouncer with " +
+      "pool_mode = transaction); point it to PostgreSQL itself, or set pool_mode = session.",
   );
 }
 

@@ -33,12 +33,12 @@ export async function openInstallation(
   const row = (await findInstallation(database)) ?? (await create(database, masters, mode, now));
   if (row.mode !== mode) {
     throw new StartupError(
-      `This database was made in ${row.mode} mode; SLIPROAD_MODE=${mode} cannot use it.`,
+      `This database was created in ${row.mode} mode; SLIPROAD_MODE=${mode} cannot use it.`,
     );
   }
   if (!(await masters.has(row.master_key_id))) {
     throw new StartupError(
-      "The encryption key is not the one this database was made with; set " +
+      "The encryption key is not the one this database was created with; set " +
         "SLIPROAD_ENCRYPTION_KEY (or, during a rotation, SLIPROAD_ENCRYPTION_KEY_PREVIOUS) " +
         "to that key.",
     );

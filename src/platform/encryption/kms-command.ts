@@ -69,12 +69,12 @@ async function runCommand(path: string, request: object): Promise<unknown> {
       text(child.stderr),
       ended,
     ]);
-    if (code !== 0) throw new Error(complaint.trim().slice(0, 200) || `it ended with ${code}`);
+    if (code !== 0) throw new Error(complaint.trim().slice(0, 200) || `it exited with ${code}`);
     return JSON.parse(printed);
   } catch (error) {
     // What it printed may be a key: only its complaint is quoted.
     const is_unread = error instanceof SyntaxError;
-    const reason = is_unread ? "it printed no JSON" : (error as Error).message;
+    const reason = is_unread ? "it did not print JSON" : (error as Error).message;
     throw new Error(`SLIPROAD_KMS_COMMAND failed: ${reason}`, is_unread ? {} : { cause: error });
   }
 }
@@ -82,7 +82,7 @@ async function runCommand(path: string, request: object): Promise<unknown> {
 function readText(answer: unknown, name: string): string {
   const value = (answer as Record<string, unknown> | null)?.[name];
   if (typeof value === "string" && value !== "") return value;
-  throw new Error(`SLIPROAD_KMS_COMMAND failed: its answer has no ${name}`);
+  throw new Error(`SLIPROAD_KMS_COMMAND failed: its output has no ${name}`);
 }
 
 /** Accounts are opened in sets: not every key may have a process of its own at once. */

@@ -34,7 +34,9 @@ export function rotateEncryption(
       [ADVISORY_LOCK],
     );
     if (!row!.locked) {
-      throw new StartupError("Another rotation is running; wait for its end, then run it again.");
+      throw new StartupError(
+        "Another rotation is running; wait until it ends, then run this command again.",
+      );
     }
     try {
       return await rotate(database, masters, config, onProgress);

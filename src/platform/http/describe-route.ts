@@ -46,7 +46,10 @@ export const ErrorBody = Type.Object(
       ),
     ),
     errors_omitted: Type.Optional(
-      Type.Integer({ minimum: 1, description: "How many problems there were beyond the 100." }),
+      Type.Integer({
+        minimum: 1,
+        description: "How many problems there are beyond the 100 listed.",
+      }),
     ),
   },
   { title: "Error" },
@@ -91,7 +94,7 @@ const IDEMPOTENCY_HEADERS = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 255,
-      description: "Repeating a request with the same key gives the first answer again.",
+      description: "A request that repeats the key gets the first answer again.",
     }),
   ),
 });

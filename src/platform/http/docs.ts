@@ -3,8 +3,8 @@ import type { FastifyInstance } from "fastify";
 import { VERSION } from "./server.ts";
 
 const SCOPES = {
-  "user:read": "See who calls",
-  "invoices:read": "See invoices",
+  "user:read": "Read the caller's account",
+  "invoices:read": "Read invoices",
   "invoices:write": "Create and change invoices",
 };
 const API_KEY = {
@@ -20,7 +20,11 @@ const OAUTH = {
       authorizationUrl: "/authorize",
       tokenUrl: "/oauth/token",
       refreshUrl: "/oauth/token",
-      scopes: { ...SCOPES, openid: "Know who you are", offline_access: "Get refresh tokens" },
+      scopes: {
+        ...SCOPES,
+        openid: "Sign in with your identity",
+        offline_access: "Get refresh tokens",
+      },
     },
     clientCredentials: { tokenUrl: "/oauth/token", scopes: SCOPES },
   },

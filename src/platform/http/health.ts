@@ -77,10 +77,10 @@ async function readinessProblems({
   await clock.refresh();
   const problems: string[] = [];
   if (!(await isMigrated(database))) {
-    problems.push("The database has other migrations than this program; run sliproad migrate.");
+    problems.push("The database schema does not match this version; run sliproad migrate.");
   }
   if (Math.abs(clock.difference_ms()) > DIFFERENCE_MAX_MS) {
-    problems.push("This machine's time is more than 2 seconds from the database's.");
+    problems.push("This machine's clock differs from the database's by more than 2 seconds.");
   }
   const time = { now: clock.now(), real_now: realTime(clock) };
   return [...problems, ...(await workerHealth(database, time)).problems];
@@ -97,7 +97,7 @@ function withinLimit<Result>(work: Promise<Result>): Promise<Result> {
 function describeFailure(error: unknown): string {
   return error instanceof DatabaseUnavailableError
     ? "The database cannot be reached."
-    : "The database cannot be used; the log says why.";
+    : "The database cannot be used; see the log for the cause.";
 }
 
 function isSame(given: string | undefined, wanted: string): boolean {

@@ -12,10 +12,7 @@ export function parseJsonBody(buffer: Buffer): JsonBody {
   try {
     return { value: JSON.parse(buffer.toString()), bytes: buffer.length, problems };
   } catch {
-    throw new Refusal(
-      "bad_request",
-      "The body is not well-formed JSON; check it for typing errors.",
-    );
+    throw new Refusal("bad_request", "The body is not valid JSON; check its syntax.");
   }
 }
 

@@ -5,16 +5,16 @@ import { FIRST_ID, firstIdAt, isId } from "../ids.ts";
 /** The query parameters that every list takes. */
 export const LIST_PARAMETERS = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "Records on a page." }),
+    Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "Records per page." }),
   ),
   starting_after: Type.Optional(
-    Type.String({ description: "Id of the last record of the page before." }),
+    Type.String({ description: "Id of the last record of the previous page." }),
   ),
   created_after: Type.Optional(
-    Type.String({ description: "ISO 8601: only records made after this time." }),
+    Type.String({ description: "ISO 8601: only records created after this time." }),
   ),
   created_before: Type.Optional(
-    Type.String({ description: "ISO 8601: only records made before this time." }),
+    Type.String({ description: "ISO 8601: only records created before this time." }),
   ),
 };
 
@@ -65,7 +65,7 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
   const before = time("created_before");
   const cursor = textOf("starting_after");
   if (cursor !== undefined && !isId(cursor)) {
-    const message = "Send the id of the last record of the page before.";
+    const message = "Send the id of the last record of the previous page.";
     problems.push({ field: "starting_after", code: "record_invalid", message });
   }
   // A millisecond later: "after" leaves out what was made in that very millisecond.

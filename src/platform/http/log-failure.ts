@@ -8,7 +8,7 @@ export function logFailure(request: FastifyRequest, error: unknown, message: str
     return;
   }
   // An operator who sees many wants to know, but nothing is broken: no stack, no error.
-  request.log.warn({ error_code: error.code, reason: error.message }, "refused for now");
+  request.log.warn({ error_code: error.code, reason: error.message }, "temporarily refused");
 }
 
 /** We have too much to do, or are stopping. A refusal with a cause comes from a fault below. */

@@ -50,13 +50,13 @@ export function readBoundary(content_type: string | undefined): string {
   }
   const boundary = readParameters(parameters ?? "").get("boundary") ?? "";
   if (!BOUNDARY.test(boundary)) {
-    throw new Refusal("bad_request", "The Content-Type names no valid boundary.");
+    throw new Refusal("bad_request", "The Content-Type has no valid boundary.");
   }
   return boundary;
 }
 
 export function missingPart(part: string): Refusal {
-  const message = `Send a file that is not empty as the part ${part}.`;
+  const message = `Send a non-empty file as the part ${part}.`;
   return Refusal.of([{ field: part, code: "parameter_missing", message }]);
 }
 

@@ -96,7 +96,7 @@ function tooDeep(): Refusal {
 
 function twice(name: string): Refusal {
   const shown = JSON.stringify(quoted(name));
-  return new Refusal("bad_request", `${shown} stands twice in one JSON object; send it once.`);
+  return new Refusal("bad_request", `${shown} appears twice in one JSON object; send it once.`);
 }
 
 function tooManyValues(levels: Level[]): Refusal {

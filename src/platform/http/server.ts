@@ -231,15 +231,15 @@ function checkScope(caller: Caller, scope: string | undefined, reply: FastifyRep
   reply.header("WWW-Authenticate", `Bearer error="insufficient_scope"${wanted}`);
   const message =
     scope === undefined
-      ? "This route takes API keys only, no tokens of applications."
-      : `The token does not hold the scope ${scope}; ask the person for it.`;
+      ? "This route accepts only API keys, not application tokens."
+      : `The token does not have the scope ${scope}; request it at authorization.`;
   throw new Refusal("insufficient_scope", message);
 }
 
 function checkVersion(request: FastifyRequest): void {
   const asked = request.headers["sliproad-version"];
   if (asked !== undefined && asked !== VERSION) {
-    throw new Refusal("version_unknown", `This server knows the version ${VERSION}.`);
+    throw new Refusal("version_unknown", `This server supports version ${VERSION}.`);
   }
 }
 
@@ -296,7 +296,7 @@ function errorBody(options: ServerOptions, refusal: Refusal, request_id: string)
 
 const UNREADABLE: Record<string, string> = {
   HPE_HEADER_OVERFLOW: "Send less than 16 KB of headers.",
-  ERR_HTTP_REQUEST_TIMEOUT: "The request was not complete in time; send it again.",
+  ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive completely in time; send it again.",
 };
 
 /** What arrived is not HTTP, so that there is no request to reply to: the socket itself answers. */

@@ -80,7 +80,7 @@ function toProblem(error: ErrorObject, source: Source, may_guess: boolean): Prob
         ? missing(field)
         : invalid(field, `Send ${wordsFor(error.params.type)}.`);
     case "pattern":
-      return invalid(field, error.parentSchema?.errorMessage ?? "The value has the wrong form.");
+      return invalid(field, error.parentSchema?.errorMessage ?? "The value has the wrong format.");
     case "maxLength":
       return {
         field,
@@ -105,7 +105,7 @@ function toProblem(error: ErrorObject, source: Source, may_guess: boolean): Prob
         ? missing(field)
         : invalid(field, error.parentSchema?.errorMessage ?? "The value has the wrong type.");
     default:
-      return invalid(field, "The value cannot be accepted.");
+      return invalid(field, "The value is invalid.");
   }
 }
 
@@ -120,11 +120,11 @@ function invalid(field: string, message: string): Problem {
 
 function unknown(parent: string, name: string, error: ErrorObject, may_guess: boolean): Problem {
   const field = quoted(join(parent, quoted(name)));
-  const message = "This field is not known.";
+  const message = "This field is unknown.";
   if (!may_guess) return { field, code: "parameter_unknown", message };
   const known = Object.keys((error.parentSchema?.properties as object | undefined) ?? {});
   const guess = nearest(name, known);
-  const advice = guess ? `Did you mean ${guess}?` : `Known here: ${known.join(", ") || "none"}.`;
+  const advice = guess ? `Did you mean ${guess}?` : `Known fields: ${known.join(", ") || "none"}.`;
   return { field, code: "parameter_unknown", message: `${message} ${advice}` };
 }
 

@@ -69,13 +69,14 @@ export async function verifyChain(
 function checkBlock(block: Block, previous: Block | undefined, key: KeyObject): string | null {
   const name = `${block.log} block ${block.number} of account ${block.account_id}`;
   if (block.number !== (previous?.number ?? 0n) + 1n)
-    return `${name}: a block before it is missing`;
+    return `${name}: the previous block is missing`;
   if (!block.previous_hash.equals(previous?.hash ?? Buffer.alloc(32))) {
-    return `${name}: it does not continue the block before it`;
+    return `${name}: it does not continue the previous block`;
   }
-  if (!isWhole(block)) return `${name}: its entries and their digests do not fit together`;
+  if (!isWhole(block)) return `${name}: its entries do not match their digests`;
   if (!hashBlock(block).equals(block.hash)) return `${name}: its hash does not match its content`;
-  if (!verify(null, block.hash, key, block.signature)) return `${name}: its signature is not ours`;
+  if (!verify(null, block.hash, key, block.signature))
+    return `${name}: its signature was not made by this installation`;
   return null;
 }
 
@@ -96,7 +97,7 @@ async function checkEntries(
   for (const [at, id] of block.entry_ids.entries()) {
     const name = `${sealed.log} entry ${id} of account ${block.account_id}`;
     const digest = digests.get(id);
-    if (!digest) return `${name}: it is gone`;
+    if (!digest) return `${name}: it is missing`;
     if (!digest.equals(block.digests[at]!)) return `${name}: it was changed after it was sealed`;
   }
   return null;

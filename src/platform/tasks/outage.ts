@@ -23,7 +23,7 @@ export function createOutage(log: TaskLog, first_backoff_ms: number): Outage {
       is_logged = true;
       log.error(
         { error: describeError(error) },
-        "the worker cannot work with the database; it keeps trying",
+        "the worker cannot use the database; it keeps trying",
       );
     },
     backoffMs: () => {
@@ -32,7 +32,7 @@ export function createOutage(log: TaskLog, first_backoff_ms: number): Outage {
       if (failed_rounds > 0) {
         return Math.min(first_backoff_ms * 2 ** (failed_rounds - 1), BACKOFF_MAX_MS);
       }
-      if (is_logged) log.info({}, "the worker works with the database again");
+      if (is_logged) log.info({}, "the worker can use the database again");
       is_logged = false;
       return 0;
     },

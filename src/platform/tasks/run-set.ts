@@ -43,7 +43,8 @@ export async function runSet(
   try {
     await handler.handle(set);
     const left = unended();
-    if (left.length > 0) await fail(deps, claim, left, new Error("the handler left it unended"));
+    if (left.length > 0)
+      await fail(deps, claim, left, new Error("the handler did not finish this task"));
   } catch (error) {
     // All of them: the lease tells those that were ended from those that were not, whatever the
     // handler believes about its commit.
@@ -92,7 +93,7 @@ async function fail(
     const stack = error instanceof Error ? error.stack : undefined;
     log.warn(
       { kind, tasks: ids.length, attempts, task_id: ids[0], last_error, stack },
-      "tasks failed and will be tried again one by one",
+      "tasks failed and will be retried one by one",
     );
   } catch (unrecorded) {
     // The database is away: the lease runs out and the tasks are claimed again.
