@@ -314,8 +314,8 @@ describe("sliproad verify names a proposal", () => {
     const pending = set("status = 'pending'");
     for (const [status, words] of [
       ["confirmed", "with the approval of 1 members"],
-      ["done", "its status done is not what was recorded"],
-      ["rejected", "its status rejected is not what was recorded"],
+      ["done", "its status done differs from the recorded one"],
+      ["rejected", "its status rejected differs from the recorded one"],
     ]) {
       const fault = await faultAfter(set(`status = '${status}'`), pending, id);
       expect(fault).toContain(`proposal ${id}`);

@@ -118,7 +118,7 @@ describe("check digits", () => {
   });
 
   test("the refusal of wrong check digits says what to look for", () => {
-    const reason = "The check digits do not match; check the IBAN for a typing error.";
+    const reason = "The check digits do not match; check the IBAN for a typo.";
     expect(checkIban("DE88370400440532013000")).toEqual({ ok: false, reason });
   });
 });

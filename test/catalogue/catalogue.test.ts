@@ -299,7 +299,7 @@ describe("an operator's override", () => {
   test.each<[text: string, override: unknown]>([
     ["the file must be an object", []],
     ["has the unknown key fees", { fees: {} }],
-    ["rails.xyz must be named by an ISO 4217 code", { rails: { xyz: ["local"] } }],
+    ["rails.xyz must be a lowercase ISO 4217 code", { rails: { xyz: ["local"] } }],
     ["rails.eur must use the rails local, swift, wire", { rails: { eur: ["sepa"] } }],
     ["rails.eur must not use wire", { rails: { eur: ["wire"] } }],
     ["rails.eur must be a list", { rails: { eur: "local" } }],
@@ -318,7 +318,7 @@ describe("an operator's override", () => {
     ["blocked_countries[1] must be", { blocked_countries: ["US", "ZZ"] }],
     ["at least one set", { requirements: { eur: { local: { alternatives: [] } } } }],
     [
-      "alternatives[0] must hold one of iban, account_number, rib_number",
+      "alternatives[0] must have one of iban, account_number, rib_number",
       one_rule({ name: "bank_code", description: "the bank", example: "001" }),
     ],
     [
@@ -328,11 +328,8 @@ describe("an operator's override", () => {
     ["alternatives[0][0].name must be an identifier", one_rule({ ...iban, name: "city" })],
     ["alternatives[0][0].check must be one of", one_rule({ ...iban, check: "luhn" })],
     ["alternatives[0][0].pattern must be a regular", one_rule({ ...iban, pattern: "(" })],
-    [
-      "alternatives[0][0].example must satisfy",
-      one_rule({ ...iban, check: "iban", example: "DE1" }),
-    ],
-    ["alternatives[0][0].description must be a text", one_rule({ ...iban, description: "" })],
+    ["alternatives[0][0].example must match", one_rule({ ...iban, check: "iban", example: "DE1" })],
+    ["alternatives[0][0].description must be a string", one_rule({ ...iban, description: "" })],
     [
       "length_limits.account_name must be a whole number from 1 to 140",
       { requirements: { eur: { local: { ...zmw_row, length_limits: { account_name: 0 } } } } },

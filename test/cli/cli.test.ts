@@ -359,7 +359,9 @@ describe("a setting that is mistyped", () => {
     expect(doctor.stdout).toMatch(
       /^LOOK {2}settings: sandbox mode; SLIPROAD_PROT is not a known setting \(did you mean PORT\?\); /,
     );
-    expect(start.stderr).toContain("SLIPROAD_MOED is not a known setting (did you mean SLIPROAD_MODE?).");
+    expect(start.stderr).toContain(
+      "SLIPROAD_MOED is not a known setting (did you mean SLIPROAD_MODE?).",
+    );
   });
 });
 

@@ -231,7 +231,7 @@ describe("identifiers", () => {
       {
         field: "payment_detail.iban",
         code: "record_invalid",
-        message: "The check digits do not match; check the IBAN for a typing error.",
+        message: "The check digits do not match; check the IBAN for a typo.",
       },
     ]);
   });

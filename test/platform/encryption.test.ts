@@ -299,7 +299,7 @@ describe("starting", () => {
     });
     expect(error).toBeInstanceOf(StartupError);
     expect(error.message).toBe(
-      "This database was made in sandbox mode; SLIPROAD_MODE=live cannot use it.",
+      "This database was created in sandbox mode; SLIPROAD_MODE=live cannot use it.",
     );
   });
 

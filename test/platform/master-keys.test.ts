@@ -37,7 +37,7 @@ describe("master keys in a key service", () => {
   it.each([
     ["is not there", "/nowhere/kms", "ENOENT"],
     ["prints no JSON", "/bin/true", "it did not print JSON"],
-    ["fails", "/bin/false", "it ended with 1"],
+    ["fails", "/bin/false", "it exited with 1"],
   ])("whose program %s fail with a sentence that names the setting", async (_name, path, words) => {
     const asked = open({ SLIPROAD_KMS_COMMAND: path }).currentId();
     await expect(asked).rejects.toThrow("SLIPROAD_KMS_COMMAND failed: ");

@@ -203,7 +203,7 @@ describe("the ledger's own rules", () => {
       /bank:1 .* does not contain it/,
     ],
     ["a kind", () => insert("gift", "gift:1", [["bank", 1n]]), /there is no posting gift/],
-    ["a key", () => insert("deposit_final", "fund:1", [["bank", 1n]]), /has a key like fund:1$/],
+    ["a key", () => insert("deposit_final", "fund:1", [["bank", 1n]]), /with a key like fund:1$/],
     [
       "what lies in return_clearing",
       () => suspense(["bank", 5n], ["return_clearing", -5n]),

@@ -75,7 +75,10 @@ describe("the events of a user", () => {
   const change = (set: string) => `update ${events.replace("%s", set)}`;
 
   it.each([
-    ["to_status = 'failed'", "its event 6 starts at approved, but the previous one ended at failed"],
+    [
+      "to_status = 'failed'",
+      "its event 6 starts at approved, but the previous one ended at failed",
+    ],
     ["to_status = 'suspended'", "its event 5 goes from application_queued to suspended"],
     ["sequence = 50", "its event 6 is in the place of event 5"],
     [
