@@ -1,4 +1,5 @@
 import type { Problem } from "../platform/errors.ts";
+import { parseJsonBody } from "../platform/http/json-body.ts";
 import { isId } from "../platform/ids.ts";
 import { parseTime } from "./check-invoice.ts";
 import { searchedWords } from "./links.ts";
@@ -86,7 +87,7 @@ function readRange(
 ): { from?: unknown; to?: unknown } {
   if (text === undefined) return {};
   try {
-    const range: unknown = JSON.parse(String(text));
+    const range = parseJsonBody(Buffer.from(String(text))).value;
     const is_object = typeof range === "object" && range !== null && !Array.isArray(range);
     const names = is_object ? Object.keys(range) : ["?"];
     if (names.every((name) => name === "from" || name === "to")) return range as { from?: unknown };

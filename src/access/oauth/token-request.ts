@@ -1,3 +1,6 @@
+import { Refusal } from "../../platform/errors.ts";
+import { parseJsonBody } from "../../platform/http/json-body.ts";
+import { quoted } from "../../platform/problems.ts";
 import { APP_SCOPES, AUDIENCE_RULE, isAudience, readScopes } from "./model.ts";
 
 /** An error of OAuth, as its endpoints answer it. */
@@ -14,12 +17,7 @@ export class OauthError extends Error {
 
 /** Many clients send JSON where OAuth wants a form: each field becomes one of the form. */
 export function formOfJson(json: string): string {
-  let fields: unknown;
-  try {
-    fields = JSON.parse(json);
-  } catch {
-    throw new OauthError("invalid_request", "the body is not well-formed JSON");
-  }
+  const fields = readJson(json);
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
     throw new OauthError("invalid_request", "the body must be a JSON object");
   }
@@ -27,11 +25,23 @@ export function formOfJson(json: string): string {
   for (const [name, value] of Object.entries(fields)) {
     if (value === null) continue;
     if (typeof value === "object") {
-      throw new OauthError("invalid_request", `${name} must be a string`);
+      throw new OauthError("invalid_request", `${quoted(name)} must be a string`);
     }
     form.append(name, String(value));
   }
   return form.toString();
+}
+
+function readJson(json: string): unknown {
+  try {
+    const { value, problems } = parseJsonBody(Buffer.from(json));
+    if (problems.length > 0) throw Refusal.of(problems);
+    return value;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const [problem] = error.problems;
+    throw new OauthError("invalid_request", problem ? problem.message : error.message);
+  }
 }
 
 /** What the library leaves open at the token endpoint: the audience, and scopes nobody knows. */
@@ -45,7 +55,10 @@ export function checkTokenForm(form: string): string {
   if (!isAudience(fields.get("audience"))) throw new OauthError("invalid_target", AUDIENCE_RULE);
   const { asked, unknown } = readScopes(fields.get("scope") ?? "");
   if (unknown.length > 0) {
-    throw new OauthError("invalid_scope", `not a scope of this server: ${unknown.join(" ")}`);
+    throw new OauthError(
+      "invalid_scope",
+      `not a scope of this server: ${quoted(unknown.join(" "))}`,
+    );
   }
   if (asked.length > 0 || fields.get("grant_type") !== "client_credentials") return form;
   fields.set("scope", APP_SCOPES.join(" "));
