@@ -97,7 +97,10 @@ async function load(
     keyring.openSubjects(tx, subjects),
     Promise.all(
       commands.map(({ account_id, input }) =>
-        listQuotesByTransfer(tx, account_id, input.blockchain, input.tx_id),
+        // Without an id nothing was checked: neither is the chain a text that can be asked for.
+        input.tx_id === ""
+          ? []
+          : listQuotesByTransfer(tx, account_id, input.blockchain, input.tx_id),
       ),
     ),
   ]);
