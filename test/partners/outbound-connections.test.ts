@@ -104,6 +104,19 @@ test("a proxy does not open what the address policy refuses", async () => {
   expect(proxy.asked).toEqual([]);
 });
 
+test("a name that stands for this machine and another is not asked of the proxy", async () => {
+  const proxy = await startProxy(1);
+  const proxy_url = `http://127.0.0.1:${proxy.port}`;
+  for (const local of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
+    const guarded = sender({ proxy_url, resolve: async () => [local, "8.8.8.8"] });
+    expect(await send(guarded, "http://hooks.example/")).toMatchObject({
+      failure: "refused_address",
+      message: "hooks.example is not a public address.",
+    });
+  }
+  expect(proxy.asked).toEqual([]);
+});
+
 test("this machine is reached without the proxy, and a proxy's refusal is reported", async () => {
   const server = http.createServer((_request, response) => response.end("here"));
   const port = await start(server);

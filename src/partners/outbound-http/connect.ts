@@ -54,6 +54,10 @@ async function openPlain(rules: ConnectRules, target: Target, signal: AbortSigna
   const addresses = await rules.findAddresses(hostname, port);
   signal.throwIfAborted();
   if (rules.proxy_url && !addresses.every(rules.isLoopback)) {
+    // A name with both kinds would have the proxy connect to its own machine.
+    if (addresses.some(rules.isLoopback)) {
+      throw new SendError("refused_address", `${hostname} is not a public address.`);
+    }
     return openThroughProxy(rules.proxy_url, addresses, port, signal);
   }
   const socket = connectPlain({
