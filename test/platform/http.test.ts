@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { revokeApiKey } from "../../src/access/revoke-api-key.ts";
 import { ERRORS, type ErrorCode } from "../../src/platform/errors.ts";
 import { VERSION } from "../../src/platform/http/server.ts";
@@ -541,6 +541,32 @@ describe("a fault of ours", () => {
   });
 });
 
+describe("a body that breaks off", () => {
+  it("is the caller's fault, and no line of the log says that we failed", async () => {
+    const lines: string[] = [];
+    const watched = await startTestServer({
+      log_destination: { write: (line) => void lines.push(line) },
+    });
+    try {
+      const head = `Authorization: Bearer ${watched.key}\r\nContent-Type: application/json\r\n`;
+      const sent = `POST /users HTTP/1.1\r\nHost: x\r\n${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`;
+      const text = await exchange(sent, new URL(watched.url));
+      expect(text.split("\r\n")[0]).toBe("HTTP/1.1 400 Bad Request");
+      await waitFor(async () => (await countConnections(watched)) === 0);
+      await watched.call("GET", "/healthz");
+      expect(lines.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
+    } finally {
+      await watched.close();
+    }
+  });
+});
+
+function countConnections({ app }: TestServer): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  app.server.server.getConnections((_error, count) => resolve(count));
+  return promise;
+}
+
 describe("lists", () => {
   let listed: TestServer;
   let ids: string[];
@@ -744,6 +770,18 @@ describe("health", () => {
     } finally {
       await database.query(`alter database ${name} allow_connections true`);
       await away.close();
+    }
+  });
+
+  it("readyz asks the database once for all who ask at the same time", async () => {
+    const refresh = vi.spyOn(server.core.clock, "refresh");
+    try {
+      const asked = Array.from({ length: 50 }, () => server.call("GET", "/readyz"));
+      const answers = await Promise.all(asked);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(refresh.mock.calls.length).toBeLessThan(25);
+    } finally {
+      refresh.mockRestore();
     }
   });
 

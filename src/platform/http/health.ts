@@ -28,6 +28,7 @@ const FORWARDED = [
 /** For whoever monitors the process: does it answer, can it work, how is the work going. */
 export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
   const { metrics } = deps;
+  const checkReadiness = shared(() => withinLimit(readinessProblems(deps)));
   app.addHook("onResponse", async (request, reply) => {
     const { method } = request;
     const route = request.routeOptions.url ?? "(none)";
@@ -38,7 +39,7 @@ export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
   app.get("/healthz", { schema: { hide: true } }, async () => ({ status: "ok" }));
 
   app.get("/readyz", { schema: { hide: true } }, async (request, reply) => {
-    const problems = await withinLimit(readinessProblems(deps)).catch((error: unknown) => {
+    const problems = await checkReadiness().catch((error: unknown) => {
       // The words of the database are for the log: whoever asks here has shown no key.
       request.log.error({ err: error }, "not ready");
       return [describeFailure(error)];
@@ -84,6 +85,17 @@ async function readinessProblems({
   }
   const time = { now: clock.now(), real_now: realTime(clock) };
   return [...problems, ...(await workerHealth(database, time)).problems];
+}
+
+/** Anybody may ask, and as often as they like: those who ask at once share one look. */
+function shared<Result>(look: () => Promise<Result>): () => Promise<Result> {
+  let under_way: Promise<Result> | null = null;
+  return () => {
+    under_way ??= look().finally(() => {
+      under_way = null;
+    });
+    return under_way;
+  };
 }
 
 /** A database that neither answers nor refuses must not make the probe wait for ever. */

@@ -339,6 +339,8 @@ function toRefusal(error: unknown): Refusal {
   if (error instanceof DatabaseUnavailableError) {
     return new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
   }
-  const code = (error as { code?: string }).code ?? "";
+  const { code = "", statusCode } = error as { code?: string; statusCode?: number };
+  // Fastify's mark on a body whose sender went away: nobody reads the answer, nothing failed here.
+  if (code === "ECONNRESET" && statusCode === 400) return new Refusal("bad_request");
   return new Refusal(FRAMEWORK_ERRORS[code] ?? "internal_error");
 }
