@@ -1,5 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listApiUrls } from "../../src/docs/api/reference-text.ts";
+import { listUrls } from "../../src/docs/load-pages.ts";
 import {
   findBarriers,
   openBrowser,
@@ -23,13 +25,6 @@ afterAll(async () => {
 });
 
 const PAGES = ["", "/guides/first-payout", "/reference/errors", "/api", "/api/offramps"];
-/** The longest tables; as to barriers they are like the others. */
-const WIDEST = [
-  "/reference/payment-details",
-  "/reference/command-line",
-  "/guides/oauth",
-  "/api/invoices",
-];
 const LOOKS = [1280, 360].flatMap((width) => [
   { width, colorScheme: "light" as const },
   { width, colorScheme: "dark" as const },
@@ -62,10 +57,19 @@ describe.each(LOOKS)("on a screen of $width px, $colorScheme", ({ width, colorSc
   });
 });
 
-it.each(WIDEST)("/docs%s fits on a screen of 360 px", async (path) => {
-  await visit({ width: 360 }, async (page) => {
-    await page.goto(`${server.url}/docs${path}`);
-    expect(await scrollsSideways(page)).toBe(false);
+/** The two extremes; the pages above are seen in between as well. */
+const EXTREMES = [LOOKS[0]!, LOOKS[3]!];
+const ALL = [...listUrls(), ...listApiUrls()];
+
+describe.each(EXTREMES)("on a screen of $width px, $colorScheme", (look) => {
+  it.each(ALL)("%s fits, and has nothing that keeps people out", async (path) => {
+    await visit(look, async (page) => {
+      await page.goto(server.url + path);
+      expect(await scrollsSideways(page)).toBe(false);
+      expect(await findBarriers(page)).toEqual([]);
+      const name = path.slice(1).replaceAll("/", "-");
+      await takeShot(page, `${name}-${look.width}-${look.colorScheme}`);
+    });
   });
 });
 

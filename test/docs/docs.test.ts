@@ -53,6 +53,13 @@ describe("the documentation", () => {
     }
   });
 
+  it("the guide to the first payout shows the states of offramps as the reference does", async () => {
+    const read = (path: string) =>
+      readFile(new URL(`../../docs/${path}.md`, import.meta.url), "utf8");
+    const [, states] = /## Offramps\n\n(.*?)\n\n/s.exec(await read("reference/states"))!;
+    expect(await read("guides/first-payout")).toContain(states);
+  });
+
   it("its texts link only to what the pages have", () => {
     expect(loadPages(server.app.server.swagger(), server.url).lost_links).toEqual([]);
   });

@@ -18,7 +18,7 @@ export const TAGS: readonly { name: string; description: string; guides: readonl
   {
     name: "Quotes",
     description: "Locks rates and fees for a set of offramps and names the address to pay to.",
-    guides: ["first-payout"],
+    guides: ["first-payout", "deposits-and-balances"],
   },
   {
     name: "Offramps",
@@ -37,7 +37,7 @@ export const TAGS: readonly { name: string; description: string; guides: readonl
     description:
       "What Sliproad owes to a user: deposits that no quote could use and payouts that were " +
       "given up. A balance can fund another quote or be refunded.",
-    guides: ["first-payout"],
+    guides: ["deposits-and-balances"],
   },
   {
     name: "Onramps",
