@@ -3,6 +3,8 @@ import type { IncomingMessage } from "node:http";
 // How long a refused client may go on sending, so that it comes to read the refusal.
 const DRAIN_BYTES_MAX = 32 * 1024 * 1024;
 const DRAIN_MS_MAX = 10_000;
+/** What a chunk costs us beside its content, counted in bytes: a body may consist of tiny ones. */
+const CHUNK_BYTES = 256;
 
 const draining = new WeakSet<IncomingMessage>();
 
@@ -20,7 +22,7 @@ export function drain(raw: IncomingMessage): void {
   let left = DRAIN_BYTES_MAX;
   const timer = setTimeout(() => raw.destroy(), DRAIN_MS_MAX).unref();
   raw.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
+    left -= chunk.length + CHUNK_BYTES;
     if (left < 0) raw.destroy();
   });
   raw.once("end", () => clearTimeout(timer));
