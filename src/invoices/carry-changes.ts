@@ -63,11 +63,9 @@ async function tellOther(
   if (!view) {
     const updated_at = told_at(invoice.updated_at);
     insertViews(tx, [{ account_id, role, sequence, entry, updated_at }]);
-    const words = wordsOf(index_key, account_id, invoice.document);
-    insertWords(
-      tx,
-      words.map((word) => ({ account_id, word, invoice_id: invoice.id })),
-    );
+  }
+  if (!view || changes.some(({ name }) => name === "trackTransaction")) {
+    insertWords(tx, wordsOf(index_key, account_id, invoice));
   }
   if (last) {
     const { to_status: status, at } = last;

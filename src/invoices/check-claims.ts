@@ -12,10 +12,12 @@ import {
   listClaims,
   listUsedTransfers,
 } from "./claim-store.ts";
+import { wordsOf } from "./links.ts";
 import { CHANGES, type KeyedInvoice, type TrackedTransaction } from "./model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-changes.ts";
 import { lockInvoices, openInvoices } from "./store.ts";
 import { CHECK_CLAIM_TASK } from "./task-kinds.ts";
+import { insertWords } from "./view-store.ts";
 
 export type ClaimDeps = CarryDeps & { chain: ChainPort };
 
@@ -47,7 +49,7 @@ async function checkOne(deps: ClaimDeps, set: TaskSet, task: Task): Promise<void
 /** False when the chain has not decided yet. */
 async function settle(
   tx: Transaction,
-  { keyring, renderer }: ClaimDeps,
+  { keyring, renderer, index_key }: ClaimDeps,
   claim: Claim,
   found: ChainTransaction,
   now: Date,
@@ -68,6 +70,8 @@ async function settle(
   // A transfer that is only shown keeps its claim until somebody proves or confirms it.
   const is_open = changes.every(({ change }) => change.name === "trackTransaction");
   if (!is_open) deleteClaims(tx, [key]);
+  const shown = changes.find(({ change }) => change.name === "trackTransaction")?.invoice;
+  if (shown) insertWords(tx, wordsOf(index_key, shown.account_id, shown));
   recordChanges(tx, renderer, changes, now);
   return true;
 }

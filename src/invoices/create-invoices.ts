@@ -241,13 +241,7 @@ export function recordInvoices(
   );
   insertWords(
     tx,
-    created.flatMap(({ invoice: { account_id, id, document } }) =>
-      wordsOf(index_key, account_id, document).map((word) => ({
-        account_id,
-        word,
-        invoice_id: id,
-      })),
-    ),
+    created.flatMap(({ invoice }) => wordsOf(index_key, invoice.account_id, invoice)),
   );
   insertLinks(
     tx,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { keyedHash } from "../platform/encryption/cipher.ts";
-import type { InvoiceDocument } from "./document.ts";
+import type { Invoice } from "./model.ts";
 import type { InvoiceKey } from "./store.ts";
 
 export const REQUEST_ID = /^01[0-9a-f]{64}$/;
@@ -31,23 +31,23 @@ export function hashNumber(index_key: Buffer, account_id: string, number: string
   return keyedHash(index_key, "invoice number", account_id, number);
 }
 
-/** The words by which an account finds an invoice: every one of its number, parties and tags. */
+/** The words by which an account finds an invoice: of number, parties and tags, and hashes. */
 export function wordsOf(
   index_key: Buffer,
   account_id: string,
-  document: InvoiceDocument,
-): Buffer[] {
+  { id, document, tracked }: Pick<Invoice, "id" | "document" | "tracked">,
+): { account_id: string; word: Buffer; invoice_id: string }[] {
   const { buyerInfo, sellerInfo, invoiceNumber, purchaseOrderId = "", tags = [] } = document;
   const parties = [buyerInfo, sellerInfo].flatMap((party) => [
     ...[party.email, party.firstName, party.lastName, party.businessName],
   ]);
   const names = document.invoiceItems.map((item) => item.name);
-  const texts = [invoiceNumber, purchaseOrderId, ...parties, ...tags, ...names];
-  return hashWords(
-    index_key,
-    account_id,
-    texts.flatMap((text) => (text ? wordsIn(text) : [])),
-  );
+  const hashes = tracked.map(({ tx_id }) => tx_id);
+  const texts = [...hashes, invoiceNumber, purchaseOrderId, ...parties, ...tags, ...names];
+  const words = texts.flatMap((text) => (text ? wordsIn(text) : []));
+  return hashWords(index_key, account_id, words).map((word) => {
+    return { account_id, word, invoice_id: id };
+  });
 }
 
 /** Of what somebody searches for: each must be found. */

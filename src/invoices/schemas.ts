@@ -284,7 +284,9 @@ export const InvoiceListQuery = Type.Object(
     skip: Type.Optional(Type.Integer({ minimum: 0, maximum: SKIP_MAX, default: 0 })),
     starting_after: LIST_PARAMETERS.starting_after,
     search: Type.Optional(
-      Type.String({ description: "Whole words of number, names, e-mails, order or tags." }),
+      Type.String({
+        description: "Whole words of number, names, e-mails, order, tags or transaction hash.",
+      }),
     ),
     "status[]": statusFilter,
     status: statusFilter,

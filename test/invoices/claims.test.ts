@@ -111,6 +111,22 @@ describe("a claim with the payer's signature", () => {
     expect(event!.body.invoice.trackedTransactions).toEqual(paid.trackedTransactions);
   });
 
+  it("is found by the hash of its transaction, by both sides and by no other", async () => {
+    const { id } = await send();
+    const { tx_id } = await transfer();
+    const search = async ({ key }: { key: string }): Promise<string[]> => {
+      const path = `/invoices?search=${tx_id.toUpperCase().replace("0X", "0x")}`;
+      const { invoices } = good(await server.call("GET", path, undefined, { key }));
+      return invoices.map((invoice: { id: string }) => invoice.id);
+    };
+    expect(await search(seller)).toEqual([]);
+    good(await claim(id, { txHash: tx_id }));
+    await settle(server);
+    expect(await search(seller)).toEqual([id]);
+    expect(await search(buyer)).toEqual([id]);
+    expect(await search(await addBilledAccount(server, "Other"))).toEqual([]);
+  });
+
   it("is paid at once where the transfer was final before the claim", async () => {
     const { id } = await send();
     const { tx_id } = await transfer({ amount: "1000.000001" });
