@@ -1696,17 +1696,17 @@ export interface components {
             kind: string;
             /**
              * Format: uuid
-             * @description The record that it concerns.
+             * @description Id of the record it affects.
              */
             record_id: string;
-            /** @description Null when no rate was at hand. */
+            /** @description Null when no rate was available. */
             amount_usd: number | null;
             summary: string;
             /** @description `confirmed` is about to be carried out; `done` or `failed` is what came of it. */
             status: components["schemas"]["ProposalStatus"];
             /** @description Why it was rejected, or why it failed. */
             outcome: string | null;
-            /** @description Members who agree so far. */
+            /** @description Number of confirmations so far. */
             confirmations: number;
             confirmations_needed: number;
             /** Format: date-time */
@@ -1880,7 +1880,7 @@ export interface components {
         KycSession: {
             /** Format: uuid */
             user_id: string;
-            /** @description Address of the page; good for 24 hours. */
+            /** @description URL of the verification page; valid for 24 hours. */
             url: string;
         };
         PaymentDetail: {
@@ -7003,7 +7003,7 @@ export interface operations {
                 skip?: number;
                 /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description Whole words of number, names, e-mails, order or tags. */
+                /** @description Whole words of number, names, e-mails, order, tags or transaction hash. */
                 search?: string;
                 /** @description May be repeated. */
                 "status[]"?: components["schemas"]["InvoiceStatusFilter"] | components["schemas"]["InvoiceStatusFilter"][];

@@ -75,7 +75,7 @@ export function changeApp(
   }
 }
 
-const PAUSED = { webhook_state_reason: "Paused by its owner." };
+const PAUSED = { webhook_state_reason: "Paused by the account." };
 const RESUMED = { ...WELL, webhook_state_reason: null };
 
 function updated(app: App, fields: AppFields, { account_key }: AppKeys): App {

@@ -77,7 +77,7 @@ export function checkApp(
   if (input.redirect_uris != null) {
     fields.redirect_uris = input.redirect_uris;
     if (input.redirect_uris.length > REDIRECTS_MAX) {
-      report("redirect_uris", `Send at most ${REDIRECTS_MAX} addresses.`);
+      report("redirect_uris", `Send at most ${REDIRECTS_MAX} URLs.`);
     } else {
       const bad = findBadRedirect(input.redirect_uris, rules.allow_http);
       if (bad) report(`redirect_uris[${bad.index}]`, bad.message);
@@ -98,7 +98,7 @@ export function checkApp(
   if (input.events != null) {
     fields.events = [...new Set(input.events)].flatMap((name) => {
       const event = RAMP_EVENTS.find((known) => known === name);
-      if (!event) report("events", `${show(name)} is none of ${RAMP_EVENTS.join(", ")}.`);
+      if (!event) report("events", `${show(name)} is not one of ${RAMP_EVENTS.join(", ")}.`);
       return event ?? [];
     });
   }
@@ -114,14 +114,14 @@ export function isWebhookSecret(text: string): boolean {
 
 function refuseWebhookUrl(text: string, { allow_http, refuseUrl }: AppRules): string | null {
   // Parsing would take both away without a word: what is kept would not be what is called.
-  if (/\s/.test(text)) return "Send the address without blanks, also around it.";
+  if (/\s/.test(text)) return "Remove the spaces from the URL.";
   if (text.includes("#"))
-    return "Send the address without a # and what follows: no server sees it.";
+    return "Remove the # and everything after it; it is never sent to a server.";
   const url = URL.parse(text);
   const is_allowed = url?.protocol === "https:" || (allow_http && url?.protocol === "http:");
   if (!is_allowed || text.length > URL_MAX) {
     const schemes = allow_http ? "http or https" : "https";
-    return `Send an ${schemes} address of at most ${URL_MAX} characters.`;
+    return `Send an ${schemes} URL of at most ${URL_MAX} characters.`;
   }
   return refuseUrl(text);
 }
@@ -132,7 +132,7 @@ function checkHeaders(
 ): Record<string, string> {
   const entries = Object.entries(headers);
   if (entries.length > HEADERS_MAX) {
-    report("webhook_headers", `Send at most ${HEADERS_MAX}.`);
+    report("webhook_headers", `Send at most ${HEADERS_MAX} headers.`);
     return {};
   }
   const seen = new Set<string>();
@@ -140,7 +140,7 @@ function checkHeaders(
     const field = `webhook_headers.${name}`;
     if (!HEADER_NAME.test(name)) report(field, `${show(name)} is not a valid header name.`);
     else if (isDenied(name)) report(field, `Sliproad sets ${name} itself: remove it.`);
-    else if (seen.has(folded(name))) report(field, `${name} comes twice: remove one.`);
+    else if (seen.has(folded(name))) report(field, `${name} is listed twice: remove one.`);
     else if (!isHeaderValue(value)) {
       const limit = `of at most ${HEADER_VALUE_MAX} printable ASCII characters`;
       report(field, `Send a string ${limit} for ${name}.`);

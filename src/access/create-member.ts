@@ -52,11 +52,11 @@ export async function createMember(
 }
 
 function alreadyMember(): Refusal {
-  const message = "This person is a member of the account already; change their role instead.";
+  const message = "This person is already a member of the account; change their role instead.";
   return Refusal.of([{ field: "email", code: "record_not_unique", message }]);
 }
 
 function notEmail(): Refusal {
-  const message = "This is not an e-mail address; send one such as name@example.com.";
+  const message = "Send a valid e-mail address such as name@example.com.";
   return Refusal.of([{ field: "email", code: "record_invalid", message }]);
 }

@@ -43,7 +43,7 @@ export async function firstStart(
   if (existing) return { operator: existing, created: null };
   const api_key = input.api_key ?? makeApiKey(input.mode);
   if (!isKeyOfMode(api_key, input.mode)) {
-    throw new StartupError(`SLIPROAD_API_KEY says it is not for ${input.mode} mode.`);
+    throw new StartupError(`SLIPROAD_API_KEY is not a key for ${input.mode} mode.`);
   }
   const admin_email = input.admin_email ?? EMAIL_DEFAULT;
   const admin_password = input.admin_password ?? randomBytes(15).toString("base64url");

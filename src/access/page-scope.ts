@@ -81,7 +81,7 @@ export function requireSession(...roles: Role[]) {
     if (roles.length === 0 || roles.includes(member.role)) return;
     throw new Refusal(
       "insufficient_scope",
-      "Your role in this account does not open this page. Ask an admin if you need it.",
+      "Your role does not have access to this page. Ask an admin if you need it.",
     );
   };
 }
@@ -123,7 +123,7 @@ function expectedCsrf(deps: PageDeps, request: FastifyRequest): string | null {
 function outOfDate(): Refusal {
   return new Refusal(
     "insufficient_scope",
-    "This form is out of date, so nothing was done. Open the page again and repeat it there.",
+    "This form is out of date and was not submitted. Reload the page and try again.",
   );
 }
 

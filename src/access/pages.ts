@@ -55,13 +55,13 @@ ${may(session.role, "review_kyc") && REVIEWS_LINK}
 </section>
 <section class="card" aria-labelledby="proposals-title">
 <h2 id="proposals-title">Proposals</h2>
-<p>${has_pending_proposals ? "Some wait for two members to agree." : "Nothing waits."}
-<a href="/dashboard/proposals">See the proposals</a></p>
+<p>${has_pending_proposals ? "Some proposals need approval." : "No proposals need approval."}
+<a href="/dashboard/proposals">View proposals</a></p>
 </section>
 ${
   api_keys === null || audit_entries === null
     ? html`<section class="card"><h2>API keys and audit log</h2>
-<p class="muted">Admins and developers of this account see them here.</p></section>`
+<p class="muted">Only admins and developers can view these.</p></section>`
     : html`${apiKeysSection(api_keys)}${auditSection(audit_entries, names)}`
 }`;
   return page({ title: session.account_name, mode, session, body });
@@ -69,13 +69,13 @@ ${
 
 // What to say for each status; a deliberate refusal may say it more exactly.
 const ERROR_TEXTS: Record<number, readonly [title: string, text: string]> = {
-  403: ["This was refused", "Ask an admin of your account if you need it."],
-  404: ["There is no such page", "Check the address, or start again from the dashboard."],
-  413: ["That was too much", "Send less at a time."],
+  403: ["Request refused", "Ask an admin of your account if you need it."],
+  404: ["Page not found", "Check the URL, or start again from the dashboard."],
+  413: ["Request too large", "Send a smaller request."],
   429: ["Too many attempts", "Wait a minute, then try again."],
   500: [
     "Something went wrong",
-    "It is our fault, not yours. Try again, or report the number below.",
+    "This is an error on our side. Try again, or report the request id below.",
   ],
   503: ["Not available right now", "Nothing was done. Wait a moment, then try again."],
 };
@@ -125,7 +125,7 @@ ${table({
     moment(key.created_at),
     key.revoked_at ? html`Revoked ${moment(key.revoked_at)}` : "Active",
   ]),
-  empty: "This account has no API key yet.",
+  empty: "This account has no API keys.",
 })}
 </section>
 `;
@@ -135,7 +135,7 @@ function auditSection(entries: readonly AuditEntryRow[], names: ReadonlyMap<stri
   return html`<section class="card" aria-labelledby="audit-title">
 <h2 id="audit-title">Audit log</h2>
 ${table({
-  label: "Audit log, the latest first",
+  label: "Audit log, newest first",
   columns: ["When", "Who", "Did what", "To what", "Why"],
   rows: entries.map((entry) => [
     moment(entry.at),
@@ -145,7 +145,7 @@ ${table({
     idOf(entry.record) === idOf(entry.actor) ? NONE : nameOf(entry.record, names),
     entry.reason || NONE,
   ]),
-  empty: "Nothing has been recorded yet.",
+  empty: "The audit log is empty.",
 })}
 </section>`;
 }

@@ -12,9 +12,9 @@ const ProposalRecord = Type.Object(
   {
     id,
     kind: Type.String({ description: "What is to be done." }),
-    record_id: Type.String({ format: "uuid", description: "The record that it concerns." }),
+    record_id: Type.String({ format: "uuid", description: "Id of the record it affects." }),
     amount_usd: Type.Union([Type.Number(), Type.Null()], {
-      description: "Null when no rate was at hand.",
+      description: "Null when no rate was available.",
     }),
     summary: Type.String(),
     status: Type.Enum([...PROPOSAL_STATUSES], {
@@ -23,7 +23,7 @@ const ProposalRecord = Type.Object(
     outcome: Type.Union([Type.String(), Type.Null()], {
       description: "Why it was rejected, or why it failed.",
     }),
-    confirmations: Type.Integer({ description: "Members who agree so far." }),
+    confirmations: Type.Integer({ description: "Number of confirmations so far." }),
     confirmations_needed: Type.Integer(),
     created_at: time,
     updated_at: time,

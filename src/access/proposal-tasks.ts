@@ -80,7 +80,7 @@ async function carryOut(
 ): Promise<string | null> {
   const { account_id, id } = proposal;
   const content = (await findContents(tx, keyring, [proposal])).get(id);
-  if (!content) return "The person whom this concerns was erased.";
+  if (!content) return "The user was erased.";
   const command: Command<unknown> = {
     id: newId(now),
     account_id,

@@ -37,18 +37,18 @@ export function proposalsPage(options: {
   const body = html`<p><a href="/dashboard">Dashboard</a></p>
 <div class="heading"><h1>Proposals</h1></div>
 ${problem !== null && html`<p class="alert" role="alert">${problem}</p>`}
-<p class="muted">What moves more than one person may decide waits here until two members agree.
+<p class="muted">Requests above the approval amount wait here until two members confirm them.
 ${
   mayVote(session.role)
-    ? "Look at what it is before you confirm it; one rejection ends it."
-    : "Admins, finance managers and approvers decide; your role sees them."
+    ? "Check the details before you confirm. One rejection ends a proposal."
+    : "Admins, finance managers and approvers vote on them."
 }</p>
 ${
   view.pending.length === 0 &&
-  html`<section class="card"><p class="muted">Nothing waits to be confirmed.</p></section>`
+  html`<section class="card"><p class="muted">No proposals need approval.</p></section>`
 }
 ${view.pending.map((entry) => pendingSection(session, entry, view.names))}
-${view.has_more && html`<p class="muted">There are more; they appear once these are decided.</p>`}
+${view.has_more && html`<p class="muted">More proposals appear once these are decided.</p>`}
 ${endedSection(view)}`;
   return page({ title: "Proposals", mode, session, body });
 }
@@ -75,7 +75,7 @@ ${mayVote(session.role) && choices(session, entry)}
 
 function choices(session: MemberSession, { proposal, votes, details }: ProposalView): Html {
   if (votes.some((vote) => vote.person_id === session.person_id)) {
-    return html`<p class="hint">You agree already; another member has to confirm it.</p>`;
+    return html`<p class="hint">You have confirmed this; another member must confirm it too.</p>`;
   }
   const path = `${PROPOSALS_PATH}/${proposal.id}`;
   const reason_id = `reason-${proposal.id}`;
@@ -83,7 +83,7 @@ function choices(session: MemberSession, { proposal, votes, details }: ProposalV
   return html`<div class="choices">
 ${
   details === null
-    ? html`<p class="muted">The person whom this concerns was erased.</p>`
+    ? html`<p class="muted">The user was erased.</p>`
     : html`<form method="post" action="${path}/confirm">${csrfField(session.csrf)}
 <button class="primary" type="submit">Confirm</button></form>`
 }
@@ -97,9 +97,9 @@ ${
 
 function endedSection({ ended, names }: ProposalsView): Html {
   return html`<section class="card" aria-labelledby="ended-title">
-<h2 id="ended-title">Decided lately</h2>
+<h2 id="ended-title">Recent decisions</h2>
 ${table({
-  label: "Proposals decided lately, the latest first",
+  label: "Recent decisions, newest first",
   columns: ["Proposed", "What", "Amount", "By", "Votes", "State"],
   rows: ended.map(({ proposal, votes }) => [
     moment(proposal.created_at),
@@ -109,7 +109,7 @@ ${table({
     votes.length > 0 ? voteList(votes, names) : NONE,
     html`${STATUS_NAMES[proposal.status]}${proposal.outcome && `: ${proposal.outcome}`}`,
   ]),
-  empty: "Nothing has been decided yet.",
+  empty: "No proposals have been decided.",
 })}
 </section>`;
 }

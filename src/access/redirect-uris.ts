@@ -33,29 +33,29 @@ export function findBadRedirect(
 function faultOf(uri: string, type: "web" | "native", allow_http: boolean): string | null {
   if (uri.length > URL_MAX) return `Send at most ${URL_MAX} characters.`;
   // Neither could ever match.
-  if (/\s/.test(uri)) return "Send it without blanks.";
+  if (/\s/.test(uri)) return "Remove the spaces.";
   // Browsers read it as /, others do not: they would disagree on where the host ends.
-  if (uri.includes("\\")) return "Send it without a \\.";
-  if (uri.includes("*")) return "Send each address in full; * does not stand for others.";
+  if (uri.includes("\\")) return "Remove the \\.";
+  if (uri.includes("*")) return "Send each URL in full; wildcards (*) are not supported.";
   const url = URL.parse(uri);
   // Browsers mend a missing //, the OAuth library compares by character: they would not agree.
   const lacks_slashes = /^https?:(?!\/\/)/i.test(uri);
   if (!url || lacks_slashes) {
-    return "Send an absolute address such as https://example.com/callback.";
+    return "Send an absolute URL such as https://example.com/callback.";
   }
-  if (uri.includes("#")) return "Send it without a #.";
-  if (url.username || url.password) return "Send it without a user name and password.";
+  if (uri.includes("#")) return "Remove the # and everything after it.";
+  if (url.username || url.password) return "Remove the user name and password.";
   const is_loopback = LOOPBACK.test(url.hostname);
   if (url.protocol === "http:") {
     // Plain http would show codes to the network.
     if (is_loopback || (allow_http && type === "web")) return null;
-    return "Send https; plain http is for this machine alone (localhost, 127.0.0.1, [::1]).";
+    return "Use https; http is allowed only for loopback (localhost, 127.0.0.1, [::1]).";
   }
   if (url.protocol === "https:") {
     if (type === "web" || !is_loopback) return null;
-    return "Beside a program's own scheme, send http for this machine, not https.";
+    return "With a custom scheme, use http for loopback URLs, not https.";
   }
   return SCHEMES_DENIED.test(url.protocol)
-    ? "Send https, http on this machine, or a program's own scheme."
+    ? "Use https, http on loopback, or a custom scheme."
     : null;
 }

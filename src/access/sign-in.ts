@@ -98,7 +98,7 @@ async function verify(
     const [membership] = await listMemberships(tx, person?.id ?? FIRST_ID, 1);
     if (!is_verified || !person || !membership) {
       await recordFailure(tx, person, membership, clock.now());
-      return new Refusal("unauthorized", "E-mail or password is wrong. Check both and try again.");
+      return new Refusal("unauthorized", "Incorrect e-mail or password. Check both and try again.");
     }
     const member = { account_id: membership.account_id, person_id: person.id };
     const token = startSession(tx, index_key, member, input.now);

@@ -37,8 +37,8 @@ export function voteOnProposal(
     const own = votes.find((vote) => vote.person_id === person_id);
     // Sent twice it is one vote, be it after the end.
     if (own?.verdict === verdict) return;
-    if (own) throw refuse("You have voted on this proposal already; a vote is final.");
-    if (proposal.status !== "pending") throw refuse("This proposal is no longer open to votes.");
+    if (own) throw refuse("You have already voted on this proposal; votes are final.");
+    if (proposal.status !== "pending") throw refuse("Voting on this proposal has ended.");
     if (verdict === "reject") checkReason(reason);
     recordVote(tx, proposal, { person_id, verdict, reason }, clock.now());
   });
@@ -72,7 +72,7 @@ function recordVote(
 }
 
 function checkReason(reason: string): void {
-  if (reason === "") throw refuse("Say in a few words why you reject it.");
+  if (reason === "") throw refuse("Enter a reason for the rejection.");
   if ([...reason].length > REASON_LENGTH_MAX) {
     throw refuse(`Shorten the reason to at most ${REASON_LENGTH_MAX} characters.`);
   }
@@ -85,6 +85,6 @@ function refuse(message: string): Refusal {
 function mayNotVote(): Refusal {
   return new Refusal(
     "insufficient_scope",
-    "Admins, finance managers and approvers decide on proposals; your role only sees them.",
+    "Only admins, finance managers and approvers can vote on proposals.",
   );
 }

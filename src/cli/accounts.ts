@@ -16,13 +16,13 @@ import { type JsonOption, print } from "./output.ts";
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 
 export function addAccountCommands(program: Command): void {
-  const accounts = program.command("accounts").description("the organisations this service serves");
+  const accounts = program.command("accounts").description("accounts (organisations)");
 
   accounts
     .command("create")
-    .description("make an account")
+    .description("create an account")
     .requiredOption("--name <name>", "its name, unique in the installation")
-    .option("--reason <reason>", "why, for the audit log", "made on the command line")
+    .option("--reason <reason>", "why, for the audit log", "created on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { name: string; reason: string }) => {
       const name = options.name.trim();
@@ -31,7 +31,7 @@ export function addAccountCommands(program: Command): void {
       }
       const account = await withCore((core) => create(core, name, options.reason));
       print(options, { account }, [
-        `Made account ${account.name} (${account.id}).`,
+        `Created account ${account.name} (${account.id}).`,
         `Next: sliproad keys create --account ${account.id}`,
       ]);
     });
@@ -57,9 +57,9 @@ export function addAccountCommands(program: Command): void {
 function addSettingCommands(accounts: Command): void {
   accounts
     .command("set-billing-email")
-    .description("say where an account is billed: invoices sent there are shared with it")
+    .description("set an account's billing e-mail; invoices sent to it are shared with the account")
     .requiredOption("--account <account>", "its name or id")
-    .requiredOption("--email <email>", "an address that you know to be the account's own")
+    .requiredOption("--email <email>", "an address that belongs to the account")
     .option("--reason <reason>", "why, for the audit log", "set on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { account: string; email: string; reason: string }) => {
@@ -75,7 +75,7 @@ function addSettingCommands(accounts: Command): void {
 
   accounts
     .command("set")
-    .description("change how an account's users are verified")
+    .description("change how an account's users are reviewed")
     .requiredOption("--account <name or id>", "the account")
     .addOption(
       new Option("--kyc-four-eyes <on|off>", "two members must agree").choices(["on", "off"]),
@@ -83,7 +83,7 @@ function addSettingCommands(accounts: Command): void {
     .addOption(
       new Option(
         "--kyc-review <who>",
-        "who reviews: the account's members too, or the operator's",
+        "who reviews: the account and the operator, or the operator only",
       ).choices(["account", "operator"]),
     )
     .option("--reason <reason>", "why, for the audit log", "set on the command line")
@@ -99,13 +99,13 @@ function addSettingCommands(accounts: Command): void {
 
   accounts
     .command("enable-webhooks")
-    .description("let events be sent to the applications of an account")
+    .description("enable webhooks for an account's applications")
     .argument("<account>", "its name or id")
     .option("--reason <reason>", "why, for the audit log", "enabled on the command line")
     .option("--json", "print one JSON document")
     .action(async (name: string, options: JsonOption & { reason: string }) => {
       const account = await withCore((core) => enableWebhooks(core, name, options.reason));
-      print(options, { account }, [`Webhooks are sent for ${account.name}.`]);
+      print(options, { account }, [`Webhooks are enabled for ${account.name}.`]);
     });
 }
 

@@ -24,7 +24,7 @@ export function addAppCommands(program: Command): void {
 function addCreate(apps: Command): void {
   apps
     .command("create")
-    .description("make an application; its secrets are shown only once")
+    .description("create an application; its secrets are shown only once")
     .requiredOption("--name <name>", "what it is called")
     .option("--account <name or id>", "whose application it is (default: the first account)")
     .addOption(
@@ -32,16 +32,16 @@ function addCreate(apps: Command): void {
         .choices(["authorization_code", "client_credentials"])
         .default("authorization_code"),
     )
-    .option("--redirect-uri <uri...>", "where people return to after they consented")
-    .option("--webhook-url <url>", "where events are sent")
-    .option("--webhook-secret <secret>", "what signs them (default: made up)")
+    .option("--redirect-uri <uri...>", "redirect URL after consent")
+    .option("--webhook-url <url>", "URL that receives events")
+    .option("--webhook-secret <secret>", "secret that signs them (default: generated)")
     .addOption(
       // Choices for completion: several, separated by commas, are checked where they are read.
       new Option("--events <names>", "ramp events, separated by commas")
         .choices(RAMP_EVENTS)
         .argParser(String),
     )
-    .option("--no-ordered", "do not hold back a record's next event until the one before arrived")
+    .option("--no-ordered", "send a record's events without waiting for the previous one")
     .option(...REASON)
     .option("--json", "print one JSON document")
     .action(async (options: CreateOptions) => {
@@ -62,7 +62,7 @@ function addCreate(apps: Command): void {
 function addList(apps: Command): void {
   apps
     .command("list")
-    .description("list the applications, and whether they are sent events")
+    .description("list applications and their delivery state")
     .option("--account <name or id>", "only of this account")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { account?: string }) => {
@@ -83,11 +83,11 @@ function addList(apps: Command): void {
 function addRotate(apps: Command): void {
   apps
     .command("rotate-secret")
-    .description("replace the webhook secret, with time to switch over, or the client secret")
+    .description("rotate the webhook secret (with a grace period) or the client secret")
     .argument("<client_id>", "the application, from apps list")
-    .option("--client", "the client secret instead, at once")
-    .option("--webhook-secret <secret>", "the new one (default: made up)")
-    .option("--grace-hours <hours>", "how long the old one still signs, 0 to 168", "24")
+    .option("--client", "rotate the client secret instead, without a grace period")
+    .option("--webhook-secret <secret>", "the new secret (default: generated)")
+    .option("--grace-hours <hours>", "how long the old secret still signs, 0 to 168", "24")
     .option(...REASON)
     .option("--json", "print one JSON document")
     .action(
@@ -127,10 +127,10 @@ function addRotate(apps: Command): void {
 
 function addStates(apps: Command): void {
   const states = [
-    ["pause", "keep events back until the endpoint is resumed", "Paused"],
-    ["resume", "send again to an endpoint that was paused or disabled", "Resumed"],
-    ["reset_used", "let it count as not yet used", "Reset"],
-    ["delete", "delete it for good: its tokens and consents end at once", "Deleted"],
+    ["pause", "stop deliveries until the endpoint is resumed", "Paused"],
+    ["resume", "resume deliveries to a paused or disabled endpoint", "Resumed"],
+    ["reset_used", "mark the application as not yet used", "Reset"],
+    ["delete", "delete an application; its tokens and consents end at once", "Deleted"],
   ] as const;
   for (const [kind, description, done] of states) {
     apps

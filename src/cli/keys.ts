@@ -15,14 +15,14 @@ import { type Progress, withProgress } from "./progress.ts";
 type ReasonOption = { reason: string };
 
 export function addKeyCommands(program: Command): void {
-  const keys = program.command("keys").description("API keys, and the key of the encryption");
+  const keys = program.command("keys").description("API keys and the encryption master key");
 
   keys
     .command("create")
-    .description("make an API key; it is shown only once")
+    .description("create an API key; it is shown only once")
     .option("--account <name or id>", "whose key it is (default: the first account)")
-    .option("--name <name>", "what it is for", "made on the command line")
-    .option("--reason <reason>", "why, for the audit log", "made on the command line")
+    .option("--name <name>", "what it is for", "created on the command line")
+    .option("--reason <reason>", "why, for the audit log", "created on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & ReasonOption & { account?: string; name: string }) => {
       const { key, api_key } = await withCore((core) => create(core, options));
@@ -48,7 +48,7 @@ export function addKeyCommands(program: Command): void {
 
   keys
     .command("revoke")
-    .description("end an API key: at once for writes, within a second for reads")
+    .description("revoke an API key: at once for writes, within a second for reads")
     .argument("<id>", "its id, from keys list")
     .option("--reason <reason>", "why, for the audit log", "revoked on the command line")
     .option("--json", "print one JSON document")
@@ -65,7 +65,7 @@ export function addKeyCommands(program: Command): void {
 
   keys
     .command("rotate-encryption")
-    .description("put all encryption keys under a new master key")
+    .description("create a new master key and re-encrypt all keys with it")
     .option("--reason <reason>", "why, for the audit log", "rotated on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & ReasonOption) => {

@@ -16,12 +16,12 @@ import { type JsonOption, print } from "./output.ts";
 type CreateOptions = { email: string; role: Role; account?: string; reason: string };
 
 const PASSWORD_BYTES = 15;
-const ACCOUNT = ["--account <name or id>", "where (default: the first account)"] as const;
+const ACCOUNT = ["--account <name or id>", "the account (default: the first account)"] as const;
 const roleOption = () =>
-  new Option("--role <role>", "what the person may do").choices(ROLES).makeOptionMandatory();
+  new Option("--role <role>", "the person's role").choices(ROLES).makeOptionMandatory();
 
 export function addMemberCommands(program: Command): void {
-  const members = program.command("members").description("the people who may sign in");
+  const members = program.command("members").description("people who can sign in");
   addCreate(members);
   addList(members);
   addChanges(members);
@@ -30,18 +30,18 @@ export function addMemberCommands(program: Command): void {
 function addCreate(members: Command): void {
   members
     .command("create")
-    .description("let a person sign in; a new person's password is shown only once")
+    .description("create a member; a new person's password is shown only once")
     .requiredOption("--email <address>", "the person's e-mail address")
     .addOption(roleOption())
     .option(...ACCOUNT)
-    .option("--reason <reason>", "why, for the audit log", "made on the command line")
+    .option("--reason <reason>", "why, for the audit log", "created on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & CreateOptions) => {
       const { member, password } = await withCore((core) => create(core, options));
       print(options, { member: { ...member, email: options.email, password } }, [
-        `Made ${options.email} a member (${member.role}).`,
+        `Created member ${options.email} (${member.role}).`,
         password === null
-          ? "The person is known already and keeps their password."
+          ? "The person already exists and keeps their password."
           : `Password: ${password}\nKeep it: it cannot be shown again.`,
       ]);
     });
@@ -50,7 +50,7 @@ function addCreate(members: Command): void {
 function addList(members: Command): void {
   members
     .command("list")
-    .description("list who may sign in")
+    .description("list members")
     .option(...ACCOUNT)
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { account?: string }) => {

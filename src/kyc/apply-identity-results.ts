@@ -28,7 +28,8 @@ const STATUS_OF: Readonly<Record<IdentityOutcome, KycStatus>> = {
   retry_required: "retry_required",
   failed: "failed",
 };
-const ASKED_AGAIN = "Your data could not be verified. Check it, take new pictures, and try again.";
+const ASKED_AGAIN =
+  "Your identity could not be verified. Check your data, take new pictures, and try again.";
 
 /** Reads what the adapter has to tell since the last time. */
 export async function readIdentityResults(deps: ResultDeps, now: Date): Promise<void> {

@@ -20,7 +20,7 @@ import { changeAsVisitor, gone, type Visitor } from "./visitor.ts";
 export type FileDeps = StateDeps & { files: FileStore };
 
 const PART = "file";
-const TOO_LARGE = "This file is larger than 10 MB. Take a smaller picture, or scan it anew.";
+const TOO_LARGE = "This file is larger than 10 MB. Take a smaller picture, or scan it again.";
 
 /**
  * Streams a file, sealed, to its place and looks at it there before the draft names it. What was
@@ -75,10 +75,10 @@ export function deleteFile(deps: StateDeps, visitor: Visitor, slot: Slot): Promi
 
 /** What a person can do about a file that cannot be looked at. */
 export const FAULTS: Readonly<Record<FileFault, string>> = {
-  truncated: "The file is incomplete: it ends too early. Take the picture again, or send it anew.",
-  malformed: "The file cannot be opened. Take the picture again, or save the file anew.",
-  locked: "This PDF is protected with a password. Save it without one, or take a picture instead.",
-  too_small: "The picture is too small to be read. Send a larger one.",
+  truncated: "The file is incomplete. Take the picture again, or upload the file again.",
+  malformed: "The file cannot be opened. Take the picture again, or save the file again.",
+  locked: "This PDF is protected with a password. Remove the password, or take a picture instead.",
+  too_small: "The picture is too small to read. Send a larger one.",
 };
 
 async function storeUpload(

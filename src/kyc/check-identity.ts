@@ -59,12 +59,7 @@ export function checkIdentity(
     if (draft.values[name] !== record[name]) checkName(draft, name);
   }
   if (draft.values.company_name !== null && !/\p{L}|\p{N}/u.test(draft.values.company_name)) {
-    report(
-      draft,
-      "company_name",
-      "record_invalid",
-      "Write the company's name as it is registered.",
-    );
+    report(draft, "company_name", "record_invalid", "Enter the company's registered name.");
   }
   checkPastDate(draft, "date_of_birth", today, FIRST_BIRTH_DATE);
   checkPastDate(draft, "controller_date_of_birth", today, FIRST_BIRTH_DATE);
@@ -99,7 +94,7 @@ export function findMissing(
     .map(({ name }) => ({
       field: `identity.${name}`,
       code: "parameter_missing",
-      message: "This is needed; fill it in.",
+      message: "This field is required.",
     }));
   // Of what was known before, some may have been taken under other rules.
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
@@ -124,7 +119,7 @@ export function findBar(
   const born = values[PERSON_FIELDS[type].birth_date];
   if (born && !isAdult(born, today)) return `This person is not ${ADULT_YEARS} years old yet`;
   if (values.country && isBlockedCountry(catalogue, values.country)) {
-    return "This person's country is not served";
+    return "This person's country is not supported";
   }
   return null;
 }
@@ -139,7 +134,7 @@ function checkName(draft: Draft<FieldName>, name: (typeof NAME_FIELDS)[number]):
   const value = draft.values[name];
   if (value === null) return;
   if (!NAME.test(value) || ONE_CHARACTER.test(value)) {
-    report(draft, name, "record_invalid", "Write the name as on the identity document.");
+    report(draft, name, "record_invalid", "Enter the name as shown on the identity document.");
   }
 }
 
@@ -147,7 +142,7 @@ function checkPhone(draft: Draft<FieldName>): void {
   if (draft.values.phone === null) return;
   draft.values.phone = draft.values.phone.replace(/[\s().-]/g, "");
   if (PHONE.test(draft.values.phone)) return;
-  const message = "Write the number with + and the country code, such as +351 210 000 000.";
+  const message = "Enter the number with + and the country code, such as +351 210 000 000.";
   report(draft, "phone", "record_invalid", message);
 }
 
@@ -158,7 +153,7 @@ function checkAddress(
 ): void {
   const { values } = draft;
   if (values.country !== null && isBlockedCountry(catalogue, values.country)) {
-    report(draft, "country", "country_not_supported", "People in this country are not served.");
+    report(draft, "country", "country_not_supported", "This country is not supported.");
   }
   const country = findPostalCountry(values.country ?? standing.country ?? "");
   // It is not named below: it may be hidden from who reads this.
@@ -170,7 +165,7 @@ function checkAddress(
   if (values.postcode !== null && country?.postcode_pattern) {
     values.postcode = upperAscii(values.postcode);
     if (new RegExp(country.postcode_pattern).test(values.postcode)) return;
-    report(draft, "postcode", "record_invalid", "This is no postcode of your country.");
+    report(draft, "postcode", "record_invalid", "This postcode is not valid in your country.");
   }
 }
 

@@ -21,7 +21,7 @@ export async function confirmBirthDate(
     const { user, subject_key, session } = await lockVisitor(tx, deps, visitor);
     if (!canEdit(user, session)) throw new Refusal("invalid_transition", NOTHING_TO_SHOW);
     const { birth_date_hash } = session;
-    if (!birth_date_hash) return "No date of birth is known yet; type your data anew instead.";
+    if (!birth_date_hash) return "No date of birth is on record; enter your data again instead.";
     if (session.wrong_birth_dates >= BIRTH_DATE_TRIES_MAX) return NO_MORE_TRIES;
     if (hashBirthDate(subject_key, session.id, date).equals(birth_date_hash)) {
       updateVisitConfirmed(tx, visitor.visit, deps.clock.now());
@@ -32,15 +32,15 @@ export async function confirmBirthDate(
     updateWrongBirthDates(tx, { ...session, wrong_birth_dates });
     const left = BIRTH_DATE_TRIES_MAX - wrong_birth_dates;
     return left > 0
-      ? `This is not the date that we know. You have ${left} more ${left === 1 ? "try" : "tries"}.`
+      ? `This date does not match our records. Attempts left: ${left}.`
       : NO_MORE_TRIES;
   });
   if (refusal !== null) refuse(refusal);
 }
 
-const NOTHING_TO_SHOW = "Your data was submitted; it is no longer shown here.";
+const NOTHING_TO_SHOW = "Your data was submitted and is no longer shown here.";
 const NO_MORE_TRIES =
-  "Too many wrong dates: what is known stays hidden with this link. You can type it anew.";
+  "Too many incorrect dates: stored data stays hidden for this link. You can enter it again.";
 
 function refuse(message: string): never {
   throw Refusal.of([{ field: "date_of_birth", code: "record_invalid", message }]);

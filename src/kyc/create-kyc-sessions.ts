@@ -157,10 +157,10 @@ function decideOne(loaded: Loaded, command: Command<NewKycSession>, now: Date): 
 function notNow(status: KycStatus): Problem {
   const message =
     status === "approved" || status === "suspended"
-      ? "The user was verified already."
+      ? "The user is already approved."
       : status === "failed" || status === "retry_denied"
-        ? "The user's verification was refused for good."
-        : "The user's data is being reviewed; wait for the decision.";
+        ? "The user's verification was permanently refused."
+        : "The user's application is under review; wait for the decision.";
   return { field: "user_id", code: "invalid_transition", message };
 }
 

@@ -3,13 +3,12 @@ import { page } from "../access/page-layout.ts";
 import { type Html, html } from "../platform/http/html.ts";
 
 const TITLES: Readonly<Record<number, string>> = {
-  404: "This link is not known",
+  404: "This link is not valid",
   410: "This link no longer works",
   429: "Too many attempts",
   503: "Not available right now",
 };
-const UNKNOWN =
-  "Check that the whole address was copied, or ask whoever sent it to you for a new link.";
+const UNKNOWN = "Check that you copied the whole URL, or ask the sender for a new link.";
 
 /** Without script, for people who hold a link that opens nothing. */
 export function linkProblemPage(mode: Mode, status: number, message: string | null): Html {

@@ -198,7 +198,7 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
       const visitor = visitorOf(request);
       const limit = uploads?.take(visitor.session.id);
       if (limit && !limit.allowed) {
-        const message = "Too many files in a short time. Wait some minutes, then try again.";
+        const message = "Too many uploads. Wait a few minutes, then try again.";
         throw new Refusal("too_many_requests", message, limit.reset_seconds);
       }
       await attachFile(deps, visitor, readSlot(request), request);
@@ -213,7 +213,7 @@ async function openLink(deps: Deps, request: FastifyRequest) {
   const session = await findLinkSession(deps, token);
   if (!session) {
     await deps.attempts.wrong(callerNetwork(request.ip));
-    throw new Refusal("record_not_found", "This link is not known; ask for a new one.");
+    throw new Refusal("record_not_found", "This link is not valid; ask for a new one.");
   }
   assertOpen(session, deps.clock.now());
   return session;
@@ -231,7 +231,7 @@ async function requireVisitor(deps: Deps, request: FastifyRequest): Promise<Visi
   const visitor = await findVisitor(deps, link_id, value);
   if (!visitor) {
     await deps.attempts.wrong(callerNetwork(request.ip));
-    throw new Refusal("unauthorized", "Open the link that you were sent once more.");
+    throw new Refusal("unauthorized", "Open the link you received again.");
   }
   assertOpen(visitor.session, deps.clock.now());
   return visitor;

@@ -58,7 +58,7 @@ ${table({
       row.is_proposed ? "Confirm" : "Open"
     }<span class="hidden"> user ${row.user_id}</span></a>`,
   ]),
-  empty: "Nobody is waiting here.",
+  empty: "No users are in this queue.",
 })}
 ${last && moreLink(queue, last)}
 </section>`;
@@ -71,7 +71,7 @@ function moreLink(queue: Queue, { updated_at, user_id }: QueueRow): Html {
     since: String(updated_at.getTime()),
     after: user_id,
   });
-  return html`<p><a href="${QUEUE_PATH}?${query.toString()}">More, who came later</a></p>`;
+  return html`<p><a href="${QUEUE_PATH}?${query.toString()}">Next page</a></p>`;
 }
 
 export function reviewPage(
@@ -150,7 +150,7 @@ function beforeText(field: Field, value: string | null | undefined): string {
 
 function sinceText(field: Field, value: string | null | undefined): string {
   const shown = value ? shownValue(field, value) : "nothing";
-  return `The account's record says since: ${shown}. An approval keeps that.`;
+  return `The account has since changed this to: ${shown}. Approval keeps that value.`;
 }
 
 function shownValue({ kind }: Field, value: string): string {
@@ -163,7 +163,7 @@ function filesList({ user, files, application }: LoadedReview): Html {
   if (files.length === 0) {
     const text =
       application && application.submitted === null
-        ? "The files were deleted when their time was over."
+        ? "The files were deleted after the retention period."
         : "No file was submitted.";
     return html`<p class="muted">${text}</p>`;
   }

@@ -93,8 +93,7 @@ export function reviewKyc(
 const OUT_OF_DATE =
   "This person's data or state has changed since you opened the page, so nothing was done. " +
   "Look again.";
-const NOT_THE_SAME =
-  "You proposed this yourself, so nothing was done. Another member has to confirm it.";
+const NOT_THE_SAME = "You proposed this decision. Another member must confirm it.";
 
 type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue"> & {
   tx: Transaction;
@@ -205,7 +204,7 @@ function assertNothingBars(
 function checkComment({ decision, comment }: Review): void {
   const message =
     comment === "" && needsComment(decision)
-      ? "Write a comment: what was wrong, and what the person can do."
+      ? "Enter a comment that says what was wrong and what the person can do."
       : isLongerThan(comment, COMMENT_LENGTH_MAX)
         ? `Shorten the comment to at most ${COMMENT_LENGTH_MAX} characters.`
         : hasForbiddenCharacters(comment)

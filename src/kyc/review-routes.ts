@@ -25,9 +25,9 @@ const ROWS_MAX = 100;
 /** Of the last day that a date can name. */
 const LAST_MS = 8.64e15;
 const NOTICES: Readonly<Record<ReviewOutcome, string>> = {
-  decided: "Done. The decision is in the audit log.",
-  proposed: "Proposed. Another member has to confirm it before it counts.",
-  returned: "Sent back: you did not agree with what was proposed. It waits for a new decision.",
+  decided: "Decision saved. It is recorded in the audit log.",
+  proposed: "Proposed. Another member must confirm it before it takes effect.",
+  returned: "Your decision differs, so the proposal was withdrawn. A new decision is needed.",
 };
 
 /** Where people decide on the identity of users. */
@@ -71,7 +71,7 @@ async function decide(
   const key = readKey(request);
   const wanted = readField(request, "decision");
   const decision = DECISION_NAMES.find((name) => name === wanted);
-  if (!decision) throw new Refusal("record_invalid", "Choose one of the decisions.");
+  if (!decision) throw new Refusal("record_invalid", "Choose a decision.");
   const comment = readField(request, "comment").trim();
   try {
     const review = { decision, comment, seen: readField(request, "seen") };

@@ -16,7 +16,7 @@ const KycAnswer = Type.Object({
   kyc: Type.Object(
     {
       user_id: Type.String({ format: "uuid" }),
-      url: Type.String({ description: "Address of the page; good for 24 hours." }),
+      url: Type.String({ description: "URL of the verification page; valid for 24 hours." }),
     },
     { title: "KycSession" },
   ),

@@ -48,7 +48,7 @@ export function saveIdentity(
 const COUNTRY_NEEDED: Problem = {
   field: "identity.country",
   code: "parameter_missing",
-  message: "Choose the country once more: it is hidden here, and the rest depends on it.",
+  message: "Choose the country again. It is hidden here, and other fields depend on it.",
 };
 
 function isJudgedByCountry({ country, state, postcode }: Record<string, unknown>): boolean {

@@ -66,6 +66,6 @@ export function submitApplication(deps: StateDeps, visitor: Visitor): Promise<vo
 }
 
 function missingFile(slot: string): Problem {
-  const message = "This picture or file is still needed.";
+  const message = "This file is required.";
   return { field: `files.${slot}`, code: "parameter_missing", message };
 }

@@ -22,7 +22,7 @@ export function createTokenAttempts(deps: AttemptDeps): TokenAttempts {
     assertAllowed: async (address) => {
       const { remaining, reset_seconds } = await attempts.look(address);
       if (remaining > 0) return;
-      const message = `Too many wrong links. Wait ${reset_seconds} seconds, then try again.`;
+      const message = `Too many invalid links. Wait ${reset_seconds} seconds, then try again.`;
       throw new Refusal("too_many_requests", message, reset_seconds);
     },
     wrong: async (address) => {

@@ -41,13 +41,10 @@ export class SessionGone extends Refusal {
   }
 }
 
-const REPLACED =
-  "A newer link has taken the place of this one. Open the newest link that you were sent.";
-const EXPIRED =
-  "This link has expired: it works for 24 hours. Ask whoever sent it to you for a new one.";
+const REPLACED = "This link was replaced by a newer one. Open the newest link you received.";
+const EXPIRED = "This link has expired: links work for 24 hours. Ask the sender for a new one.";
 
-const TOO_MANY_VISITS =
-  "This link was opened in too many browsers. Ask whoever sent it to you for a new one.";
+const TOO_MANY_VISITS = "This link was opened in too many browsers. Ask the sender for a new one.";
 
 /** The session of a link; undefined for a link that never was. */
 export async function findLinkSession(

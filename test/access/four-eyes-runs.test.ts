@@ -298,7 +298,7 @@ it("what can no longer be read, because the person was erased, fails", async () 
   await withWorker(proposalTask(server.core, refunds()), async () => {
     expect(await waitForEnd(server, id)).toMatchObject({
       status: "failed",
-      outcome: "The person whom this concerns was erased.",
+      outcome: "The user was erased.",
     });
   });
 });

@@ -148,7 +148,7 @@ describe("a proposal made with a key", () => {
     await ada.confirm(id);
     const empty = await ben.reject(id, "  ");
     expect(empty.statusCode).toBe(422);
-    expect(empty.body).toContain("Say in a few words");
+    expect(empty.body).toContain("Enter a reason");
     expect((await ben.reject(id, "The wrong user")).statusCode).toBe(303);
     expect(await showProposal(server, id)).toMatchObject({
       status: "rejected",
@@ -157,9 +157,9 @@ describe("a proposal made with a key", () => {
     const cy = await addMember(server, "approver");
     const late = await cy.confirm(id);
     expect(late.statusCode).toBe(422);
-    expect(late.body).toContain("no longer open to votes");
+    expect(late.body).toContain("Voting on this proposal has ended");
     // Who has agreed before cannot turn round, nor press the other button.
-    expect((await ada.reject(id)).body).toContain("a vote is final");
+    expect((await ada.reject(id)).body).toContain("votes are final");
     expect(await user.owed()).toBe(300);
     expect((await auditOf(id)).at(-1)).toMatchObject({
       action: "proposal.reject",
@@ -249,7 +249,7 @@ describe("who may", () => {
     expect(section).toContain(`sk_test_…${server.key.slice(-4)}`);
     const own = (await ben.open()).body;
     const mine = own.slice(own.indexOf(`title-${id}`)).split("</section>")[0]!;
-    expect(mine).toContain("another member has to confirm it");
+    expect(mine).toContain("another member must confirm it too");
     expect(mine).not.toContain("<button");
   });
 });

@@ -52,7 +52,7 @@ describe("the way to a token", () => {
     const next = /name="next" value="([^"]*)"/.exec(form.text)![1]!;
     expect(next).toMatch(/^\/consent\//);
     const consent = await person.follow(await person.signIn(EMAIL, next));
-    expect(consent.text).toContain("Let Paper Kite use your account?");
+    expect(consent.text).toContain("Allow Paper Kite to use your account?");
     expect(consent.text).toContain("an application of <strong>demo</strong>");
     expect(consent.text).toContain("Create and change invoices and salaries of the account");
     expect(consent.text).toContain("client.example.test");

@@ -66,7 +66,7 @@ describe.each([1280, 360])("on a screen of %i px", (width) => {
       await page.getByLabel("E-mail").fill(EMAIL);
       await page.getByLabel("Password").fill(PASSWORD);
       await page.getByRole("button", { name: "Sign in" }).click();
-      await page.getByRole("heading", { name: /Let Bookkeeping/ }).waitFor();
+      await page.getByRole("heading", { name: /Allow Bookkeeping/ }).waitFor();
       await expectGood(page, `oauth-consent-${width}`);
       await page.getByLabel("For the account").selectOption({ index: 1 });
       await page.getByRole("button", { name: "Allow" }).click();
@@ -83,14 +83,14 @@ describe.each([1280, 360])("on a screen of %i px", (width) => {
       await page.goto(`${server.url}/dashboard`);
       await page.getByRole("link", { name: "Applications" }).click();
       await page.getByRole("heading", { name: "Connected applications" }).waitFor();
-      await page.getByLabel("Name, as people will see it").fill(`Kite of ${width}`);
-      await page.getByLabel("Redirect addresses").fill(redirect_uri);
+      await page.getByLabel("Name, as shown to users").fill(`Kite of ${width}`);
+      await page.getByLabel("Redirect URLs").fill(redirect_uri);
       await page.getByLabel("Webhook URL").fill("https://hooks.example.test/in");
       await page.getByRole("button", { name: "Create application" }).click();
       await page.getByRole("heading", { name: /Keep these/ }).waitFor();
       await expectGood(page, `oauth-apps-${width}`);
       await page.getByRole("button", { name: /Revoke the access of Bookkeeping/ }).click();
-      await page.getByText("You have let no application act for your accounts.").waitFor();
+      await page.getByText("No applications are connected to your accounts.").waitFor();
       expect(errors).toEqual([]);
 
       const denied = askFor(client, SCOPE, { redirect_uri });

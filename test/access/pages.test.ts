@@ -73,7 +73,7 @@ test("a page for another role is a 403 with words for people", async () => {
   const answer = await otto.get("/admins");
   expect(answer.statusCode).toBe(403);
   expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
-  expect(answer.body).toContain("Your role in this account does not open this page.");
+  expect(answer.body).toContain("Your role does not have access to this page.");
   const ada = visitor();
   await ada.signIn(ADMIN);
   expect((await ada.get("/admins")).statusCode).toBe(200);
@@ -87,7 +87,7 @@ test("a page shows keys and audit log to admins and developers only", async () =
   await otto.signIn(ACCOUNTANT);
   const shown = (await otto.get("/dashboard")).body;
   expect(shown).not.toContain("member.create");
-  expect(shown).toContain("Admins and developers of this account see them here.");
+  expect(shown).toContain("Only admins and developers can view these.");
 });
 
 test("a page forbids scripts, frames and foreign forms", async () => {
@@ -111,7 +111,7 @@ test("an error is a page to people and JSON to programs, without secrets", async
   const ada = visitor();
   const unknown = await ada.get("/nowhere");
   expect(unknown.statusCode).toBe(404);
-  expect(unknown.body).toContain("There is no such page");
+  expect(unknown.body).toContain("Page not found");
   const broken = await ada.get("/broken");
   expect(broken.statusCode).toBe(500);
   expect(broken.body).not.toContain("secret");

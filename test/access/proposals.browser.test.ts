@@ -41,7 +41,7 @@ async function visit(email: string, width: number, colour: "light" | "dark") {
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("link", { name: "See the proposals" }).click();
+  await page.getByRole("link", { name: "View proposals" }).click();
   await page.getByRole("heading", { level: 1, name: "Proposals" }).waitFor();
   return { page, errors, close: () => context.close() };
 }
@@ -109,7 +109,7 @@ describe.each([
       await page.getByRole("button", { name: "Confirm" }).click();
       const alert = page.getByRole("alert");
       await alert.waitFor();
-      expect(await alert.textContent()).toContain("no longer open to votes");
+      expect(await alert.textContent()).toContain("Voting on this proposal has ended");
       expect(await scrollsSideways(page)).toBe(false);
       expect(await findBarriers(page)).toEqual([]);
       await takeShot(page, `proposals-late-${width}`);

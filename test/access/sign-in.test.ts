@@ -149,7 +149,7 @@ describe("a sign-in is refused", () => {
       answers.push({ status: answer.statusCode, form });
     }
     expect(answers[0]!.status).toBe(401);
-    expect(answers[0]!.form).toContain('role="alert">E-mail or password is wrong.');
+    expect(answers[0]!.form).toContain('role="alert">Incorrect e-mail or password.');
     expect(answers[1]).toEqual(answers[0]);
     const [unknown, known] = await listAudit("session.refuse");
     expect(known).toMatchObject({ account_id: operator_id, record: `person:${person_id}` });

@@ -35,7 +35,7 @@ it("a new member signs in with the password that was shown once; the audit log k
 
   const twice = await create(...args);
   expect(twice.code).toBe(1);
-  expect(twice.stderr).toContain("is a member of the account already");
+  expect(twice.stderr).toContain("is already a member of the account");
 });
 
 it("a person who is known keeps their password in a second account", async () => {
@@ -54,7 +54,7 @@ it("says what is wrong with a role, an address or an account", async () => {
     create("--email", "a@example.test"),
   ]);
   expect(role.stderr).toMatch(/^sliproad: .*finance_manager/);
-  expect(email.stderr).toMatch(/^sliproad: This is not an e-mail address/);
+  expect(email.stderr).toMatch(/^sliproad: Send a valid e-mail address/);
   expect(account.stderr).toMatch(/^sliproad: There is no account Nobody/);
   expect(none.stderr).toMatch(/^sliproad: .*--role/);
   expect([role, email, account, none].map(({ code }) => code)).toEqual([1, 1, 1, 1]);

@@ -99,7 +99,7 @@ describe("the documentation", () => {
     for (const path of ["/docs/guides/nothing", "/docs/api/nothing"]) {
       const { status, text } = await open(path);
       expect(status).toBe(404);
-      expect(text).toContain("There is no such page");
+      expect(text).toContain("Page not found");
     }
   });
 });

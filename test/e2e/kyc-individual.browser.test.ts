@@ -149,7 +149,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       await page.getByRole("button", { name: "Show my details" }).click();
       await page.getByText("This is not the date that we know.").waitFor();
       await check("confirm-wrong");
-      await page.getByRole("button", { name: "Go on without" }).click();
+      await page.getByRole("button", { name: "Continue without" }).click();
       await heading(page, "About you").waitFor();
       await page.getByText("M•••").waitFor();
       await check("about-masked");

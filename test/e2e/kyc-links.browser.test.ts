@@ -64,11 +64,11 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
     await stage.visit(width, async ({ page, check }) => {
       const forged = await page.goto(`${stage.server.url}/kyc/${"A".repeat(43)}`);
       expect(forged?.status()).toBe(404);
-      await heading(page, "This link is not known").waitFor();
+      await heading(page, "This link is not valid").waitFor();
       await check("link-forged");
       const replaced = await page.goto(old);
       expect(replaced?.status()).toBe(410);
-      await page.getByText("A newer link has taken the place of this one.").waitFor();
+      await page.getByText("This link was replaced by a newer one.").waitFor();
       await check("link-replaced");
       expect((await page.goto(link))?.status()).toBe(200);
     });

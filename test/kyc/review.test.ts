@@ -133,7 +133,7 @@ describe("a reviewer", () => {
     const { user_id, path } = await addWaiting(server);
     const silent = await decide(admin.visitor, path, "refuse");
     expect(silent.statusCode).toBe(422);
-    expect(silent.body).toContain("Write a comment");
+    expect(silent.body).toContain("Enter a comment");
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
     await decide(admin.visitor, path, "refuse", "The document is forged.");
     expect(await statusOf(server, user_id)).toBe("failed");
@@ -173,13 +173,13 @@ describe("a reviewer", () => {
     const { user_id, path } = await addWaiting(server);
     const shown = await admin.visitor.get(path);
     const seen = seenIn(shown.body);
-    expect(shown.body).not.toContain("says since");
+    expect(shown.body).not.toContain("has since changed");
     const user = { last_name: "Substituta" };
     expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);
     const stale = await admin.visitor.post(path, { decision: "approve", seen });
     expect(stale.statusCode).toBe(422);
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
-    expect(stale.body).toContain("The account&#39;s record says since: Substituta");
+    expect(stale.body).toContain("The account has since changed this to: Substituta");
   });
 
   it("sees both birth dates where they contradict each other, and decides which one counts", async () => {
@@ -207,7 +207,7 @@ describe("a reviewer", () => {
 
     const { catalogue } = server.core;
     expect(findBar(catalogue, "individual", { country: "KP" }, "2026-01-01")).toContain(
-      "not served",
+      "not supported",
     );
     expect(findBar(catalogue, "individual", { country: "PT" }, "2026-01-01")).toBeNull();
   });
@@ -251,11 +251,11 @@ describe("the queue", () => {
     );
     const idsIn = (body: string) => [...body.matchAll(/<code>([\w-]{36})</g)].map((one) => one[1]!);
     const first = (await visitor.get("/dashboard/kyc?status=suspended")).body;
-    const more = /href="([^"]+)">More/.exec(first)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const more = /href="([^"]+)">Next page/.exec(first)?.[1]?.replaceAll("&amp;", "&") ?? "";
     const second = (await visitor.get(more)).body;
     expect([idsIn(first).length, idsIn(second).length]).toEqual([100, 3]);
     expect([...idsIn(first), ...idsIn(second)].sort()).toEqual([...made].sort());
-    expect(second).not.toContain(">More");
+    expect(second).not.toContain(">Next page");
   });
 });
 

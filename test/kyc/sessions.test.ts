@@ -23,7 +23,7 @@ describe("a link", () => {
     const shown = await look(token);
     expect(shown.status).toBe(404);
     expect(shown.headers.get("content-type")).toContain("text/html");
-    expect(shown.text).toContain("This link is not known");
+    expect(shown.text).toContain("This link is not valid");
     expect(shown.text).not.toContain("<script");
     const opened = await new PageVisitor(server).open(token);
     expect(opened.body).toMatchObject({ error_code: "record_not_found", status: 404 });
@@ -38,7 +38,7 @@ describe("a link", () => {
     expect(newer).not.toBe(token);
     const shown = await look(token);
     expect(shown.status).toBe(410);
-    expect(shown.text).toContain("newer link");
+    expect(shown.text).toContain("replaced by a newer one");
     for (const refused of [
       await page.open(token),
       await page.send("GET", "/kyc/session"),
@@ -46,7 +46,7 @@ describe("a link", () => {
       await page.upload("selfie", png()),
     ]) {
       expect(refused.body).toMatchObject({ status: 410, error_code: "record_not_found" });
-      expect(refused.body.message).toContain("newer link");
+      expect(refused.body.message).toContain("replaced by a newer one");
     }
     expect((await new PageVisitor(server).open(newer)).status).toBe(200);
   });
@@ -93,18 +93,19 @@ describe("a link", () => {
     }
   });
 
-  it.each(["approved", "failed", "retry_denied", "awaiting_manual_review", "suspended"])(
-    "is refused for a user who is %s",
-    async (status) => {
-      const user_id = await addUser(server);
-      const moved = await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, {
-        kyc: { status },
-      });
-      expect(moved.status).toBe(200);
-      const refused = await server.call("POST", `/users/${user_id}/kycs`);
-      expect(refused.body).toMatchObject({ status: 422, error_code: "invalid_transition" });
-    },
-  );
+  it.each([
+    ...["approved", "failed", "retry_denied", "suspended"],
+    ...["pending_assessment", "prechecks_completed", "application_queued"],
+    "awaiting_manual_review",
+  ])("is refused for a user who is %s", async (status) => {
+    const user_id = await addUser(server);
+    const moved = await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, {
+      kyc: { status },
+    });
+    expect(moved.status).toBe(200);
+    const refused = await server.call("POST", `/users/${user_id}/kycs`);
+    expect(refused.body).toMatchObject({ status: 422, error_code: "invalid_transition" });
+  });
 });
 
 describe("Idempotency-Key", () => {
@@ -192,7 +193,7 @@ describe("a stolen link", () => {
       const refused = await thief.confirm(`0${tried}/01/1990`);
       expect(refused.body).toMatchObject({ status: 422, error_code: "record_invalid" });
       const left = 5 - tried;
-      expect(refused.body.message).toContain(left > 0 ? `${left} more` : "stays hidden");
+      expect(refused.body.message).toContain(left > 0 ? `Attempts left: ${left}.` : "stays hidden");
     }
     const person = new PageVisitor(server);
     expect((await person.open(token)).body.kyc.can_confirm).toBe(false);
@@ -208,7 +209,7 @@ describe("a stolen link", () => {
     await thief.open(token);
     const guesses = Array.from({ length: 20 }, (_, day) => `${10 + day}/01/1990`);
     const answers = await Promise.all(guesses.map((guess) => thief.confirm(guess)));
-    const counted = answers.filter(({ body }) => body.message.includes(" more "));
+    const counted = answers.filter(({ body }) => body.message.includes("Attempts left"));
     expect(counted).toHaveLength(4);
     expect((await thief.confirm(secrets.date_of_birth)).status).toBe(422);
   });

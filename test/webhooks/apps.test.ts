@@ -85,7 +85,7 @@ describe("an application", () => {
   it("takes no two headers that servers read as one", async () => {
     const webhook_headers = { "X-A_B": "x", "x-a-b": "y" };
     const refused = await server.call("POST", "/apps", { app: { name: "A", webhook_headers } });
-    expect(refused.body.errors).toMatchObject([{ message: "x-a-b comes twice: remove one." }]);
+    expect(refused.body.errors).toMatchObject([{ message: "x-a-b is listed twice: remove one." }]);
   });
 
   it("names what is wrong together with what is unknown or of another type", async () => {

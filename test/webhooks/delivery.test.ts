@@ -311,7 +311,7 @@ describe("pause", () => {
     expect(receiver.received).toHaveLength(0);
     expect((await showApp(app.id)).webhook).toMatchObject({
       state: "paused",
-      reason: "Paused by its owner.",
+      reason: "Paused by the account.",
     });
     await server.call("POST", `/apps/${app.id}/resume`);
     await receiver.waitFor(2);

@@ -22,7 +22,7 @@ export const english = {
 
   buttons: {
     start: "Start",
-    go_on: "Go on where you stopped",
+    go_on: "Continue",
     next: "Save and continue",
     saving: "Saving …",
     waiting: "Waiting for the connection …",
@@ -37,17 +37,17 @@ export const english = {
   connection: {
     lost: "You seem to be offline",
     explain:
-      "What you entered is still here. Leave this page open: it goes on by itself as soon as the connection is back.",
+      "What you entered is still here. Leave this page open: it continues when the connection is back.",
     retry: "Try now",
   },
 
   welcome: {
     title: "{account} asks you to confirm who you are",
     title_business: "{account} asks you to confirm your company",
-    lead: "Before money can move, the law wants to know who it belongs to. You only do this once.",
+    lead: "The law requires us to verify your identity before money can move. You only do this once.",
     retry_title: "Please send some of it again",
     retry_lead: "What you sent was checked, and something more is needed from you:",
-    need_title: "Have this at hand",
+    need_title: "What you need",
     time_title: "About 5 minutes",
     time: "Every step is saved. You can stop and come back with the same link.",
     time_title_business: "About 10 minutes",
@@ -64,21 +64,21 @@ export const english = {
     data: [
       "It is sent and kept encrypted.",
       "Only the people who check identities for {account} can see it.",
-      "It serves to confirm who you are, and is deleted when it need not be kept any longer.",
+      "It is used to confirm who you are, and is deleted after the retention period.",
     ],
     expires: "This link works until {time}.",
   },
 
   confirm: {
     title: "Confirm that it is you",
-    lead: "We already have some of your details. Enter your date of birth to see them, so that you need not type them again.",
+    lead: "We already have some of your details. Enter your date of birth to see them, so that you do not have to type them again.",
     button: "Show my details",
     checking: "Checking …",
-    skip: "Go on without",
+    skip: "Continue without",
     skip_hint:
-      "You can also go on without. Your details stay hidden then, and you can replace what is wrong.",
+      "You can also continue without. Your details then stay hidden, and you can replace what is wrong.",
     used_up:
-      "The date did not match too often. Your details stay hidden; you can still go on and replace what is wrong.",
+      "Too many incorrect dates. Your details stay hidden; you can still continue and replace what is wrong.",
   },
 
   about: {
@@ -118,12 +118,12 @@ export const english = {
   },
   review: {
     title: "Check and send",
-    lead: "Please look at everything once more. After sending, you cannot change it.",
+    lead: "Check everything before you send it. You cannot change it afterwards.",
     missing: "Missing",
     not_given: "Not given",
     hidden: "Hidden until the birth date is confirmed",
     edit: "Edit: {section}",
-    problems_title: "This must be put right first",
+    problems_title: "Fix these problems first",
     statement: "By sending, you confirm that this is true and that the document is yours.",
     statement_business:
       "By sending, you confirm that this is true and that you may act for the company.",
@@ -159,17 +159,16 @@ export const english = {
     suspended_title: "Your confirmation is on hold",
     suspended_lead: "{account} has paused it for now.",
     suspended_next: ["Please write to {account} to learn more."],
-    comment_by: "What was said about it",
-    waiting: "This page shows the result by itself, should you leave it open.",
+    comment_by: "Reviewer's comment",
+    waiting: "If you leave this page open, it shows the result automatically.",
   },
 
   ended: {
     expired_title: "This link no longer works",
-    expired: "It has run out, or a newer one took its place. Please ask for a new link.",
-    unknown_title: "This link is not right",
-    unknown:
-      "Perhaps a part of it was lost on the way. Please open the whole link that you were sent.",
-    busy_title: "Too many tries",
+    expired: "It has expired or was replaced by a newer one. Please ask for a new link.",
+    unknown_title: "This link is not valid",
+    unknown: "Part of it may be missing. Please open the whole link you received.",
+    busy_title: "Too many attempts",
     busy: "This page was opened very often in a short time. Please wait a minute.",
     broken_title: "Something went wrong on our side",
     broken: "What you saved is kept. Please try again in a moment.",
@@ -178,7 +177,7 @@ export const english = {
   optional: "optional",
   change_of: "Change: {label}",
   choose_one: "Choose …",
-  shown_masked: "Known, but hidden",
+  shown_masked: "On file, hidden",
   fields: {
     first_name: { label: "First names", hint: "All of them, as on your document" },
     last_name: { label: "Last name", hint: "" },

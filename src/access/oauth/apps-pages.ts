@@ -78,12 +78,12 @@ ${table({
     html`<form method="post" action="${APPS_PATH}/rotate">${csrfField(session.csrf)}
 <input type="hidden" name="app_id" value="${app.id}">
 <code>…${app.client_secret_last_four}</code>
-<button type="submit" aria-label="Make a new secret for ${app.name}">New secret</button></form>`,
+<button type="submit" aria-label="Create a new secret for ${app.name}">New secret</button></form>`,
     html`<form method="post" action="${APPS_PATH}/delete">${csrfField(session.csrf)}
 <input type="hidden" name="app_id" value="${app.id}">
-<button type="submit" aria-label="Delete ${app.name} for good">Delete</button></form>`,
+<button type="submit" aria-label="Permanently delete ${app.name}">Delete</button></form>`,
   ]),
-  empty: "This account has no application yet.",
+  empty: "This account has no applications.",
 })}
 </section>`;
 }
@@ -94,7 +94,7 @@ function usedCell(session: MemberSession, app: App): Html | string {
   if (!may(session.role, "reset_app_used")) return moment(app.used_at);
   return html`<form method="post" action="${APPS_PATH}/reset_used">${csrfField(session.csrf)}
 <input type="hidden" name="app_id" value="${app.id}">${moment(app.used_at)}
-<button type="submit" aria-label="Let ${app.name} count as not yet used">Reset</button></form>`;
+<button type="submit" aria-label="Reset ${app.name} to not yet used">Reset</button></form>`;
 }
 
 function newSection(session: MemberSession, form: AppForm, problems: readonly string[]): Html {
@@ -107,7 +107,7 @@ ${
   )}</ul></div>`
 }
 <form class="narrow" method="post" action="${APPS_PATH}">${csrfField(session.csrf)}
-<label for="name">Name, as people will see it</label>
+<label for="name">Name, as shown to users</label>
 <input id="name" name="name" required maxlength="100" value="${form.name}">
 <fieldset><legend>Flow</legend>
 ${(Object.keys(FLOW_NAMES) as AppFlow[]).map(
@@ -116,7 +116,7 @@ ${(Object.keys(FLOW_NAMES) as AppFlow[]).map(
       form.flow === flow && html` checked`
     }> ${FLOW_NAMES[flow]}</label>`,
 )}</fieldset>
-<label for="redirect_uris">Redirect addresses, one on each line</label>
+<label for="redirect_uris">Redirect URLs, one per line</label>
 <textarea id="redirect_uris" name="redirect_uris" rows="3" spellcheck="false"
   aria-describedby="redirect-hint">${form.redirect_uris}</textarea>
 <p class="hint" id="redirect-hint">Only for the authorization code flow. https, or http on
@@ -124,9 +124,9 @@ localhost.</p>
 <label for="webhook_url">Webhook URL (optional)</label>
 <input id="webhook_url" name="webhook_url" inputmode="url" spellcheck="false"
   value="${form.webhook_url}">
-<label for="webhook_secret">Webhook secret (empty: one is made)</label>
+<label for="webhook_secret">Webhook secret (leave empty to generate one)</label>
 <input id="webhook_secret" name="webhook_secret" autocomplete="off" spellcheck="false">
-<fieldset><legend>Events beside those of invoices</legend>
+<fieldset><legend>Events in addition to invoice events</legend>
 ${RAMP_EVENTS.map(
   (event) =>
     html`<label class="check"><input type="checkbox" name="events" value="${event}"${
@@ -142,8 +142,8 @@ function consentsSection(session: MemberSession, consents: Applications["consent
   return html`<section class="card" aria-labelledby="connected-title">
 <h2 id="connected-title">Connected applications</h2>
 ${table({
-  label: "Applications that may act for an account",
-  columns: ["Application", "Made by", "Acts for", "Let in by", "Since", "Access"],
+  label: "Applications with access to an account",
+  columns: ["Application", "Owner", "Account", "Authorized by", "Since", "Access"],
   rows: consents.map((consent) => [
     consent.app_name,
     consent.owner_name,
@@ -158,7 +158,7 @@ ${table({
   aria-label="Revoke the access of ${consent.app_name} to ${consent.account_name}">Revoke</button>
 </form>`,
   ]),
-  empty: "You have let no application act for your accounts.",
+  empty: "No applications are connected to your accounts.",
 })}
 </section>`;
 }

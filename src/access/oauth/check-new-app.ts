@@ -23,7 +23,7 @@ export const EMPTY_FORM: AppForm = {
 const LABELS: Record<string, string> = {
   name: "Name",
   flow: "Flow",
-  redirect_uris: "Redirect addresses",
+  redirect_uris: "Redirect URLs",
   webhook_url: "Webhook URL",
   webhook_secret: "Webhook secret",
   events: "Events",

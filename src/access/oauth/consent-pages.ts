@@ -18,15 +18,15 @@ export function consentPage(options: {
 }): Html {
   const { mode, session, path, app, scopes, memberships, redirect_host } = options;
   const again = `/sign-in?again=1&next=${encodeURIComponent(path)}`;
-  const body = html`<h1>Let ${app.name} use your account?</h1>
+  const body = html`<h1>Allow ${app.name} to use your account?</h1>
 <p>${app.name} is an application of <strong>${app.owner}</strong>. It asks to:</p>
 <ul class="asks">${scopes.map((scope) => html`<li>${SCOPES[scope]}</li>`)}</ul>
 <form method="post" action="${path}">
 ${csrfField(session.csrf)}
 ${
   memberships.length === 0
-    ? html`<p class="alert" role="alert">Your role allows this in none of your accounts. Ask an
-admin of the account.</p>`
+    ? html`<p class="alert" role="alert">Your role does not allow this in any of your accounts.
+Ask an admin of the account.</p>`
     : accountChoice(session, memberships)
 }
 <div class="choice">
@@ -37,10 +37,10 @@ ${
 }
 </div>
 </form>
-<p class="hint">You then go on to <strong>${redirect_host}</strong>. You can take this back at any
-time under Dashboard, Applications.</p>
-<p class="hint">Signed in as ${session.email}. <a href="${again}">Use another sign-in</a></p>`;
-  return page({ title: `Let ${app.name} use your account?`, mode, session: null, body });
+<p class="hint">You will be redirected to <strong>${redirect_host}</strong>. You can revoke access
+at any time under Dashboard, Applications.</p>
+<p class="hint">Signed in as ${session.email}. <a href="${again}">Use another account</a></p>`;
+  return page({ title: `Allow ${app.name} to use your account?`, mode, session: null, body });
 }
 
 /** Ends the redirects that began with a form: a browser may not let those leave the site. */
@@ -52,8 +52,7 @@ export function continuePage(mode: Mode, url: string): Html {
 
 export function expiredPage(mode: Mode): Html {
   const body = html`<h1>This request has expired</h1>
-<p>It was answered already, or it waited for too long. Go back to the application and start
-again.</p>`;
+<p>It was already answered, or it timed out. Go back to the application and start again.</p>`;
   return page({ title: "Request expired", mode, session: null, body });
 }
 
