@@ -918,7 +918,7 @@ create table refunds (
   updated_at timestamp with time zone not null,
   constraint refunds_pkey PRIMARY KEY (account_id, id),
   constraint refunds_amount_check CHECK ((amount > 0)),
-  constraint refunds_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text]))),
+  constraint refunds_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text, 'failed'::text]))),
   constraint refunds_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
 CREATE INDEX refunds_list ON public.refunds USING btree (account_id, user_id, id);

@@ -187,7 +187,7 @@ export interface paths {
         put?: never;
         /**
          * Price one payout
-         * @description Returns the rate, fees and token amount of a quote created now. Stores nothing and locks no rate.
+         * @description Answers the rate, fees and token amount of a quote created now. Stores nothing and locks no rate.
          */
         post: operations["calculateQuoteRate"];
         delete?: never;
@@ -210,26 +210,6 @@ export interface paths {
          * @description Converts a token to a payout currency on its first rail, or usd or eur to a token. Stores nothing.
          */
         post: operations["calculateConversion"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/fees": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List fees
-         * @description The fee of each currency and rail: basis points of the amount plus a flat part, rounded up to the currency's smallest unit. Also the minimum amount of each. A quote keeps the fees that it was created with.
-         */
-        get: operations["listFees"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -269,7 +249,7 @@ export interface paths {
         };
         /**
          * Show a quote
-         * @description Includes up to 500 of its offramps and the deposit address.
+         * @description Includes up to 500 of its offramps, and the address to pay to.
          */
         get: operations["showQuote"];
         put?: never;
@@ -291,7 +271,7 @@ export interface paths {
         put?: never;
         /**
          * Execute a quote
-         * @description Sends the id of the transfer that pays for the quote. The deposit is confirmed later; webhooks report it.
+         * @description Names the transfer that pays for the quote and answers at once. The deposit is confirmed later; follow it with webhooks.
          */
         post: operations["executeQuote"];
         delete?: never;
@@ -311,7 +291,7 @@ export interface paths {
         put?: never;
         /**
          * Fund a quote from a balance
-         * @description Executes the quote and pays for it from the user's balance, without a transfer. See `GET /users/{user_id}/balances`.
+         * @description Executes the quote and pays it from what Sliproad owes to the user, without a transfer. See `GET /users/{user_id}/balances`.
          */
         post: operations["fundQuote"];
         delete?: never;
@@ -331,7 +311,7 @@ export interface paths {
         put?: never;
         /**
          * Create offramps
-         * @description Adds 1 to 500 payouts to a quote. Either all are created or none; the response keeps the order of the request.
+         * @description Adds 1 to 500 payouts to a quote. Either all are created or none; the answer keeps the order of the request.
          */
         post: operations["createOfframps"];
         delete?: never;
@@ -412,7 +392,7 @@ export interface paths {
         post?: never;
         /**
          * Remove an offramp from a quote
-         * @description Possible until the quote is executed or expires. Returns the removed offramp; the quote's totals no longer contain it.
+         * @description Until the quote is executed or expires. Answers the offramp as it was; the quote's totals no longer contain it.
          */
         delete: operations["deleteOfframp"];
         options?: never;
@@ -455,7 +435,7 @@ export interface paths {
         put?: never;
         /**
          * Refund an offramp
-         * @description Ends an offramp that is `bounced` or in `ongoing_checks`. Its tokens are added to the user's balance.
+         * @description Gives up an offramp that is `bounced` or in `ongoing_checks`. What it gives back is added to the balance of the user.
          */
         post: operations["refundOfframp"];
         delete?: never;
@@ -473,13 +453,13 @@ export interface paths {
         };
         /**
          * Download a supporting document
-         * @description Returns the file that was uploaded or fetched last.
+         * @description Answers the file that was uploaded or fetched last.
          */
         get: operations["downloadSupportingDocument"];
         put?: never;
         /**
          * Upload a supporting document
-         * @description One PDF, JPG or PNG of at most 5 MB. Possible in every state of the offramp. A later file replaces the earlier one. A file that was rejected for this offramp is not accepted again.
+         * @description One PDF, JPG or PNG of at most 5 MB, in every state of the offramp. A later file replaces the earlier one. A file that was rejected for this offramp is refused.
          */
         post: operations["uploadSupportingDocument"];
         delete?: never;
@@ -487,7 +467,7 @@ export interface paths {
         head?: never;
         /**
          * Review a supporting document
-         * @description Possible until the payout has started. A file that was rejected stays rejected: upload another one, or let a member approve it in the dashboard. A document whose URL has not been fetched yet can be rejected, but not approved.
+         * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or let a member approve it in the dashboard. A document whose URL has not been fetched yet can be rejected, but not approved.
          */
         patch: operations["reviewSupportingDocument"];
         trace?: never;
@@ -560,7 +540,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the balances of the account
+         * What is owed to all users of the account
          * @description The sum over the account's users, by token.
          */
         get: operations["listAccountBalances"];
@@ -655,7 +635,7 @@ export interface paths {
         put?: never;
         /**
          * Create an onramp
-         * @description Returns the bank account to pay to and the `deposit_message` that the transfer text must contain. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.
+         * @description Answers the bank account to pay to and the `deposit_message` that the transfer must carry. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.
          */
         post: operations["createOnramp"];
         delete?: never;
@@ -907,7 +887,7 @@ export interface paths {
         put?: never;
         /**
          * Create an application
-         * @description The response contains the client secret and the webhook secret. They are never shown again.
+         * @description The answer holds the client secret and the webhook secret. They are never shown again.
          */
         post: operations["createApp"];
         delete?: never;
@@ -925,7 +905,7 @@ export interface paths {
         };
         /**
          * Show an application
-         * @description `webhook.state` says whether events are sent; `webhook.reason` says why not.
+         * @description `webhook.state` and `webhook.reason` say whether events are sent, and why not.
          */
         get: operations["showApp"];
         put?: never;
@@ -935,7 +915,7 @@ export interface paths {
         head?: never;
         /**
          * Update an application
-         * @description Changes name, redirect URIs, webhook endpoint or chosen events. Omitted fields keep their values.
+         * @description Changes name, redirect URIs, webhook endpoint or chosen events. Fields that are left out stay as they are.
          */
         patch: operations["updateApp"];
         trace?: never;
@@ -1031,7 +1011,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the client secret
-         * @description The old client secret stops working immediately. The response contains the new one.
+         * @description The old client secret stops working at once. The answer holds the new one.
          */
         post: operations["rotateClientSecret"];
         delete?: never;
@@ -1071,7 +1051,7 @@ export interface paths {
         put?: never;
         /**
          * Delete an application
-         * @description Its tokens and consents end immediately, and it receives no more events.
+         * @description Its tokens and consents end at once, and nothing is sent to it any more.
          */
         post: operations["deleteApp"];
         delete?: never;
@@ -1169,7 +1149,7 @@ export interface paths {
         };
         /**
          * List the deliveries of an event
-         * @description One delivery per application, each with its latest attempts and the receiver's responses.
+         * @description One delivery per application, each with its latest attempts and the answers of the receiver.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -1255,7 +1235,7 @@ export interface paths {
         put?: never;
         /**
          * Advance the sandbox clock
-         * @description Operator keys only: this moves the time of the whole installation. Work that becomes due runs in order of its due time.
+         * @description Operator keys only: this moves the time of the whole installation. Work that falls due on the way runs in order of its due time.
          */
         post: operations["advanceSandboxClock"];
         delete?: never;
@@ -1279,7 +1259,7 @@ export interface paths {
         head?: never;
         /**
          * Set the KYC status of a user
-         * @description Moves the user through every state up to the requested one. `swift_status` grants (`approved`) or withdraws (`suspended`) the approval for swift.
+         * @description Takes the user through every state on the way. `swift_status` grants (`approved`) or withdraws (`suspended`) the clearance for swift.
          */
         patch: operations["setSandboxKyc"];
         trace?: never;
@@ -1299,7 +1279,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of a payment detail
-         * @description Moves the payment detail through every state up to the requested one.
+         * @description Takes the payment detail through every state on the way.
          */
         patch: operations["setSandboxPaymentDetail"];
         trace?: never;
@@ -1319,7 +1299,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of an offramp
-         * @description Moves the offramp through every state up to the requested one. Pays its quote if needed; every step posts its ledger entries.
+         * @description Takes the offramp through every state on the way. Pays its quote if needed; every step posts its ledger entries.
          */
         patch: operations["setSandboxOfframp"];
         trace?: never;
@@ -1335,7 +1315,7 @@ export interface paths {
         put?: never;
         /**
          * Create a crypto deposit
-         * @description Simulates a transfer to the deposit address of a quote.
+         * @description Lets a transfer arrive at the deposit address of a quote.
          */
         post: operations["createSandboxCryptoDeposit"];
         delete?: never;
@@ -1359,7 +1339,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of an onramp
-         * @description Moves the onramp through every state up to the requested one. Pays it if needed; every step posts its ledger entries.
+         * @description Takes the onramp through every state on the way. Pays it if needed; every step posts its ledger entries.
          */
         patch: operations["setSandboxOnramp"];
         trace?: never;
@@ -1375,7 +1355,7 @@ export interface paths {
         put?: never;
         /**
          * Create a bank deposit
-         * @description Simulates a fiat deposit at the bank. The same `bank_reference` with the same amount is the same deposit.
+         * @description Lets fiat money arrive at the bank. The same `bank_reference` with the same amount is the same deposit.
          */
         post: operations["createSandboxDeposit"];
         delete?: never;
@@ -1395,7 +1375,7 @@ export interface paths {
         put?: never;
         /**
          * Send a sample event
-         * @description Sends a sample event to every application of the account that receives this type.
+         * @description Sends a made-up event to every application of the account that receives this type.
          */
         post: operations["sendSandboxWebhook"];
         delete?: never;
@@ -1419,7 +1399,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of an invoice
-         * @description Moves the invoice through every state up to the requested one. Every step is recorded and sent as an event.
+         * @description Takes the invoice through every state on the way. Every step is recorded and sent as an event.
          */
         patch: operations["setSandboxInvoice"];
         trace?: never;
@@ -1434,8 +1414,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a transfer between two wallets
-         * @description The transfer is final immediately. Invoices that were declared paid by it are checked.
+         * Let a transfer between two wallets happen
+         * @description It is final at once. Invoices that were declared paid by it are checked.
          */
         post: operations["createSandboxCryptoTransfer"];
         delete?: never;
@@ -1727,7 +1707,7 @@ export interface components {
                 code: components["schemas"]["ErrorCode"];
                 message: string;
             }[];
-            /** @description How many problems there are beyond the 100 listed. */
+            /** @description How many problems there were beyond the 100. */
             errors_omitted?: number;
         };
         App: {
@@ -1741,32 +1721,32 @@ export interface components {
             redirect_uris: string[];
             /**
              * Format: date-time
-             * @description Time of the first successful API call with one of its tokens.
+             * @description The first API call answered 2xx with one of its tokens.
              */
             used_at: string | null;
             webhook: {
                 url: string | null;
-                /** @description Only an `active` endpoint receives events. */
+                /** @description Only an `active` endpoint is sent anything. */
                 state: components["schemas"]["WebhookState"];
-                /** @description Why no events are sent; null while they are sent. */
+                /** @description Why nothing is sent; null when it is. */
                 reason: string | null;
                 has_secret: boolean;
                 /**
                  * Format: date-time
-                 * @description During a rotation: when only the new secret signs.
+                 * @description During a rotation: when the new secret begins to sign alone.
                  */
                 secret_switch_at: string | null;
                 /** @description Names of the custom headers. */
                 headers: string[];
-                /** @description The ramp events that it receives; it receives invoice events without choosing them. */
+                /** @description The ramp events it chose; events of invoices need not be chosen. */
                 events: components["schemas"]["RampEvent"][];
-                /** @description Whether a record's next event waits until the previous one was delivered or given up. */
+                /** @description Whether a record's next event waits until the one before has arrived or was given up. */
                 is_ordered: boolean;
                 /** Format: date-time */
                 failing_since: string | null;
                 /**
                  * Format: date-time
-                 * @description After several failures in a row, nothing is sent before this time.
+                 * @description After several failures in a row nothing is sent before this time.
                  */
                 circuit_until: string | null;
             };
@@ -1781,7 +1761,7 @@ export interface components {
             client_secret?: string;
             /** @description Shown once. */
             webhook_secret?: string;
-            /** @description The same secret in the format of Standard Webhooks libraries. */
+            /** @description The same for libraries of Standard Webhooks. */
             webhook_secret_standard?: string;
         };
         WebhookEvent: {
@@ -1795,7 +1775,7 @@ export interface components {
             record_id: string;
             /** @description The number of this change of the record. */
             sequence: number;
-            /** @description The exact text that is sent and signed; null after its retention period. */
+            /** @description The exact text that is sent and signed; null when it is no longer kept. */
             body: string | null;
             /** Format: date-time */
             created_at: string;
@@ -1819,7 +1799,7 @@ export interface components {
             next_attempt_at: string | null;
             /** Format: date-time */
             delivered_at: string | null;
-            /** @description The latest 20 attempts. */
+            /** @description The latest 20. */
             attempts: {
                 number: number;
                 /** Format: date-time */
@@ -1827,7 +1807,7 @@ export interface components {
                 status: number | null;
                 error: string | null;
                 latency_ms: number;
-                /** @description The first 16 kB of the response. */
+                /** @description The first 16 kB of what was answered. */
                 answer: string | null;
             }[];
             /** Format: date-time */
@@ -2111,9 +2091,9 @@ export interface components {
         QuoteRate: {
             deposit_token: components["schemas"]["Token"];
             deposit_token_chain: components["schemas"]["Chain"];
-            /** @description As sent, or the cost with fees. */
+            /** @description As asked, or what it costs with fees. */
             deposit_token_amount: number;
-            /** @description As sent, or the maximum that deposit_token_amount pays for. */
+            /** @description As asked, or the most that deposit_token_amount pays for. */
             fiat_amount: number;
             fiat_currency: string;
             /** @description Token and currency, e.g. usdceur. */
@@ -2123,7 +2103,7 @@ export interface components {
             rails: components["schemas"]["Rails"];
             /** @description Units of the currency for one token. */
             rate: number;
-            /** @description Nothing is stored and no rate is locked. */
+            /** @description Nothing is stored and no rate is kept. */
             expiry: null;
         };
         Conversion: {
@@ -2138,26 +2118,6 @@ export interface components {
             };
             /** @description In the fiat currency. */
             fees: number;
-        };
-        Fee: {
-            currency: string;
-            rails: components["schemas"]["Rails"];
-            /** @description Share of the amount: 1 basis point is 0.01 %. */
-            basis_points: number;
-            /** @description Flat part in usd, converted to the currency at the rates of the quote. */
-            flat_usd: number;
-            /** @description Minimum `destination_amount`; null where it is stated in usd. */
-            minimum_amount: number | null;
-            /** @description Minimum in usd, where there is none in the currency. */
-            minimum_usd_equivalent: number | null;
-        };
-        OnrampFee: {
-            currency: string;
-            rails: components["schemas"]["DepositRails"];
-            /** @description Share of the amount: 1 basis point is 0.01 %. */
-            basis_points: number;
-            /** @description Flat part in usd, converted to the currency at the rates of the quote. */
-            flat_usd: number;
         };
         Balance: {
             currency: string;
@@ -2176,10 +2136,10 @@ export interface components {
             token: string;
             chain: components["schemas"]["Chain"];
             amount: number;
-            /** @description The sender's address; null where the chain does not provide it. */
+            /** @description The address that sent it; null where the chain does not say. */
             from: string | null;
             tx_id: string;
-            /** @description Index of the transfer within the transaction. */
+            /** @description Which transfer of the transaction it is. */
             log_index: number;
             /** Format: date-time */
             mined_at: string;
@@ -2209,8 +2169,11 @@ export interface components {
             chain: components["schemas"]["Chain"];
             amount: number;
             address: string;
-            /** @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. */
-            status: components["schemas"]["RefundStatus"];
+            /**
+             * @description `pending`: recorded. `sending`: given to the chain. `sent`: it has left; see `tx_id`. `failed`: the chain refused it for good; the amount is part of the balance again.
+             * @enum {unknown}
+             */
+            status: "pending" | "sending" | "sent" | "failed";
             tx_id: string | null;
             /** Format: date-time */
             created_at: string;
@@ -2226,7 +2189,7 @@ export interface components {
             deposit_token_chain: components["schemas"]["Chain"];
             /** @description What its offramps cost, fees included. */
             deposit_token_amount: number;
-            /** @description The fees contained in it, in the token. */
+            /** @description The fees' part of it, in the token. */
             fees: number;
             /** @description Unix seconds. */
             expiry: number;
@@ -2255,7 +2218,7 @@ export interface components {
             status_message: string | null;
             destination_amount: number;
             destination_currency: string;
-            /** @description Empty if none was sent. */
+            /** @description Empty when none was given. */
             reference: string;
             rails: string;
             /** @description Destination units for one token. */
@@ -2273,7 +2236,7 @@ export interface components {
             } | null;
             /**
              * Format: uuid
-             * @description Only if it pays an invoice.
+             * @description Only where it pays an invoice.
              */
             invoice_id?: string;
             metadata: {
@@ -2323,13 +2286,13 @@ export interface components {
             destination_address: string;
             fiat_currency: string;
             fiat_rails: components["schemas"]["DepositRails"];
-            /** @description The amount to deposit, fee included. */
+            /** @description To be paid in, fee included. */
             deposit_amount: number;
             /** @description In the fiat currency. */
             fee: number;
             /** @description Fiat units for one token; locked for 24 hours. */
             rate: number;
-            /** @description Set once the tokens were sent. */
+            /** @description Once the coins were sent. */
             tx_id: string | null;
             deposit_instructions: components["schemas"]["DepositInstructions"];
             /** Format: date-time */
@@ -2350,13 +2313,13 @@ export interface components {
             destination_address: string;
             fiat_currency: string;
             fiat_rails: components["schemas"]["DepositRails"];
-            /** @description The amount to deposit, fee included. */
+            /** @description To be paid in, fee included. */
             deposit_amount: number;
             /** @description In the fiat currency. */
             fee: number;
             /** @description Fiat units for one token; locked for 24 hours. */
             rate: number;
-            /** @description Set once the tokens were sent. */
+            /** @description Once the coins were sent. */
             tx_id: string | null;
             /** Format: date-time */
             created_at: string;
@@ -2367,7 +2330,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             status: components["schemas"]["DepositStatus"];
-            /** @description Why the deposit waits for the operator, or could not be returned. */
+            /** @description Why it waits for the operator, or could not be returned. */
             reason: components["schemas"]["DepositReason"] | null;
             message: string | null;
             amount: number;
@@ -2376,17 +2339,17 @@ export interface components {
             bank_reference: string;
             /** Format: date-time */
             booked_at: string;
-            /** @description The text of the transfer. */
+            /** @description What the payer wrote. */
             text: string;
             payer_name: string;
             /**
              * Format: uuid
-             * @description The account of the onramp that it pays or seems to be for.
+             * @description Whose onramp it is or seems for.
              */
             account_id: string | null;
             /** Format: uuid */
             onramp_id: string | null;
-            /** @description The amount that the onramp took. */
+            /** @description What the onramp took of it. */
             matched_amount: number | null;
             /** Format: date-time */
             created_at: string;
@@ -2429,43 +2392,43 @@ export interface components {
          */
         ProposalStatus: "pending" | "confirmed" | "rejected" | "done" | "failed";
         /**
-         * @description - `version_unknown`: Send a supported version in Sliproad-Version, or omit the header.
-         *     - `unknown_format`: Send Accept: application/json (on downloads also the file's type), or omit the header.
+         * @description - `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+         *     - `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
          *     - `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
          *     - `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>.
-         *     - `insufficient_scope`: This credential is not allowed to do this; use one with the required scope.
-         *     - `route_not_found`: This route does not exist; check the method and the path.
-         *     - `idempotency_key_reused`: This Idempotency-Key was used for a different request; use a new key.
+         *     - `insufficient_scope`: This credential may not be used here; use one that has the scope.
+         *     - `route_not_found`: There is no such route; check the method and the path.
+         *     - `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one.
          *     - `file_too_large`: Send a file of at most 5 MB (5 242 880 bytes).
          *     - `body_too_large`: Send a smaller body.
-         *     - `unsupported_media_type`: Send a content type that this route accepts, usually application/json.
-         *     - `parameter_unknown`: The request has an unknown field; correct its name or remove it.
+         *     - `unsupported_media_type`: Send the content type this route takes, usually application/json.
+         *     - `parameter_unknown`: A field is not known here; correct its name or leave it out.
          *     - `parameter_missing`: A required field is missing; send every field listed in errors.
-         *     - `record_not_found`: This record does not exist; check the id.
-         *     - `record_invalid`: A field has an invalid value; correct the fields listed in errors.
-         *     - `value_too_long`: A value is too long; shorten the fields listed in errors.
-         *     - `record_not_unique`: A record with this value already exists; use that record.
-         *     - `country_not_supported`: This country is not supported; use another one.
-         *     - `currency_not_supported`: This currency is not supported; see /payment_detail_requirements.
+         *     - `record_not_found`: There is no such record; check the id.
+         *     - `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+         *     - `value_too_long`: A value is too long; shorten those listed in errors.
+         *     - `record_not_unique`: A record with this value exists already; use that one.
+         *     - `country_not_supported`: This country is not served.
+         *     - `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
          *     - `currency_mismatch`: Use the currency of the payment detail.
-         *     - `rails_not_available`: Choose a rail that both the currency and the payment detail support.
-         *     - `quote_already_executed`: The quote was already executed; create a new quote.
+         *     - `rails_not_available`: Choose a rail that the currency and the payment detail offer.
+         *     - `quote_already_executed`: The quote was executed; create a new quote.
          *     - `quote_expired`: The quote has expired; create a new quote.
          *     - `payment_detail_deactivated`: The payment detail was deactivated; use another one.
-         *     - `payment_detail_not_approved`: The payment detail is not approved; wait for its approval, or use another one.
+         *     - `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
          *     - `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
-         *     - `not_approved_for_payout_rail`: The user is not approved for this rail; use another rail.
+         *     - `not_approved_for_payout_rail`: The user is not cleared for this rail; use another rail.
          *     - `no_offramps_present`: Add at least one offramp to the quote before executing it.
-         *     - `below_currency_limit`: The amount is below the minimum of its currency and rail; send a larger amount.
-         *     - `supporting_document_required`: This payout needs a supporting document: set `submitted_url`.
+         *     - `below_currency_limit`: Raise the amount to the minimum of its currency and rail.
+         *     - `supporting_document_required`: Give supporting_document_attributes.submitted_url.
          *     - `unsupported_file_type`: Send a PDF, JPG or PNG file.
-         *     - `offramp_not_editable`: The payout has started and can no longer be changed.
-         *     - `invalid_transition`: This change is not possible in the record's current state.
+         *     - `offramp_not_editable`: The payout is under way and can no longer be changed.
+         *     - `invalid_transition`: This change is not possible in the record's present state.
          *     - `invalid_kyc_status_param`: Use one of the KYC statuses listed in the documentation.
          *     - `too_many_requests`: Wait for the seconds given in Retry-After, then try again.
-         *     - `internal_error`: An internal error occurred; report the request id to the operator.
-         *     - `unavailable`: The request was not processed; wait for the seconds in Retry-After, then try again.
-         *     - `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
+         *     - `internal_error`: Something went wrong on our side; report the request id.
+         *     - `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+         *     - `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
          * @enum {string}
          */
         ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
@@ -2605,20 +2568,6 @@ export interface components {
          */
         ConversionMode: "sending" | "receiving";
         /**
-         * @description - `ach_push`: An ACH credit transfer in usd.
-         *     - `wire`: A domestic wire transfer in usd.
-         *     - `local`: A SEPA credit transfer in eur.
-         * @enum {string}
-         */
-        DepositRails: "ach_push" | "wire" | "local";
-        /**
-         * @description - `pending`: Recorded. The tokens have not left yet.
-         *     - `sending`: The transaction was handed to the chain.
-         *     - `sent`: The transaction is confirmed; `tx_id` names it. Final.
-         * @enum {string}
-         */
-        RefundStatus: "pending" | "sending" | "sent";
-        /**
          * @description - `open`: Offramps can be added, and the quote can be executed, until it expires.
          *     - `executed`: A transfer or a balance pays for the quote. Nothing can be added.
          *     - `expired`: It was not executed in time. Create a new quote.
@@ -2640,7 +2589,7 @@ export interface components {
         /**
          * @description - `not_checked`: Nobody has reviewed the document yet.
          *     - `approved`: A reviewer approved this file.
-         *     - `rejected`: A reviewer rejected this file, or Sliproad could not fetch it. Send another file, which starts at `not_checked`. Only a member can approve a rejected file.
+         *     - `rejected`: A reviewer rejected this file, or Sliproad could not fetch it. Send another one.
          * @enum {string}
          */
         DocumentStatus: "not_checked" | "approved" | "rejected";
@@ -2653,6 +2602,13 @@ export interface components {
          */
         OnrampStatus: "initiated" | "sending_fiat" | "crypto_sent" | "failed";
         /**
+         * @description - `ach_push`: An ACH credit transfer in usd.
+         *     - `wire`: A domestic wire transfer in usd.
+         *     - `local`: A SEPA credit transfer in eur.
+         * @enum {string}
+         */
+        DepositRails: "ach_push" | "wire" | "local";
+        /**
          * @description - `unmatched`: It waits for the operator; `reason` says why.
          *     - `matching`: It is being matched to an onramp.
          *     - `matched`: It pays an onramp.
@@ -2664,19 +2620,19 @@ export interface components {
          */
         DepositStatus: "unmatched" | "matching" | "matched" | "releasing" | "returning" | "returned" | "dismissed";
         /**
-         * @description - `no_code`: The transfer text contains no deposit message.
-         *     - `unknown_code`: The transfer text contains an unknown code.
-         *     - `two_codes`: The transfer text contains the codes of several onramps.
-         *     - `conflict`: The bank already reported this reference with another amount, currency or date.
-         *     - `wrong_currency`: The deposit's currency differs from the onramp's.
-         *     - `short`: The amount is less than the onramp requires.
-         *     - `over`: The amount is more than the onramp requires.
-         *     - `late`: The deposit arrived after the onramp's rate had expired.
-         *     - `double`: The onramp is already paid.
-         *     - `closed`: The onramp has failed and accepts no deposit.
-         *     - `excess`: The surplus of a deposit that was more than the onramp required.
-         *     - `return_refused`: The bank could not return the deposit.
-         *     - `coins_left`: The onramp delivered its tokens before the deposit could be returned.
+         * @description - `no_code`: The text holds no deposit message.
+         *     - `unknown_code`: The text holds a code that was never given out.
+         *     - `two_codes`: The text holds the codes of several onramps.
+         *     - `conflict`: The bank told this reference before, with another amount, currency or date.
+         *     - `wrong_currency`: It is in another currency than the onramp.
+         *     - `short`: It is less than the onramp asks for.
+         *     - `over`: It is more than the onramp asks for.
+         *     - `late`: It came after the onramp's rate had expired.
+         *     - `double`: The onramp was paid already.
+         *     - `closed`: The onramp has failed; it takes no deposit any more.
+         *     - `excess`: What is left of a deposit that was more than the onramp asked for.
+         *     - `return_refused`: The bank could not send it back.
+         *     - `coins_left`: Its onramp had sent the coins before it could be returned.
          * @enum {string}
          */
         DepositReason: "no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "double" | "closed" | "excess" | "return_refused" | "coins_left";
@@ -2726,9 +2682,9 @@ export interface components {
     };
     responses: {
         /**
-         * @description `version_unknown`: Send a supported version in Sliproad-Version, or omit the header.
+         * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
          *
-         *     `unknown_format`: Send Accept: application/json (on downloads also the file's type), or omit the header.
+         *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
          *
          *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
          *
@@ -2742,7 +2698,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "version_unknown",
-                 *       "message": "Send a supported version in Sliproad-Version, or omit the header.",
+                 *       "message": "Use a version this server knows, or leave the Sliproad-Version header out.",
                  *       "status": 400,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#version_unknown"
@@ -2769,7 +2725,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `insufficient_scope`: This credential is not allowed to do this; use one with the required scope. */
+        /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -2778,7 +2734,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "insufficient_scope",
-                 *       "message": "This credential is not allowed to do this; use one with the required scope.",
+                 *       "message": "This credential may not be used here; use one that has the scope.",
                  *       "status": 403,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#insufficient_scope"
@@ -2788,45 +2744,45 @@ export interface components {
             };
         };
         /**
-         * @description `parameter_unknown`: The request has an unknown field; correct its name or remove it.
+         * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
          *
-         *     `record_invalid`: A field has an invalid value; correct the fields listed in errors.
+         *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
          *
-         *     `value_too_long`: A value is too long; shorten the fields listed in errors.
+         *     `value_too_long`: A value is too long; shorten those listed in errors.
          *
-         *     `record_not_unique`: A record with this value already exists; use that record.
+         *     `record_not_unique`: A record with this value exists already; use that one.
          *
-         *     `country_not_supported`: This country is not supported; use another one.
+         *     `country_not_supported`: This country is not served.
          *
-         *     `currency_not_supported`: This currency is not supported; see /payment_detail_requirements.
+         *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
          *
          *     `currency_mismatch`: Use the currency of the payment detail.
          *
-         *     `rails_not_available`: Choose a rail that both the currency and the payment detail support.
+         *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
          *
-         *     `quote_already_executed`: The quote was already executed; create a new quote.
+         *     `quote_already_executed`: The quote was executed; create a new quote.
          *
          *     `quote_expired`: The quote has expired; create a new quote.
          *
          *     `payment_detail_deactivated`: The payment detail was deactivated; use another one.
          *
-         *     `payment_detail_not_approved`: The payment detail is not approved; wait for its approval, or use another one.
+         *     `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
          *
          *     `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
          *
-         *     `not_approved_for_payout_rail`: The user is not approved for this rail; use another rail.
+         *     `not_approved_for_payout_rail`: The user is not cleared for this rail; use another rail.
          *
          *     `no_offramps_present`: Add at least one offramp to the quote before executing it.
          *
-         *     `below_currency_limit`: The amount is below the minimum of its currency and rail; send a larger amount.
+         *     `below_currency_limit`: Raise the amount to the minimum of its currency and rail.
          *
-         *     `supporting_document_required`: This payout needs a supporting document: set `submitted_url`.
+         *     `supporting_document_required`: Give supporting_document_attributes.submitted_url.
          *
          *     `unsupported_file_type`: Send a PDF, JPG or PNG file.
          *
-         *     `offramp_not_editable`: The payout has started and can no longer be changed.
+         *     `offramp_not_editable`: The payout is under way and can no longer be changed.
          *
-         *     `invalid_transition`: This change is not possible in the record's current state.
+         *     `invalid_transition`: This change is not possible in the record's present state.
          *
          *     `invalid_kyc_status_param`: Use one of the KYC statuses listed in the documentation.
          */
@@ -2838,7 +2794,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "below_currency_limit",
-                 *       "message": "The amount is below the minimum of its currency and rail; send a larger amount.",
+                 *       "message": "Raise the amount to the minimum of its currency and rail.",
                  *       "status": 422,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#below_currency_limit",
@@ -2846,7 +2802,7 @@ export interface components {
                  *         {
                  *           "field": "offramps[0].destination_amount",
                  *           "code": "below_currency_limit",
-                 *           "message": "The amount is below the minimum of its currency and rail; send a larger amount."
+                 *           "message": "Raise the amount to the minimum of its currency and rail."
                  *         }
                  *       ]
                  *     }
@@ -2877,7 +2833,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `internal_error`: An internal error occurred; report the request id to the operator. */
+        /** @description `internal_error`: Something went wrong on our side; report the request id. */
         InternalError: {
             headers: {
                 [name: string]: unknown;
@@ -2886,7 +2842,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "internal_error",
-                 *       "message": "An internal error occurred; report the request id to the operator.",
+                 *       "message": "Something went wrong on our side; report the request id.",
                  *       "status": 500,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#internal_error"
@@ -2896,9 +2852,9 @@ export interface components {
             };
         };
         /**
-         * @description `unavailable`: The request was not processed; wait for the seconds in Retry-After, then try again.
+         * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
          *
-         *     `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
+         *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
          */
         Unavailable: {
             headers: {
@@ -2913,7 +2869,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "unavailable",
-                 *       "message": "The request was not processed; wait for the seconds in Retry-After, then try again.",
+                 *       "message": "Nothing was done; wait for the seconds in Retry-After, then try again.",
                  *       "status": 503,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#unavailable"
@@ -2922,7 +2878,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `record_not_found`: This record does not exist; check the id. */
+        /** @description `record_not_found`: There is no such record; check the id. */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -2931,7 +2887,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "record_not_found",
-                 *       "message": "This record does not exist; check the id.",
+                 *       "message": "There is no such record; check the id.",
                  *       "status": 404,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#record_not_found",
@@ -2939,7 +2895,7 @@ export interface components {
                  *         {
                  *           "field": "user_id",
                  *           "code": "record_not_found",
-                 *           "message": "This record does not exist; check the id."
+                 *           "message": "There is no such record; check the id."
                  *         }
                  *       ]
                  *     }
@@ -2947,7 +2903,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `idempotency_key_reused`: This Idempotency-Key was used for a different request; use a new key. */
+        /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -2956,7 +2912,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "idempotency_key_reused",
-                 *       "message": "This Idempotency-Key was used for a different request; use a new key.",
+                 *       "message": "This Idempotency-Key belongs to another request; use a new one.",
                  *       "status": 409,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#idempotency_key_reused"
@@ -2987,7 +2943,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `unsupported_media_type`: Send a content type that this route accepts, usually application/json. */
+        /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -2996,7 +2952,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "unsupported_media_type",
-                 *       "message": "Send a content type that this route accepts, usually application/json.",
+                 *       "message": "Send the content type this route takes, usually application/json.",
                  *       "status": 415,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#unsupported_media_type"
@@ -3007,7 +2963,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description A request that repeats the key gets the first answer again. */
+        /** @description Repeating a request with the same key gives the first answer again. */
         IdempotencyKey: string;
         /** @description Id of the app. */
         AppId: string;
@@ -3056,13 +3012,13 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 /** @description The general KYC status. */
                 status?: components["schemas"]["KycStatus"];
@@ -3148,7 +3104,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -3362,7 +3318,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3496,7 +3452,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3544,13 +3500,13 @@ export interface operations {
     listPaymentDetails: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 status?: components["schemas"]["PaymentDetailStatus"];
             };
@@ -3642,7 +3598,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3671,7 +3627,7 @@ export interface operations {
                  */
                 "application/json": {
                     payment_detail: {
-                        /** @description the account holder's name, exactly as registered at the bank */
+                        /** @description the account holder's name, exactly as the bank knows it */
                         account_name: string | null;
                         /** @description the currency that the account accepts */
                         currency: string | null;
@@ -3691,7 +3647,7 @@ export interface operations {
                         postal_code: string | null;
                         /** @description the account holder's country */
                         country: string | null;
-                        /** @description the payment rail; default local */
+                        /** @description the payment rail; local when left out */
                         rails?: string | null;
                         /** @description date of birth as DD/MM/YYYY or YYYY-MM-DD */
                         date_of_birth?: string | null;
@@ -3820,7 +3776,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3849,7 +3805,7 @@ export interface operations {
                  */
                 "application/json": {
                     payment_detail: {
-                        /** @description the account holder's name, exactly as registered at the bank */
+                        /** @description the account holder's name, exactly as the bank knows it */
                         account_name: string | null;
                         /** @description the currency that the account accepts */
                         currency: string | null;
@@ -3869,7 +3825,7 @@ export interface operations {
                         postal_code: string | null;
                         /** @description the account holder's country */
                         country: string | null;
-                        /** @description the payment rail; default local */
+                        /** @description the payment rail; local when left out */
                         rails?: string | null;
                         /** @description date of birth as DD/MM/YYYY or YYYY-MM-DD */
                         date_of_birth?: string | null;
@@ -4051,7 +4007,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4205,7 +4161,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4233,13 +4189,13 @@ export interface operations {
                         deposit_token: string;
                         /** @description One of polygon, ethereum, arbitrum, base, tron, solana. */
                         deposit_token_chain: string;
-                        /** @description The payout currency, e.g. eur. */
+                        /** @description What is paid out, e.g. eur. */
                         fiat_currency: string;
                         /** @description One of local, swift, wire; default the first that the currency offers. */
                         rails?: string | null;
-                        /** @description The amount the payee receives. Send either this or deposit_token_amount. */
+                        /** @description What the payee shall receive. Either this or deposit_token_amount. */
                         fiat_amount?: number | string | null;
-                        /** @description The tokens to spend, fees included. */
+                        /** @description What is to be spent, fees included. */
                         deposit_token_amount?: number | string | null;
                     };
                 };
@@ -4292,7 +4248,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -4314,13 +4270,13 @@ export interface operations {
                     conversion: {
                         /** @description A token, or for an onramp usd or eur. */
                         input_currency: string;
-                        /** @description The amount to send; with mode sending. */
+                        /** @description What is sent; with mode sending. */
                         input_amount?: number | string | null;
-                        /** @description A payout currency, or a token. */
+                        /** @description A currency paid out, or a token. */
                         output_currency: string;
-                        /** @description The amount to receive; with mode receiving. */
+                        /** @description What shall be received; with mode receiving. */
                         output_amount?: number | string | null;
-                        /** @description Which of the two amounts you send. */
+                        /** @description Which of the two amounts is given. */
                         mode: components["schemas"]["ConversionMode"];
                     };
                 };
@@ -4367,73 +4323,16 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    listFees: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "fees": [
-                     *         {
-                     *           "currency": "eur",
-                     *           "rails": "local",
-                     *           "basis_points": 40,
-                     *           "flat_usd": 0,
-                     *           "minimum_amount": 1,
-                     *           "minimum_usd_equivalent": null
-                     *         }
-                     *       ],
-                     *       "onramp_fees": [
-                     *         {
-                     *           "currency": "usd",
-                     *           "rails": "ach_push",
-                     *           "basis_points": 40,
-                     *           "flat_usd": 0
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": {
-                        /** @description Fees of offramps, by currency and rail. */
-                        fees: components["schemas"]["Fee"][];
-                        /** @description Fees of onramps, by currency and rail of the bank deposit. */
-                        onramp_fees: components["schemas"]["OnrampFee"][];
-                    };
-                };
-            };
-            /** @description `version_unknown`, `unknown_format`, `bad_request` */
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description `parameter_unknown`, `record_invalid` */
-            422: components["responses"]["Refused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            /** @description `unavailable` */
-            503: components["responses"]["Unavailable"];
-        };
-    };
     listQuotes: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 /** @description Only quotes with this status. */
                 status?: components["schemas"]["QuoteStatus"];
@@ -4500,7 +4399,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4710,7 +4609,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4737,7 +4636,7 @@ export interface operations {
                 "application/json": {
                     quote: {
                         crypto_transfer: {
-                            /** @description Hash of the transaction that pays for the quote: 64 hexadecimal digits, 0x optional; on solana its signature in base58. */
+                            /** @description Hash of the transaction that pays: 64 hexadecimal digits, 0x optional; on solana its signature in base58. */
                             tx_id: string;
                             /** @description The chain of the quote. */
                             blockchain: string;
@@ -4832,7 +4731,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4928,7 +4827,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4957,7 +4856,7 @@ export interface operations {
                     offramps: {
                         /** @description The bank account to pay. */
                         payment_detail_id: string;
-                        /** @description The amount that the payee receives, as a number or a plain decimal string. */
+                        /** @description What is to arrive, as a number or a plain decimal string. */
                         destination_amount: number | string;
                         /** @description E.g. usd, eur. */
                         destination_currency: string;
@@ -4966,7 +4865,7 @@ export interface operations {
                         /** @description At most 140 characters; forwarded on EUR routes. */
                         reference?: string | null;
                         supporting_document_attributes?: {
-                            /** @description URL of the file itself. */
+                            /** @description Address of the file itself. */
                             submitted_url?: string | null;
                         } | null;
                         /** @description The invoice that this payout pays, at its full total. */
@@ -5039,13 +4938,13 @@ export interface operations {
     listOfframps: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 /** @description Only offramps with this status. */
                 status?: components["schemas"]["OfframpStatus"];
@@ -5195,13 +5094,13 @@ export interface operations {
     listAccountOfframps: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 /** @description Only offramps with this status. */
                 status?: components["schemas"]["OfframpStatus"];
@@ -5280,7 +5179,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5357,7 +5256,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5450,7 +5349,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5472,7 +5371,7 @@ export interface operations {
                  */
                 "application/json": {
                     offramp: {
-                        /** @description A payment detail of the same user and currency. */
+                        /** @description Of the same user and currency. */
                         payment_detail_id: string;
                     };
                 };
@@ -5543,7 +5442,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5654,7 +5553,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5709,7 +5608,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5731,7 +5630,7 @@ export interface operations {
                     supporting_document: {
                         /** @description approved or rejected. */
                         status: string;
-                        /** @description The reason for a rejection; shown to the payer. */
+                        /** @description Shown where it is rejected. */
                         comment?: string | null;
                     };
                 };
@@ -5838,7 +5737,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5983,13 +5882,13 @@ export interface operations {
     listCryptoDeposits: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
             };
             header?: never;
@@ -6051,13 +5950,13 @@ export interface operations {
     listRefundAddresses: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
             };
             header?: never;
@@ -6114,7 +6013,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6183,16 +6082,16 @@ export interface operations {
     listRefunds: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 /** @description Only refunds with this status. */
-                status?: components["schemas"]["RefundStatus"];
+                status?: "pending" | "sending" | "sent" | "failed";
             };
             header?: never;
             path: {
@@ -6252,7 +6151,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6278,7 +6177,7 @@ export interface operations {
                         token: string;
                         chain: string;
                         amount: number | string;
-                        /** @description An address that the user has registered, or one that two members confirm. */
+                        /** @description One that the user has registered, or one that two members confirm. */
                         address: string;
                     };
                 };
@@ -6332,13 +6231,13 @@ export interface operations {
     listOnramps: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 status?: components["schemas"]["OnrampStatus"];
             };
@@ -6406,7 +6305,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6431,13 +6330,13 @@ export interface operations {
                  */
                 "application/json": {
                     onramp: {
-                        /** @description The tokens to deliver, as a number or a plain decimal string. */
+                        /** @description Tokens to be delivered, as a number or a plain decimal string. */
                         destination_amount: number | string;
                         /** @description usdc or usdt. */
                         crypto_currency: string;
                         /** @description The chain, e.g. polygon. */
                         crypto_rails: string;
-                        /** @description The address that receives the tokens, on that chain. */
+                        /** @description Who gets the tokens, on that chain. */
                         destination_address: string;
                         /** @description usd or eur. */
                         fiat_currency: string;
@@ -6579,13 +6478,13 @@ export interface operations {
     listDeposits: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 status?: components["schemas"]["DepositStatus"];
             };
@@ -6608,7 +6507,7 @@ export interface operations {
                      *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
                      *           "status": "unmatched",
                      *           "reason": "short",
-                     *           "message": "The amount is less than the onramp requires.",
+                     *           "message": "It is less than the onramp asks for.",
                      *           "amount": 1000,
                      *           "currency": "usd",
                      *           "bank_account": "000123456789",
@@ -6669,7 +6568,7 @@ export interface operations {
                      *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
                      *         "status": "unmatched",
                      *         "reason": "short",
-                     *         "message": "The amount is less than the onramp requires.",
+                     *         "message": "It is less than the onramp asks for.",
                      *         "amount": 1000,
                      *         "currency": "usd",
                      *         "bank_account": "000123456789",
@@ -6707,7 +6606,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6727,7 +6626,7 @@ export interface operations {
                  */
                 "application/json": {
                     deposit?: {
-                        /** @description The onramp, of any account; default: the one whose code is in the transfer text. */
+                        /** @description The onramp, of any account; left out: the one that its code names. */
                         onramp_id?: string | null;
                     };
                 };
@@ -6788,7 +6687,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6808,7 +6707,7 @@ export interface operations {
                  */
                 "application/json": {
                     deposit?: {
-                        /** @description The onramp, of any account; default: the one whose code is in the transfer text. */
+                        /** @description The onramp, of any account; left out: the one that its code names. */
                         onramp_id?: string | null;
                     };
                 };
@@ -6869,7 +6768,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6934,7 +6833,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6957,7 +6856,7 @@ export interface operations {
                      *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
                      *         "status": "dismissed",
                      *         "reason": "short",
-                     *         "message": "The amount is less than the onramp requires.",
+                     *         "message": "It is less than the onramp asks for.",
                      *         "amount": 1000,
                      *         "currency": "usd",
                      *         "bank_account": "000123456789",
@@ -7001,7 +6900,7 @@ export interface operations {
                 /** @description Records on a page. */
                 take?: number;
                 skip?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
                 /** @description Whole words of number, names, e-mails, order, tags or transaction hash. */
                 search?: string;
@@ -7131,7 +7030,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -7571,7 +7470,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -7719,7 +7618,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -7890,13 +7789,13 @@ export interface operations {
     listApps: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
             };
             header?: never;
@@ -7966,7 +7865,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -7996,11 +7895,11 @@ export interface operations {
                         webhook_headers?: {
                             [key: string]: unknown;
                         } | null;
-                        /** @description Ramp events to receive: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
                         events?: string[] | null;
-                        /** @description True (the default): a record's next event waits until the previous one was delivered or given up. False: events are sent in any order. */
+                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
                         is_ordered?: boolean | null;
-                        /** @description Generated if omitted and there is a webhook_url. */
+                        /** @description Made up when left out, if there is a webhook_url. */
                         webhook_secret?: string | null;
                     };
                 };
@@ -8131,7 +8030,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8162,9 +8061,9 @@ export interface operations {
                         webhook_headers?: {
                             [key: string]: unknown;
                         } | null;
-                        /** @description Ramp events to receive: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
                         events?: string[] | null;
-                        /** @description True (the default): a record's next event waits until the previous one was delivered or given up. False: events are sent in any order. */
+                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
                         is_ordered?: boolean | null;
                     };
                 };
@@ -8228,7 +8127,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8245,9 +8144,9 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Generated if omitted. */
+                    /** @description Made up when left out. */
                     webhook_secret?: string | null;
-                    /** @description How many hours the old secret still signs; default 24; 0 switches immediately. */
+                    /** @description How long the old secret still signs, 24 when left out; 0 switches at once. */
                     grace_hours?: number | null;
                 };
             };
@@ -8313,7 +8212,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8381,7 +8280,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8449,7 +8348,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8517,7 +8416,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8588,7 +8487,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8656,7 +8555,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8724,7 +8623,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8742,11 +8641,11 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description ISO 8601: events from this time. */
+                    /** @description ISO 8601: events from this time on. */
                     from: string;
-                    /** @description ISO 8601: events before this time; default now. */
+                    /** @description Until then. */
                     to?: string | null;
-                    /** @description Only events that failed or were skipped. */
+                    /** @description Only those that failed or were skipped. */
                     only_failed?: boolean | null;
                 };
             };
@@ -8848,13 +8747,13 @@ export interface operations {
     listWebhookEvents: {
         parameters: {
             query?: {
-                /** @description Events per page. */
+                /** @description Events on a page. */
                 limit?: number;
-                /** @description Id of the last event that you read. */
+                /** @description Id of the last event that was read. */
                 starting_after?: string;
-                /** @description ISO 8601: only events created after this time. */
+                /** @description ISO 8601: only events made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only events created before this time. */
+                /** @description ISO 8601: only events made before this time. */
                 created_before?: string;
                 event?: components["schemas"]["EventName"];
             };
@@ -9023,7 +8922,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9036,7 +8935,7 @@ export interface operations {
             content: {
                 /** @example {} */
                 "application/json": {
-                    /** @description Send it only to this application. */
+                    /** @description Only to this application. */
                     app_id?: string | null;
                 };
             };
@@ -9099,13 +8998,13 @@ export interface operations {
     listProposals: {
         parameters: {
             query?: {
-                /** @description Records per page. */
+                /** @description Records on a page. */
                 limit?: number;
-                /** @description Id of the last record of the previous page. */
+                /** @description Id of the last record of the page before. */
                 starting_after?: string;
-                /** @description ISO 8601: only records created after this time. */
+                /** @description ISO 8601: only records made after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records created before this time. */
+                /** @description ISO 8601: only records made before this time. */
                 created_before?: string;
                 status?: components["schemas"]["ProposalStatus"];
             };
@@ -9261,7 +9160,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -9321,7 +9220,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9343,7 +9242,7 @@ export interface operations {
                     kyc: {
                         /** @description The state to reach. */
                         status: string;
-                        /** @description The approval for swift: approved, suspended. */
+                        /** @description The clearance for swift: approved, suspended. */
                         swift_status?: string;
                     };
                 };
@@ -9423,7 +9322,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9528,7 +9427,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9617,7 +9516,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -9637,14 +9536,14 @@ export interface operations {
                     crypto_deposit: {
                         /** @description The quote whose address is paid. */
                         quote_id: string;
-                        /** @description The transaction id, in the format of its chain; generated if omitted. */
+                        /** @description The transaction, in the form of its chain; invented when left out. */
                         tx_id?: string | null;
-                        /** @description The sender's address; generated if omitted. */
+                        /** @description The address that sends; an invented one when left out. */
                         from?: string | null;
-                        /** @description Default: the quote's token. */
+                        /** @description The quote's token when left out. */
                         token?: string;
                         amount: number | string;
-                        /** @description ISO 8601; default now. */
+                        /** @description ISO 8601; now when left out. */
                         mined_at?: string;
                     };
                 };
@@ -9680,7 +9579,7 @@ export interface operations {
                             amount: number;
                             address: string;
                             blockchain: string;
-                            /** @description The sender's address. */
+                            /** @description The address that sent it. */
                             from: string;
                             /** Format: date-time */
                             mined_at: string;
@@ -9707,7 +9606,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9796,7 +9695,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -9818,9 +9717,9 @@ export interface operations {
                         amount: number | string;
                         /** @description E.g. usd. */
                         currency: string;
-                        /** @description The text of the transfer; it contains the onramp's code. */
+                        /** @description What the payer wrote; the onramp's code stands in it. */
                         deposit_message?: string | null;
-                        /** @description Generated if omitted. */
+                        /** @description Made up when left out. */
                         bank_reference?: string | null;
                     };
                 };
@@ -9839,7 +9738,7 @@ export interface operations {
                      *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
                      *         "status": "unmatched",
                      *         "reason": "short",
-                     *         "message": "The amount is less than the onramp requires.",
+                     *         "message": "It is less than the onramp asks for.",
                      *         "amount": 1000,
                      *         "currency": "usd",
                      *         "bank_account": "000123456789",
@@ -9878,7 +9777,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -9894,7 +9793,7 @@ export interface operations {
                  */
                 "application/json": {
                     webhook_type: components["schemas"]["EventName"];
-                    /** @description The status of the sample record. */
+                    /** @description The state that it shows. */
                     status?: string | null;
                 };
             };
@@ -9917,7 +9816,7 @@ export interface operations {
                     "application/json": {
                         webhook: {
                             webhook_type: string;
-                            /** @description How many applications receive it. */
+                            /** @description To how many applications it goes. */
                             deliveries: number;
                         };
                     };
@@ -9941,7 +9840,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -10071,7 +9970,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A request that repeats the key gets the first answer again. */
+                /** @description Repeating a request with the same key gives the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -10093,16 +9992,16 @@ export interface operations {
                     crypto_transfer: {
                         /** @description The chain, e.g. polygon. */
                         blockchain: string;
-                        /** @description Generated if omitted; sent again, it adds one more transfer to the transaction. */
+                        /** @description Made up when left out; again: one more transfer of it. */
                         tx_id?: string;
-                        /** @description Default usdc. */
+                        /** @description usdc when left out. */
                         token?: string;
                         amount: number | string;
                         /** @description The sender's address. */
                         from: string;
                         /** @description The recipient's address. */
                         to: string;
-                        /** @description ISO 8601; default now. */
+                        /** @description ISO 8601; now when left out. */
                         mined_at?: string;
                     };
                 };

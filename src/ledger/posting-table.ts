@@ -98,6 +98,14 @@ export const POSTINGS = {
       credit("wallet", "the refund, in the token"),
     ],
   },
+  refund_failed: {
+    when: "The chain refuses the transfer of a refund for good.",
+    key: "refund_failed:<refund>",
+    lines: [
+      debit("refund_pending:<refund>", "the refund, in the token"),
+      credit("owed:<user>", "the refund, in the token"),
+    ],
+  },
   suspense_received: {
     when: "Money arrives at the bank that belongs to no payout.",
     key: "suspense:<bank_reference>",

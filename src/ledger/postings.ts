@@ -131,6 +131,13 @@ export function refundSent(refund: RefundMoney): NewEntry {
   ]);
 }
 
+export function refundFailed(refund: RefundMoney): NewEntry {
+  return entry("refund_failed", refund, `refund_failed:${refund.id}`, [
+    [refundPending(refund.id), refund.token, refund.amount],
+    [owedTo(refund.user_id), refund.token, -refund.amount],
+  ]);
+}
+
 export function suspenseReceived(receipt: BankReceipt): NewEntry {
   const { bank_reference, currency, amount } = receipt;
   return entry("suspense_received", receipt, `suspense:${bank_reference}`, [

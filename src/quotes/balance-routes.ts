@@ -66,7 +66,8 @@ const RefundRecord = Type.Object(
     address: Type.String(),
     status: Type.Enum([...REFUND_STATUSES], {
       description:
-        "`pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`.",
+        "`pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. " +
+        "`failed`: the chain rejected it for good; the amount is part of the balance again.",
     }),
     tx_id: Type.Union([Type.String(), Type.Null()]),
     created_at: time,

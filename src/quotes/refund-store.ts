@@ -13,7 +13,7 @@ export type RefundAddress = {
   created_at: Date;
 };
 
-export const REFUND_STATUSES = ["pending", "sending", "sent"] as const;
+export const REFUND_STATUSES = ["pending", "sending", "sent", "failed"] as const;
 export type RefundStatus = (typeof REFUND_STATUSES)[number];
 
 export type Refund = {

@@ -1,15 +1,16 @@
+import { recordAudit } from "../access/audit.ts";
 import { postEntries } from "../ledger/post.ts";
-import { refundSent } from "../ledger/postings.ts";
+import { refundFailed, refundSent } from "../ledger/postings.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
-import type { Database } from "../platform/db/database.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { SEND_REFUND_TASK } from "./refund-balances.ts";
-import { lockRefund, openAddress, updateRefund } from "./refund-store.ts";
+import { lockRefund, openAddress, type Refund, updateRefund } from "./refund-store.ts";
 
 /**
- * Sends refunds in three beats: mark it as being sent, send under a key made of its id, record
- * the transaction. Whatever is interrupted is sent again under the same key, which sends once.
+ * Sends refunds in three steps: mark it as being sent, send under a key made of its id, record
+ * the transaction. One that the chain refuses for good is owed to the user again. Whatever is interrupted is sent again under the same key, which sends once.
  */
 export function sendRefundTask(deps: {
   database: Database;
@@ -26,7 +27,7 @@ export function sendRefundTask(deps: {
         const refund = await database.transaction(async (tx) => {
           if ((await set.lock(tx, [task])).length === 0) return null;
           const row = await lockRefund(tx, account_id, record_id);
-          if (!row || row.status === "sent") return null;
+          if (!row || row.status === "sent" || row.status === "failed") return null;
           const { user_id } = row;
           const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
           const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
@@ -35,21 +36,35 @@ export function sendRefundTask(deps: {
         });
         const sent =
           refund && (await chain.send({ ...refund, key: `refund:${account_id}:${record_id}` }));
-        if (sent && "refused" in sent) {
-          // The money stays in refund_pending, and the task fails until somebody looks at it.
-          throw new Error(`the chain rejected the refund ${record_id}: ${sent.refused}`);
-        }
         await database.transaction(async (tx) => {
           const tasks = await set.lock(tx, [task]);
           if (tasks.length === 0) return;
-          if (refund && sent) {
-            const done = { status: "sent", tx_id: sent.tx_id, updated_at: set.now } as const;
-            updateRefund(tx, { ...refund, ...done });
-            postEntries(tx, [refundSent(refund)], set.now);
-          }
+          if (refund && sent) recordOutcome(tx, refund, sent, set.now);
           set.finish(tx, tasks);
         });
       }
     },
   };
+}
+
+function recordOutcome(
+  tx: Transaction,
+  refund: Refund,
+  outcome: { tx_id: string } | { refused: string },
+  now: Date,
+): void {
+  if ("tx_id" in outcome) {
+    updateRefund(tx, { ...refund, status: "sent", tx_id: outcome.tx_id, updated_at: now });
+    postEntries(tx, [refundSent(refund)], now);
+    return;
+  }
+  updateRefund(tx, { ...refund, status: "failed", updated_at: now });
+  postEntries(tx, [refundFailed(refund)], now);
+  const { account_id, id } = refund;
+  const act = { account_id, actor: "worker" as const, action: "refund.fail" };
+  recordAudit(
+    tx,
+    { ...act, record: `refund:${id}`, reason: outcome.refused.slice(0, 500), detail: {} },
+    now,
+  );
 }

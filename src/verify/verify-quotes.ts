@@ -6,6 +6,7 @@ import {
   type QuoteMoney,
   quoteFunded,
   type RefundMoney,
+  refundFailed,
   refundSent,
   refundStarted,
 } from "../ledger/postings.ts";
@@ -109,6 +110,10 @@ const RECORDS: readonly { kinds: readonly PostingKind[]; record: string }[] = [
     kinds: ["refund_sent"],
     record: `refunds r where r.account_id = $1 and r.id = ${ID_IN_KEY} and r.status = 'sent'`,
   },
+  {
+    kinds: ["refund_failed"],
+    record: `refunds r where r.account_id = $1 and r.id = ${ID_IN_KEY} and r.status = 'failed'`,
+  },
 ];
 
 const checkOrphans: Check = async (session, account_id) => {
@@ -179,7 +184,12 @@ const checkRefunds: Check = (session, account_id) =>
       ),
     (rows) => {
       const sent = rows.filter((row) => row.status === "sent");
-      const expected: NewEntry[] = [...rows.map(refundStarted), ...sent.map(refundSent)];
+      const failed = rows.filter((row) => row.status === "failed");
+      const expected: NewEntry[] = [
+        ...rows.map(refundStarted),
+        ...sent.map(refundSent),
+        ...failed.map(refundFailed),
+      ];
       return compareEntries(session, account_id, expected);
     },
   );

@@ -46,6 +46,7 @@ const every = fc
       offramp_failed_after_instruction: postings.offrampFailedAfterInstruction(offramp),
       refund_started: postings.refundStarted(refund),
       refund_sent: postings.refundSent(refund),
+      refund_failed: postings.refundFailed(refund),
       suspense_received: postings.suspenseReceived(receipt),
       fiat_deposit_received: postings.fiatDepositReceived(credit),
       fiat_deposit_withdrawn: postings.fiatDepositWithdrawn(credit),
