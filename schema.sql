@@ -866,8 +866,10 @@ create table quotes (
   closed_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  from_balance bigint not null default 0,
   constraint quotes_pkey PRIMARY KEY (account_id, id),
   constraint quotes_deposit_token_check CHECK ((deposit_token = ANY (ARRAY['usdc'::text, 'usdt'::text]))),
+  constraint quotes_from_balance_check CHECK ((from_balance >= 0)),
   constraint quotes_hold_check CHECK ((hold = 'late_deposit'::text)),
   constraint quotes_offramp_count_check CHECK (((offramp_count >= 0) AND (offramp_count <= 5000))),
   constraint quotes_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
@@ -879,6 +881,7 @@ CREATE INDEX quotes_list_failed ON public.quotes USING btree (account_id, user_i
 CREATE INDEX quotes_list_unclosed ON public.quotes USING btree (account_id, user_id, id) WHERE ((executed_at IS NULL) AND (closed_at IS NULL));
 CREATE INDEX quotes_list_unexecuted ON public.quotes USING btree (account_id, user_id, id) WHERE (executed_at IS NULL);
 CREATE UNIQUE INDEX quotes_tx ON public.quotes USING btree (account_id, deposit_token_chain, tx_id) WHERE (tx_id IS NOT NULL);
+CREATE INDEX quotes_waiting ON public.quotes USING btree (account_id, user_id) WHERE ((executed_at IS NOT NULL) AND (funded_at IS NULL) AND (closed_at IS NULL));
 
 create table rate_checks (
   token text not null,

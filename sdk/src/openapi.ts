@@ -291,7 +291,7 @@ export interface paths {
         put?: never;
         /**
          * Fund a quote from a balance
-         * @description Executes the quote and pays it from what Sliproad owes to the user, without a transfer. See `GET /users/{user_id}/balances`.
+         * @description Executes the quote and pays it from what Sliproad owes to the user, without a transfer. See `GET /users/{user_id}/balances`. Where the balance is too small all of it is set aside; its offramps wait in `ongoing_checks` until you send the rest to the deposit address, or call this again, before the quote expires.
          */
         post: operations["fundQuote"];
         delete?: never;

@@ -52,8 +52,8 @@ async function closingTime(tx: Transaction, quote: Quote): Promise<Date> {
   return new Date(Math.max(unpaid.getTime(), first!.mined_at.getTime() + TOP_UP_MS));
 }
 
-function describeEnd({ received, executed_at }: Quote): string {
-  if (received === 0n) return "The quote was not paid in time.";
+function describeEnd({ received, from_balance, executed_at }: Quote): string {
+  if (received + from_balance === 0n) return "The quote was not paid in time.";
   if (!executed_at)
     return "The quote was not executed in time. The deposit was credited to the user's balance.";
   return (

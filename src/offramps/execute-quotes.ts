@@ -180,13 +180,15 @@ function chainProblems(quote: Quote, input: Execution): Problem[] {
 
 function stateProblems(quote: Quote, input: Execution, now: Date): Problem[] {
   const refuse = (code: Problem["code"], message: string) => [{ field: "quote_id", code, message }];
-  if (quote.executed_at && !mayRename(quote, input, now)) {
+  // One that was funded in part from the balance names its transfer later, or none.
+  const is_named = quote.tx_id !== null || quote.funded_at !== null;
+  if (quote.executed_at && is_named && !mayRename(quote, input, now)) {
     return refuse(
       "quote_already_executed",
       "The quote was already executed with another transfer; create a new quote.",
     );
   }
-  if (quote.closed_at || (!quote.executed_at && now >= quote.expires_at)) {
+  if (quote.closed_at || (quote.tx_id === null && now >= quote.expires_at)) {
     return refuse("quote_expired", "The quote has expired; create a new one.");
   }
   if (quote.offramp_count === 0) {

@@ -8,13 +8,15 @@ import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
-import { minorToText } from "../platform/money.ts";
+import { least, minorToText } from "../platform/money.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { additionProblems, type Quote } from "../quotes/model.ts";
-import { lockQuotes, updateProgress } from "../quotes/store.ts";
+import { fundingProblems, type Quote } from "../quotes/model.ts";
+import { sumReserved } from "../quotes/refund-balances.ts";
+import { listReservations, lockQuotes, type Reservation, updateProgress } from "../quotes/store.ts";
 import type { Kyc } from "../users/model.ts";
 import { findKycs, lockUsers } from "../users/store.ts";
 import { OFFRAMPS_EMBEDDED_MAX, type QuoteContent, toRates } from "./execute-quotes.ts";
+import { withoutAbandoned } from "./fund-quote.ts";
 import { executionProblems, type GatePolicy } from "./gates.ts";
 import { endedInvoiceProblems, invoiceKeys } from "./invoice-problems.ts";
 import type { OfframpRenderer } from "./render.ts";
@@ -25,7 +27,7 @@ import {
   listQuoteRates,
   toOfframps,
 } from "./store.ts";
-import { FUND_OFFRAMPS_TASK } from "./task-kinds.ts";
+import { FUND_OFFRAMPS_TASK, FUND_QUOTE_TASK } from "./task-kinds.ts";
 
 export type BalanceFunding = { user_id: string; quote_id: string; problems: readonly Problem[] };
 
@@ -34,13 +36,20 @@ type Loaded = {
   kycs: AccountMap<Kyc>;
   keys: SubjectKeys;
   balances: Balances;
-  contents: Map<string, QuoteContent>;
+  contents: Map<string, Content>;
+  /** What executed quotes wait with, by quote. */
+  reservations: Map<string, Reservation>;
   /** What commands of this set have taken from a balance already. */
   taken: Map<string, bigint>;
 };
-type Funded = { quote: Quote; content: QuoteContent };
+/** `due`: what its offramps cost, without those that were given up. */
+type Content = QuoteContent & { due: bigint };
+type Funded = { quote: Quote; content: Content };
 
-/** Pays a quote, at its own rate, with what is owed to the user. */
+/**
+ * Pays a quote, at its own rate, with what is owed to the user. Where that is less than what is
+ * missing it is set aside, and the quote waits for the rest like one whose deposit is short.
+ */
 export function fundFromBalance(
   keyring: Keyring,
   policy: GatePolicy,
@@ -55,15 +64,18 @@ export function fundFromBalance(
     record: (tx, _loaded, accepted, now) => {
       const quotes = accepted.map(({ output }) => output.quote);
       for (const quote of quotes) updateProgress(tx, quote);
+      const funded = accepted.filter(({ output }) => output.quote.funded_at !== null);
       postEntries(
         tx,
-        quotes.map((quote) => quoteFunded(quote, quote.token_amount)),
+        funded.map(({ output: { quote, content } }) =>
+          quoteFunded({ ...quote, token_amount: content.due }, content.due),
+        ),
         now,
       );
       enqueueTasks(
         tx,
-        quotes.map((quote) =>
-          taskNow(FUND_OFFRAMPS_TASK, { account_id: quote.account_id, id: quote.id }, now),
+        quotes.map(({ account_id, id, funded_at }) =>
+          taskNow(funded_at ? FUND_OFFRAMPS_TASK : FUND_QUOTE_TASK, { account_id, id }, now),
         ),
       );
     },
@@ -86,23 +98,36 @@ async function load(
     findKycs(tx, users),
     keyring.openSubjects(tx, subjects),
   ]);
-  const balances = await findBalances(tx, locked.map(owedKey));
+  const [balances, waiting] = await Promise.all([
+    findBalances(tx, locked.map(owedKey)),
+    listReservations(tx, users),
+  ]);
   const contents = await Promise.all(
-    locked.map(async ({ account_id, id }) => {
-      const [payments, for_invoices, rows, rates] = await Promise.all([
+    locked.map(async (quote) => {
+      const { account_id, id } = quote;
+      const [payments, for_invoices, rows, rates, { token_amount: due }] = await Promise.all([
         listQuotePayments(tx, account_id, id),
         listInvoicePayments(tx, account_id, id),
         listQuoteOfframps(tx, account_id, id, OFFRAMPS_EMBEDDED_MAX),
         listQuoteRates(tx, account_id, [id]),
+        withoutAbandoned(tx, quote),
       ]);
       const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
       const invoices = await findPayables(tx, invoiceKeys(for_invoices));
       const invoice_problems = endedInvoiceProblems(invoices, for_invoices);
-      return [id, { payments, offramps, rates: toRates(rates), invoice_problems }] as const;
+      return [id, { payments, offramps, rates: toRates(rates), invoice_problems, due }] as const;
     }),
   );
   const quotes = AccountMap.of(locked, (quote) => quote);
-  return { quotes, kycs, keys, balances, contents: new Map(contents), taken: new Map() };
+  return {
+    quotes,
+    kycs,
+    keys,
+    balances,
+    contents: new Map(contents),
+    reservations: new Map(waiting.map((entry) => [entry.id, entry])),
+    taken: new Map(),
+  };
 }
 
 function decideOne(
@@ -118,31 +143,66 @@ function decideOne(
     return { refusal: Refusal.of([...input.problems, notFound("quote_id")]) };
   }
   const content = loaded.contents.get(quote.id)!;
-  const state_problems = additionProblems(quote, now);
+  const state_problems = fundingProblems(quote, now);
   const problems = [
     ...input.problems,
     ...state_problems,
     ...executionProblems(policy, kyc, content.payments),
     ...content.invoice_problems,
   ];
-  if (quote.offramp_count === 0) {
+  // Given-up offramps cost nothing any more.
+  if (content.due === 0n) {
     const message = "Add at least one offramp before funding the quote.";
     problems.push({ field: "quote_id", code: "no_offramps_present", message });
   }
-  const balance_name = `${account_id} ${quote.user_id} ${quote.deposit_token}`;
-  const taken = loaded.taken.get(balance_name) ?? 0n;
-  const available = loaded.balances.get(owedKey(quote)) - taken;
-  if (state_problems.length === 0 && available < quote.token_amount) {
-    const has = minorToText(available, TOKEN_DIGITS);
-    const needs = minorToText(quote.token_amount, TOKEN_DIGITS);
+  const part = takePart(loaded, quote, content.due);
+  if (state_problems.length === 0 && part.more === 0n && !part.is_enough) {
+    const has = minorToText(part.free, TOKEN_DIGITS);
+    const needs = minorToText(content.due, TOKEN_DIGITS);
     const message = `The balance is ${has} ${quote.deposit_token}, but the quote needs ${needs}.`;
     problems.push({ field: "quote_id", code: "record_invalid", message });
   }
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
-  loaded.taken.set(balance_name, taken + quote.token_amount);
-  const funded: Quote = { ...quote, executed_at: now, funded_at: now, updated_at: now };
+  const funded: Quote = {
+    ...quote,
+    executed_at: quote.executed_at ?? now,
+    from_balance: quote.from_balance + part.more,
+    funded_at: part.is_enough ? now : null,
+    updated_at: now,
+  };
+  // Later commands of the same set must see what this one took.
   loaded.quotes.set(account_id, quote.id, funded);
+  if (part.is_enough) {
+    loaded.reservations.delete(quote.id);
+    const name = balanceName(quote);
+    loaded.taken.set(name, (loaded.taken.get(name) ?? 0n) + content.due);
+  } else {
+    const reserved = quote.received + funded.from_balance;
+    const { id, user_id, deposit_token } = quote;
+    loaded.reservations.set(id, { account_id, id, user_id, deposit_token, reserved });
+  }
   return { output: { quote: funded, content }, subject: { subject_id: quote.user_id, key } };
+}
+
+/** What the balance can give to a quote: what no other quote waits with, up to what is missing. */
+function takePart(
+  { balances, reservations, taken }: Loaded,
+  quote: Quote,
+  due: bigint,
+): { free: bigint; more: bigint; is_enough: boolean } {
+  const { account_id, user_id, deposit_token: token } = quote;
+  const others = [...reservations.values()].filter(({ id }) => id !== quote.id);
+  const spoken_for =
+    (taken.get(balanceName(quote)) ?? 0n) + sumReserved(others, { account_id, user_id, token });
+  const left = balances.get(owedKey(quote)) - spoken_for;
+  const free = left > 0n ? left : 0n;
+  const usable = least(free, due);
+  const counted = quote.received + quote.from_balance;
+  return { free, more: usable > counted ? usable - counted : 0n, is_enough: usable === due };
+}
+
+function balanceName({ account_id, user_id, deposit_token }: Quote): string {
+  return `${account_id} ${user_id} ${deposit_token}`;
 }
 
 function owedKey({ account_id, user_id, deposit_token }: Quote) {

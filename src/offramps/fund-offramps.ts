@@ -73,11 +73,9 @@ function holdShort(
 
 async function describeShortage(tx: Transaction, quote: Quote): Promise<string> {
   const { token_amount } = await withoutAbandoned(tx, quote);
-  const missing = token_amount - quote.received;
+  const missing = token_amount - quote.received - quote.from_balance;
   if (missing <= 0n)
-    return (
-      "The deposit was used for another purpose. Send the amount again to " + "the same address."
-    );
+    return "The deposit was used for another purpose. Send the amount again to the same address.";
   return (
     `The deposit is short by ${minorToText(missing, TOKEN_DIGITS)} ${quote.deposit_token}. Send ` +
     "the rest to the same address within 24 hours."

@@ -27,11 +27,12 @@ export function decideFunding(
   owed: bigint,
   tolerance_max: bigint,
 ): Funding {
-  if (!quote.executed_at || quote.funded_at || quote.closed_at || quote.received === 0n) {
+  const counted = quote.received + quote.from_balance;
+  if (!quote.executed_at || quote.funded_at || quote.closed_at || counted === 0n) {
     return { decision: "nothing" };
   }
   if (quote.token_amount === 0n) return { decision: "nothing" };
-  const available = least(quote.received, owed);
+  const available = least(counted, owed);
   const enough = quote.token_amount - toleranceOf(quote, tolerance_max);
   if (available < enough) return { decision: "short" };
   const used = least(available, quote.token_amount);
@@ -43,11 +44,12 @@ export function decideFunding(
  * day. Counted are the deposits that were needed, not one that came on top of enough.
  */
 function isLate(quote: Quote, deposits: readonly Deposit[], enough: bigint): boolean {
-  const [first] = deposits;
-  if (!first || first.mined_at > quote.expires_at) return true;
-  const top_up_until = new Date(first.mined_at.getTime() + TOP_UP_MS);
+  // A part from the balance was taken before the expiry.
+  const began_at = quote.from_balance > 0n ? quote.executed_at : deposits[0]?.mined_at;
+  if (!began_at || began_at > quote.expires_at) return true;
+  const top_up_until = new Date(began_at.getTime() + TOP_UP_MS);
   const in_time = deposits.filter((deposit) => deposit.mined_at <= top_up_until);
-  const sum = in_time.reduce((total, deposit) => total + deposit.amount, 0n);
+  const sum = in_time.reduce((total, deposit) => total + deposit.amount, quote.from_balance);
   return sum < enough;
 }
 

@@ -190,7 +190,9 @@ function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     summary: "Fund a quote from a balance",
     description:
       "Executes the quote and pays for it from the user's balance, without a transfer. " +
-      "See `GET /users/{user_id}/balances`.",
+      "See `GET /users/{user_id}/balances`. Where the balance is too small all of it is set " +
+      "aside; its offramps wait in `ongoing_checks` until you send the rest to the deposit " +
+      "address, or call this again, before the quote expires.",
     tag: TAG,
     answer: QuoteAnswer,
     errors: [

@@ -319,7 +319,8 @@ export async function findOpenOfframp(session: Session, key: UserKey): Promise<b
     `select 1 from offramps where account_id = $1 and user_id = $2
        and status not in ('fiat_sent', 'failed')
      union all
-     select 1 from refunds where account_id = $1 and user_id = $2 and status in ('pending', 'sending')
+     select 1 from refunds where account_id = $1 and user_id = $2
+       and status in ('pending', 'sending')
      limit 1`,
     [key.account_id, key.user_id],
   );

@@ -98,14 +98,14 @@ function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork)
 async function announce({ database, chain }: OfframpTaskDeps, set: TaskSet): Promise<void> {
   const keys = set.tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
   for (const quote of await findQuotes(database, keys)) {
-    const { deposit_token_chain, deposit_address, deposit_token, token_amount, tx_id } = quote;
+    const { deposit_token_chain, deposit_address, deposit_token, tx_id } = quote;
     if (!tx_id) continue;
     const expected = {
       chain: deposit_token_chain,
       tx_id,
       address: deposit_address,
       token: deposit_token,
-      amount: token_amount,
+      amount: quote.token_amount - quote.from_balance,
     };
     await chain.announce(expected, set.now);
   }

@@ -89,6 +89,7 @@ function decideOne(
     tx_network: null,
     tx_named_at: null,
     received: 0n,
+    from_balance: 0n,
     funded_at: null,
     hold: null,
     closed_at: null,

@@ -21,6 +21,8 @@ export type Quote = {
   tx_named_at: Date | null;
   /** What the watcher credited to its address in the right token, in millionths. */
   received: bigint;
+  /** What `fund` set aside for it of the user's balance while more was missing, in millionths. */
+  from_balance: bigint;
   funded_at: Date | null;
   hold: "late_deposit" | null;
   closed_at: Date | null;
@@ -58,7 +60,7 @@ export const TOP_UP_MS = 24 * 60 * 60 * 1000;
 /** A named transfer that the chain does not know by then may be replaced by another. */
 export const TRANSFER_NOT_FOUND_MS = 10 * 60 * 1000;
 
-/** Whether offramps may still be added, or what is owed be used; execution goes before expiry. */
+/** Whether offramps may still be added; execution goes before expiry. */
 export function additionProblems(quote: Quote, now: Date): Problem[] {
   if (quote.executed_at) {
     const message = "The quote was already executed; create a new quote.";
@@ -69,6 +71,11 @@ export function additionProblems(quote: Quote, now: Date): Problem[] {
     return [{ field: "quote_id", code: "quote_expired", message }];
   }
   return [];
+}
+
+/** Whether the user's balance may pay for it: until its expiry, while something is missing. */
+export function fundingProblems(quote: Quote, now: Date): Problem[] {
+  return additionProblems(quote.funded_at ? quote : { ...quote, executed_at: null }, now);
 }
 
 /** How much a deposit may be short: at most the setting, and a tenth of the quote's fees. */

@@ -19,6 +19,7 @@ import {
   type Refund,
   registeredKey,
 } from "./refund-store.ts";
+import { listReservations, type Reservation } from "./store.ts";
 
 export const SEND_REFUND_TASK = "send-refund";
 
@@ -30,6 +31,7 @@ export type LoadedRefunds = {
   keys: SubjectKeys;
   balances: Balances;
   registered: ReadonlyMap<string, unknown>;
+  reservations: readonly Reservation[];
   /** What commands of this set have taken from a balance already. */
   taken: Map<string, bigint>;
 };
@@ -54,7 +56,7 @@ export function refundBalances(
       }));
       // What lowers `owed` locks the user first and reads the balance under that lock.
       const rows = await lockUsers(tx, users);
-      const [keys, balances, registered] = await Promise.all([
+      const [keys, balances, registered, reservations] = await Promise.all([
         keyring.openSubjects(
           tx,
           users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id })),
@@ -68,9 +70,11 @@ export function refundBalances(
               : [],
           ),
         ),
+        listReservations(tx, users),
       ]);
       const known = new Set(rows.map((row) => `${row.account_id} ${row.id}`));
-      return { users: known, keys, balances, registered, taken: new Map() };
+      const taken = new Map<string, bigint>();
+      return { users: known, keys, balances, registered, reservations, taken };
     },
     decide: (loaded, commands, now) =>
       new Map(
@@ -128,10 +132,12 @@ function decideOne(
   const balance_name = `${account_id} ${user_id} ${token}`;
   const taken = loaded.taken.get(balance_name) ?? 0n;
   const [owed_key] = owedKeys(command);
-  const available = loaded.balances.get(owed_key!) - taken;
-  if (amount > available) {
-    const balance = `${minorToText(available, TOKEN_DIGITS)} ${token}`;
-    problems.invalid("refund.amount", `The user's balance is ${balance}.`);
+  const balance = loaded.balances.get(owed_key!) - taken;
+  const reserved = sumReserved(loaded.reservations, { account_id, user_id, token });
+  if (amount > balance - reserved) {
+    const message = `The user's balance is ${minorToText(balance, TOKEN_DIGITS)} ${token}.`;
+    const set_aside = `Executed quotes wait with ${minorToText(reserved, TOKEN_DIGITS)} of it.`;
+    problems.invalid("refund.amount", reserved > 0n ? `${message} ${set_aside}` : message);
   }
   if (!problems.is_empty) return { refusal: Refusal.of(problems.list) };
   loaded.taken.set(balance_name, taken + amount);
@@ -154,4 +160,17 @@ function decideOne(
 function owedKeys({ account_id, input: { user_id, wanted } }: Command<RefundWish>) {
   if ("problems" in wanted) return [];
   return [{ account_id, ledger_account: owedTo(user_id), currency: wanted.value.token }];
+}
+
+/** What executed quotes of the user wait with, in a token. */
+export function sumReserved(
+  reservations: readonly Reservation[],
+  of: { account_id: string; user_id: string; token: string },
+): bigint {
+  return reservations
+    .filter(
+      ({ account_id, user_id, deposit_token }) =>
+        account_id === of.account_id && user_id === of.user_id && deposit_token === of.token,
+    )
+    .reduce((sum, { reserved }) => sum + reserved, 0n);
 }

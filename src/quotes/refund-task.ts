@@ -10,7 +10,8 @@ import { lockRefund, openAddress, type Refund, updateRefund } from "./refund-sto
 
 /**
  * Sends refunds in three steps: mark it as being sent, send under a key made of its id, record
- * the transaction. One that the chain refuses for good is owed to the user again. Whatever is interrupted is sent again under the same key, which sends once.
+ * the transaction. Whatever is interrupted is sent again under the same key, which sends once.
+ * One that the chain refuses for good is owed to the user again.
  */
 export function sendRefundTask(deps: {
   database: Database;

@@ -122,7 +122,8 @@ export function updateTotals(tx: Transaction, quotes: readonly Quote[]): void {
 export function updateProgress(tx: Transaction, quote: Quote): void {
   tx.write(
     `update quotes set executed_at = $3, tx_id = $4, tx_network = $5, tx_named_at = $6,
-       received = $7, funded_at = $8, hold = $9, closed_at = $10, updated_at = $11
+       received = $7, from_balance = $8, funded_at = $9, hold = $10, closed_at = $11,
+       updated_at = $12
      where account_id = $1 and id = $2`,
     [
       quote.account_id,
@@ -132,11 +133,37 @@ export function updateProgress(tx: Transaction, quote: Quote): void {
       quote.tx_network,
       quote.tx_named_at,
       quote.received,
+      quote.from_balance,
       quote.funded_at,
       quote.hold,
       quote.closed_at,
       quote.updated_at,
     ],
+  );
+}
+
+export type Reservation = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  deposit_token: string;
+  reserved: bigint;
+};
+
+/** What executed quotes of these users have of a deposit that is still short: it stays theirs. */
+export function listReservations(
+  session: Session,
+  users: readonly UserKey[],
+): Promise<Reservation[]> {
+  return session.query<Reservation>(
+    `select q.account_id, q.id, q.user_id, q.deposit_token,
+       least(q.received::numeric + q.from_balance, q.token_amount - o.abandoned)::bigint as reserved
+     from quotes q cross join lateral (
+       select coalesce(sum(token_amount), 0) as abandoned from offramps
+       where account_id = q.account_id and quote_id = q.id and status = 'failed') o
+     where q.account_id = any($1::uuid[]) and q.user_id = any($2::uuid[])
+       and q.executed_at is not null and q.funded_at is null and q.closed_at is null`,
+    [users.map((user) => user.account_id), users.map((user) => user.user_id)],
   );
 }
 

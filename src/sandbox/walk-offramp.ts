@@ -190,7 +190,7 @@ async function payQuote(deps: WalkDeps, offramp: Offramp): Promise<void> {
     currency: quote.deposit_token,
   };
   const owed = (await findBalances(database, [owed_key])).get(owed_key);
-  const missing = token_amount - least(quote.received, owed);
+  const missing = token_amount - least(quote.received + quote.from_balance, owed);
   if (missing > 0n && !quote.funded_at) {
     await insertSandboxTransfer(database, {
       chain: quote.deposit_token_chain,
