@@ -1,7 +1,7 @@
+import { runOnce } from "../platform/commands/run-once.ts";
 import type { AnyUseCase, Command, UseCase } from "../platform/commands/use-case.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import type { Refusal } from "../platform/errors.ts";
 import { FIRST_ID, newId } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { recordAudit } from "./audit.ts";
@@ -91,13 +91,6 @@ async function carryOut(
     actor: `proposal:${id}`,
     four_eyes: "given",
   };
-  const loaded = await use_case.load(tx, [command]);
-  const verdict = use_case.decide(loaded, [command], now).get(command.id)!;
-  if ("refusal" in verdict) return sentenceOf(verdict.refusal);
-  use_case.record(tx, loaded, [{ command, ...verdict }], now);
-  return null;
-}
-
-function sentenceOf({ problems, message }: Refusal): string {
-  return [...new Set(problems.map((problem) => problem.message))].join(" ") || message;
+  const verdict = await runOnce(tx, use_case, command, now);
+  return "refusal" in verdict ? verdict.refusal.sentence : null;
 }

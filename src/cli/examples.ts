@@ -116,6 +116,12 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   "rates confirm": {
     examples: ["sliproad rates confirm usdc eur 0.81", "sliproad rates confirm --all"],
   },
+  "documents approve": {
+    examples: [
+      "sliproad documents approve 01900000-0000-7000-8000-000000000000 --reason 'called the payee'",
+    ],
+    more: "Above the approval amount two members confirm it: docs/guides/documents.md.",
+  },
   "users erase": {
     examples: [
       "sliproad users erase 01900000-0000-7000-8000-000000000000 --reason 'asked on 3 March'",

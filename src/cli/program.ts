@@ -7,6 +7,7 @@ import { addAppCommands } from "./apps.ts";
 import { addCompletionCommand, listCommands } from "./completion.ts";
 import { addDemoCommand } from "./demo.ts";
 import { addDoctorCommand } from "./doctor.ts";
+import { addDocumentCommands } from "./documents.ts";
 import { addEventCommands } from "./events.ts";
 import { LESSONS, lessonText, PROGRAM_HELP } from "./examples.ts";
 import { addKeyCommands } from "./keys.ts";
@@ -49,6 +50,7 @@ export function createProgram(tell?: (text: string) => void): Command {
   addListenCommand(program);
   addTriggerCommand(program);
   addRateCommands(program);
+  addDocumentCommands(program);
   addUserCommands(program);
   addVerifyCommand(program);
   addDoctorCommand(program);

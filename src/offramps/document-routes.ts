@@ -128,9 +128,9 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     operation: "reviewSupportingDocument",
     summary: "Review a supporting document",
     description:
-      "Possible until the payout has started. A file that was rejected stays rejected: upload " +
-      "another one, or let a member approve it in the dashboard. A document whose URL has not " +
-      "been fetched yet can be rejected, but not approved.",
+      "Until the payout has begun. A file that was rejected stays rejected: upload another one, " +
+      "or approve it with a reason by `sliproad documents approve`. A document whose URL has not been fetched " +
+      "yet can be rejected, but not approved.",
     tag: TAG,
     body: ReviewBody,
     body_example: { supporting_document: { status: "approved" } },

@@ -42,7 +42,8 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
     const is_rejected = offramp.document_status === "rejected";
     if (status === "approved" && is_rejected && !overrides_rejection) {
       return refuse(
-        "This file was rejected: upload another one, or let a member approve it in the dashboard.",
+        "This file was rejected: upload another one, or approve it with a reason on the command " +
+          "line (sliproad documents approve).",
       );
     }
     const change =

@@ -106,6 +106,11 @@ export class Refusal extends Error {
     this.retry_after_seconds = retry_after_seconds;
   }
 
+  /** What its problems say, for a reader who sees no list of fields. */
+  get sentence(): string {
+    return [...new Set(this.problems.map(({ message }) => message))].join(" ") || this.message;
+  }
+
   /** All problems of a request in one refusal; the first by the table's order names the whole. */
   static of(problems: readonly Problem[]): Refusal {
     const first = problems.reduce<Problem | undefined>(

@@ -28,6 +28,14 @@ export type PriceVersions = {
   find(session: Session, ids: readonly string[]): Promise<Map<string, Prices>>;
 };
 
+/** Reads them from the database, without a source of new ones. */
+export const STORED_PRICES: PriceVersions = {
+  find: async (session, ids) => {
+    const rows = await listPriceVersions(session, [...ids]);
+    return new Map(rows.map((row) => [row.id, toPrices(row)]));
+  },
+};
+
 export type PriceBook = PriceVersions & {
   /** What to price new quotes with; `stale` when nothing recent enough is at hand. */
   currentPrices(now: Date): Promise<Prices | { stale: true }>;

@@ -15,7 +15,7 @@ export type Command<Input> = {
   /** The W3C trace that the request came with: 32 hex digits. */
   trace_id?: string | undefined;
   /** Who acts, where it is not the key. */
-  actor?: `member:${string}` | `proposal:${string}`;
+  actor?: `member:${string}` | `proposal:${string}` | "command line";
   /** Two members are asked, or have agreed: then that is allowed which only they may allow. */
   four_eyes?: "asked" | "given";
 };
