@@ -216,6 +216,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/fees": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List fees
+         * @description The fee of each currency and rail: basis points of the amount plus a flat part, rounded up to the currency's smallest unit. Also the minimum amount of each. A quote keeps the fees that it was created with.
+         */
+        get: operations["listFees"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{user_id}/quotes": {
         parameters: {
             query?: never;
@@ -467,7 +487,7 @@ export interface paths {
         head?: never;
         /**
          * Review a supporting document
-         * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or let a member approve it in the dashboard. A document whose URL has not been fetched yet can be rejected, but not approved.
+         * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or approve it with a reason by `sliproad documents approve`. A document whose URL has not been fetched yet can be rejected, but not approved.
          */
         patch: operations["reviewSupportingDocument"];
         trace?: never;
@@ -2119,6 +2139,26 @@ export interface components {
             /** @description In the fiat currency. */
             fees: number;
         };
+        Fee: {
+            currency: string;
+            rails: components["schemas"]["Rails"];
+            /** @description Share of the amount: 1 basis point is 0.01 %. */
+            basis_points: number;
+            /** @description Flat part in usd, converted to the currency at the rates of the quote. */
+            flat_usd: number;
+            /** @description Minimum `destination_amount`; null where it is stated in usd. */
+            minimum_amount: number | null;
+            /** @description Minimum in usd, where there is none in the currency. */
+            minimum_usd_equivalent: number | null;
+        };
+        OnrampFee: {
+            currency: string;
+            rails: components["schemas"]["DepositRails"];
+            /** @description Share of the amount: 1 basis point is 0.01 %. */
+            basis_points: number;
+            /** @description Flat part in usd, converted to the currency at the rates of the quote. */
+            flat_usd: number;
+        };
         Balance: {
             currency: string;
             amount: number;
@@ -2568,6 +2608,13 @@ export interface components {
          */
         ConversionMode: "sending" | "receiving";
         /**
+         * @description - `ach_push`: An ACH credit transfer in usd.
+         *     - `wire`: A domestic wire transfer in usd.
+         *     - `local`: A SEPA credit transfer in eur.
+         * @enum {string}
+         */
+        DepositRails: "ach_push" | "wire" | "local";
+        /**
          * @description - `open`: Offramps can be added, and the quote can be executed, until it expires.
          *     - `executed`: A transfer or a balance pays for the quote. Nothing can be added.
          *     - `expired`: It was not executed in time. Create a new quote.
@@ -2589,7 +2636,7 @@ export interface components {
         /**
          * @description - `not_checked`: Nobody has reviewed the document yet.
          *     - `approved`: A reviewer approved this file.
-         *     - `rejected`: A reviewer rejected this file, or Sliproad could not fetch it. Send another one.
+         *     - `rejected`: A reviewer rejected this file, or Sliproad could not fetch it. Send another file, which starts at `not_checked`. Only a member can approve a rejected file.
          * @enum {string}
          */
         DocumentStatus: "not_checked" | "approved" | "rejected";
@@ -2601,13 +2648,6 @@ export interface components {
          * @enum {string}
          */
         OnrampStatus: "initiated" | "sending_fiat" | "crypto_sent" | "failed";
-        /**
-         * @description - `ach_push`: An ACH credit transfer in usd.
-         *     - `wire`: A domestic wire transfer in usd.
-         *     - `local`: A SEPA credit transfer in eur.
-         * @enum {string}
-         */
-        DepositRails: "ach_push" | "wire" | "local";
         /**
          * @description - `unmatched`: It waits for the operator; `reason` says why.
          *     - `matching`: It is being matched to an onramp.
@@ -4320,6 +4360,63 @@ export interface operations {
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listFees: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "fees": [
+                     *         {
+                     *           "currency": "eur",
+                     *           "rails": "local",
+                     *           "basis_points": 40,
+                     *           "flat_usd": 0,
+                     *           "minimum_amount": 1,
+                     *           "minimum_usd_equivalent": null
+                     *         }
+                     *       ],
+                     *       "onramp_fees": [
+                     *         {
+                     *           "currency": "usd",
+                     *           "rails": "ach_push",
+                     *           "basis_points": 40,
+                     *           "flat_usd": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Fees of offramps, by currency and rail. */
+                        fees: components["schemas"]["Fee"][];
+                        /** @description Fees of onramps, by currency and rail of the bank deposit. */
+                        onramp_fees: components["schemas"]["OnrampFee"][];
+                    };
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
             503: components["responses"]["Unavailable"];
         };
     };

@@ -83,6 +83,9 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
     ],
   },
   "apps pause": { examples: ["sliproad apps pause 01900000-0000-7000-8000-000000000000"] },
+  "apps reset-used": {
+    examples: ["sliproad apps reset-used 01900000-0000-7000-8000-000000000000"],
+  },
   "apps resume": { examples: ["sliproad apps resume 01900000-0000-7000-8000-000000000000"] },
   "apps replay": {
     examples: [

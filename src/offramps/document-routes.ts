@@ -129,8 +129,8 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     summary: "Review a supporting document",
     description:
       "Until the payout has begun. A file that was rejected stays rejected: upload another one, " +
-      "or approve it with a reason by `sliproad documents approve`. A document whose URL has not been fetched " +
-      "yet can be rejected, but not approved.",
+      "or approve it with a reason by `sliproad documents approve`. A document whose URL has " +
+      "not been fetched yet can be rejected, but not approved.",
     tag: TAG,
     body: ReviewBody,
     body_example: { supporting_document: { status: "approved" } },
