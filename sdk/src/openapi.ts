@@ -187,7 +187,7 @@ export interface paths {
         put?: never;
         /**
          * Price one payout
-         * @description Answers the rate, fees and token amount of a quote created now. Stores nothing and locks no rate.
+         * @description Returns the rate, fees and token amount of a quote created now. Stores nothing and locks no rate.
          */
         post: operations["calculateQuoteRate"];
         delete?: never;
@@ -269,7 +269,7 @@ export interface paths {
         };
         /**
          * Show a quote
-         * @description Includes up to 500 of its offramps, and the address to pay to.
+         * @description Includes up to 500 of its offramps and the deposit address.
          */
         get: operations["showQuote"];
         put?: never;
@@ -291,7 +291,7 @@ export interface paths {
         put?: never;
         /**
          * Execute a quote
-         * @description Names the transfer that pays for the quote and answers at once. The deposit is confirmed later; follow it with webhooks.
+         * @description Sends the id of the transfer that pays for the quote. The deposit is confirmed later; webhooks report it.
          */
         post: operations["executeQuote"];
         delete?: never;
@@ -311,7 +311,7 @@ export interface paths {
         put?: never;
         /**
          * Fund a quote from a balance
-         * @description Executes the quote and pays it from what Sliproad owes to the user, without a transfer. See `GET /users/{user_id}/balances`. Where the balance is too small all of it is set aside; its offramps wait in `ongoing_checks` until you send the rest to the deposit address, or call this again, before the quote expires.
+         * @description Executes the quote and pays for it from the user's balance, without a transfer. See `GET /users/{user_id}/balances`. Where the balance is too small all of it is set aside; its offramps wait in `ongoing_checks` until you send the rest to the deposit address, or call this again, before the quote expires.
          */
         post: operations["fundQuote"];
         delete?: never;
@@ -331,7 +331,7 @@ export interface paths {
         put?: never;
         /**
          * Create offramps
-         * @description Adds 1 to 500 payouts to a quote. Either all are created or none; the answer keeps the order of the request.
+         * @description Adds 1 to 500 payouts to a quote. Either all are created or none; the response keeps the order of the request.
          */
         post: operations["createOfframps"];
         delete?: never;
@@ -412,7 +412,7 @@ export interface paths {
         post?: never;
         /**
          * Remove an offramp from a quote
-         * @description Until the quote is executed or expires. Answers the offramp as it was; the quote's totals no longer contain it.
+         * @description Possible until the quote is executed or expires. Returns the removed offramp; the quote's totals no longer contain it.
          */
         delete: operations["deleteOfframp"];
         options?: never;
@@ -455,7 +455,7 @@ export interface paths {
         put?: never;
         /**
          * Refund an offramp
-         * @description Gives up an offramp that is `bounced` or in `ongoing_checks`. What it gives back is added to the balance of the user.
+         * @description Ends an offramp that is `bounced` or in `ongoing_checks`. Its tokens are added to the user's balance.
          */
         post: operations["refundOfframp"];
         delete?: never;
@@ -473,13 +473,13 @@ export interface paths {
         };
         /**
          * Download a supporting document
-         * @description Answers the file that was uploaded or fetched last.
+         * @description Returns the file that was uploaded or fetched last.
          */
         get: operations["downloadSupportingDocument"];
         put?: never;
         /**
          * Upload a supporting document
-         * @description One PDF, JPG or PNG of at most 5 MB, in every state of the offramp. A later file replaces the earlier one. A file that was rejected for this offramp is refused.
+         * @description One PDF, JPG or PNG of at most 5 MB. Possible in every state of the offramp. A later file replaces the earlier one. A file that was rejected for this offramp is not accepted again.
          */
         post: operations["uploadSupportingDocument"];
         delete?: never;
@@ -560,7 +560,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is owed to all users of the account
+         * List the balances of the account
          * @description The sum over the account's users, by token.
          */
         get: operations["listAccountBalances"];
@@ -655,7 +655,7 @@ export interface paths {
         put?: never;
         /**
          * Create an onramp
-         * @description Answers the bank account to pay to and the `deposit_message` that the transfer must carry. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.
+         * @description Returns the bank account to pay to and the `deposit_message` that the transfer text must contain. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.
          */
         post: operations["createOnramp"];
         delete?: never;
@@ -907,7 +907,7 @@ export interface paths {
         put?: never;
         /**
          * Create an application
-         * @description The answer holds the client secret and the webhook secret. They are never shown again.
+         * @description The response contains the client secret and the webhook secret. They are never shown again.
          */
         post: operations["createApp"];
         delete?: never;
@@ -925,7 +925,7 @@ export interface paths {
         };
         /**
          * Show an application
-         * @description `webhook.state` and `webhook.reason` say whether events are sent, and why not.
+         * @description `webhook.state` says whether events are sent; `webhook.reason` says why not.
          */
         get: operations["showApp"];
         put?: never;
@@ -935,7 +935,7 @@ export interface paths {
         head?: never;
         /**
          * Update an application
-         * @description Changes name, redirect URIs, webhook endpoint or chosen events. Fields that are left out stay as they are.
+         * @description Changes name, redirect URIs, webhook endpoint or chosen events. Omitted fields keep their values.
          */
         patch: operations["updateApp"];
         trace?: never;
@@ -1031,7 +1031,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the client secret
-         * @description The old client secret stops working at once. The answer holds the new one.
+         * @description The old client secret stops working immediately. The response contains the new one.
          */
         post: operations["rotateClientSecret"];
         delete?: never;
@@ -1071,7 +1071,7 @@ export interface paths {
         put?: never;
         /**
          * Delete an application
-         * @description Its tokens and consents end at once, and nothing is sent to it any more.
+         * @description Its tokens and consents end immediately, and it receives no more events.
          */
         post: operations["deleteApp"];
         delete?: never;
@@ -1169,7 +1169,7 @@ export interface paths {
         };
         /**
          * List the deliveries of an event
-         * @description One delivery per application, each with its latest attempts and the answers of the receiver.
+         * @description One delivery per application, each with its latest attempts and the receiver's responses.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -1255,7 +1255,7 @@ export interface paths {
         put?: never;
         /**
          * Advance the sandbox clock
-         * @description Operator keys only: this moves the time of the whole installation. Work that falls due on the way runs in order of its due time.
+         * @description Operator keys only: this moves the time of the whole installation. Work that becomes due runs in order of its due time.
          */
         post: operations["advanceSandboxClock"];
         delete?: never;
@@ -1279,7 +1279,7 @@ export interface paths {
         head?: never;
         /**
          * Set the KYC status of a user
-         * @description Takes the user through every state on the way. `swift_status` grants (`approved`) or withdraws (`suspended`) the clearance for swift.
+         * @description Moves the user through every state up to the requested one. `swift_status` grants (`approved`) or withdraws (`suspended`) the approval for swift.
          */
         patch: operations["setSandboxKyc"];
         trace?: never;
@@ -1299,7 +1299,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of a payment detail
-         * @description Takes the payment detail through every state on the way.
+         * @description Moves the payment detail through every state up to the requested one.
          */
         patch: operations["setSandboxPaymentDetail"];
         trace?: never;
@@ -1319,7 +1319,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of an offramp
-         * @description Takes the offramp through every state on the way. Pays its quote if needed; every step posts its ledger entries.
+         * @description Moves the offramp through every state up to the requested one. Pays its quote if needed; every step posts its ledger entries.
          */
         patch: operations["setSandboxOfframp"];
         trace?: never;
@@ -1335,7 +1335,7 @@ export interface paths {
         put?: never;
         /**
          * Create a crypto deposit
-         * @description Lets a transfer arrive at the deposit address of a quote.
+         * @description Simulates a transfer to the deposit address of a quote.
          */
         post: operations["createSandboxCryptoDeposit"];
         delete?: never;
@@ -1359,7 +1359,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of an onramp
-         * @description Takes the onramp through every state on the way. Pays it if needed; every step posts its ledger entries.
+         * @description Moves the onramp through every state up to the requested one. Pays it if needed; every step posts its ledger entries.
          */
         patch: operations["setSandboxOnramp"];
         trace?: never;
@@ -1375,7 +1375,7 @@ export interface paths {
         put?: never;
         /**
          * Create a bank deposit
-         * @description Lets fiat money arrive at the bank. The same `bank_reference` with the same amount is the same deposit.
+         * @description Simulates a fiat deposit at the bank. The same `bank_reference` with the same amount is the same deposit.
          */
         post: operations["createSandboxDeposit"];
         delete?: never;
@@ -1395,7 +1395,7 @@ export interface paths {
         put?: never;
         /**
          * Send a sample event
-         * @description Sends a made-up event to every application of the account that receives this type.
+         * @description Sends a sample event to every application of the account that receives this type.
          */
         post: operations["sendSandboxWebhook"];
         delete?: never;
@@ -1419,7 +1419,7 @@ export interface paths {
         head?: never;
         /**
          * Set the status of an invoice
-         * @description Takes the invoice through every state on the way. Every step is recorded and sent as an event.
+         * @description Moves the invoice through every state up to the requested one. Every step is recorded and sent as an event.
          */
         patch: operations["setSandboxInvoice"];
         trace?: never;
@@ -1434,8 +1434,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a transfer between two wallets happen
-         * @description It is final at once. Invoices that were declared paid by it are checked.
+         * Create a transfer between two wallets
+         * @description The transfer is final immediately. Invoices that were declared paid by it are checked.
          */
         post: operations["createSandboxCryptoTransfer"];
         delete?: never;
@@ -1727,7 +1727,7 @@ export interface components {
                 code: components["schemas"]["ErrorCode"];
                 message: string;
             }[];
-            /** @description How many problems there were beyond the 100. */
+            /** @description How many problems there are beyond the 100 listed. */
             errors_omitted?: number;
         };
         App: {
@@ -1741,32 +1741,32 @@ export interface components {
             redirect_uris: string[];
             /**
              * Format: date-time
-             * @description The first API call answered 2xx with one of its tokens.
+             * @description Time of the first successful API call with one of its tokens.
              */
             used_at: string | null;
             webhook: {
                 url: string | null;
-                /** @description Only an `active` endpoint is sent anything. */
+                /** @description Only an `active` endpoint receives events. */
                 state: components["schemas"]["WebhookState"];
-                /** @description Why nothing is sent; null when it is. */
+                /** @description Why no events are sent; null while they are sent. */
                 reason: string | null;
                 has_secret: boolean;
                 /**
                  * Format: date-time
-                 * @description During a rotation: when the new secret begins to sign alone.
+                 * @description During a rotation: when only the new secret signs.
                  */
                 secret_switch_at: string | null;
                 /** @description Names of the custom headers. */
                 headers: string[];
-                /** @description The ramp events it chose; events of invoices need not be chosen. */
+                /** @description The ramp events that it receives; it receives invoice events without choosing them. */
                 events: components["schemas"]["RampEvent"][];
-                /** @description Whether a record's next event waits until the one before has arrived or was given up. */
+                /** @description Whether a record's next event waits until the previous one was delivered or given up. */
                 is_ordered: boolean;
                 /** Format: date-time */
                 failing_since: string | null;
                 /**
                  * Format: date-time
-                 * @description After several failures in a row nothing is sent before this time.
+                 * @description After several failures in a row, nothing is sent before this time.
                  */
                 circuit_until: string | null;
             };
@@ -1781,7 +1781,7 @@ export interface components {
             client_secret?: string;
             /** @description Shown once. */
             webhook_secret?: string;
-            /** @description The same for libraries of Standard Webhooks. */
+            /** @description The same secret in the format of Standard Webhooks libraries. */
             webhook_secret_standard?: string;
         };
         WebhookEvent: {
@@ -1795,7 +1795,7 @@ export interface components {
             record_id: string;
             /** @description The number of this change of the record. */
             sequence: number;
-            /** @description The exact text that is sent and signed; null when it is no longer kept. */
+            /** @description The exact text that is sent and signed; null after its retention period. */
             body: string | null;
             /** Format: date-time */
             created_at: string;
@@ -1819,7 +1819,7 @@ export interface components {
             next_attempt_at: string | null;
             /** Format: date-time */
             delivered_at: string | null;
-            /** @description The latest 20. */
+            /** @description The latest 20 attempts. */
             attempts: {
                 number: number;
                 /** Format: date-time */
@@ -1827,7 +1827,7 @@ export interface components {
                 status: number | null;
                 error: string | null;
                 latency_ms: number;
-                /** @description The first 16 kB of what was answered. */
+                /** @description The first 16 kB of the response. */
                 answer: string | null;
             }[];
             /** Format: date-time */
@@ -2111,9 +2111,9 @@ export interface components {
         QuoteRate: {
             deposit_token: components["schemas"]["Token"];
             deposit_token_chain: components["schemas"]["Chain"];
-            /** @description As asked, or what it costs with fees. */
+            /** @description As sent, or the cost with fees. */
             deposit_token_amount: number;
-            /** @description As asked, or the most that deposit_token_amount pays for. */
+            /** @description As sent, or the maximum that deposit_token_amount pays for. */
             fiat_amount: number;
             fiat_currency: string;
             /** @description Token and currency, e.g. usdceur. */
@@ -2123,7 +2123,7 @@ export interface components {
             rails: components["schemas"]["Rails"];
             /** @description Units of the currency for one token. */
             rate: number;
-            /** @description Nothing is stored and no rate is kept. */
+            /** @description Nothing is stored and no rate is locked. */
             expiry: null;
         };
         Conversion: {
@@ -2176,10 +2176,10 @@ export interface components {
             token: string;
             chain: components["schemas"]["Chain"];
             amount: number;
-            /** @description The address that sent it; null where the chain does not say. */
+            /** @description The sender's address; null where the chain does not provide it. */
             from: string | null;
             tx_id: string;
-            /** @description Which transfer of the transaction it is. */
+            /** @description Index of the transfer within the transaction. */
             log_index: number;
             /** Format: date-time */
             mined_at: string;
@@ -2210,7 +2210,7 @@ export interface components {
             amount: number;
             address: string;
             /**
-             * @description `pending`: recorded. `sending`: given to the chain. `sent`: it has left; see `tx_id`. `failed`: the chain refused it for good; the amount is part of the balance again.
+             * @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. `failed`: the chain rejected it for good; the amount is part of the balance again.
              * @enum {unknown}
              */
             status: "pending" | "sending" | "sent" | "failed";
@@ -2229,7 +2229,7 @@ export interface components {
             deposit_token_chain: components["schemas"]["Chain"];
             /** @description What its offramps cost, fees included. */
             deposit_token_amount: number;
-            /** @description The fees' part of it, in the token. */
+            /** @description The fees contained in it, in the token. */
             fees: number;
             /** @description Unix seconds. */
             expiry: number;
@@ -2258,7 +2258,7 @@ export interface components {
             status_message: string | null;
             destination_amount: number;
             destination_currency: string;
-            /** @description Empty when none was given. */
+            /** @description Empty if none was sent. */
             reference: string;
             rails: string;
             /** @description Destination units for one token. */
@@ -2276,7 +2276,7 @@ export interface components {
             } | null;
             /**
              * Format: uuid
-             * @description Only where it pays an invoice.
+             * @description Only if it pays an invoice.
              */
             invoice_id?: string;
             metadata: {
@@ -2326,13 +2326,13 @@ export interface components {
             destination_address: string;
             fiat_currency: string;
             fiat_rails: components["schemas"]["DepositRails"];
-            /** @description To be paid in, fee included. */
+            /** @description The amount to deposit, fee included. */
             deposit_amount: number;
             /** @description In the fiat currency. */
             fee: number;
             /** @description Fiat units for one token; locked for 24 hours. */
             rate: number;
-            /** @description Once the coins were sent. */
+            /** @description Set once the tokens were sent. */
             tx_id: string | null;
             deposit_instructions: components["schemas"]["DepositInstructions"];
             /** Format: date-time */
@@ -2353,13 +2353,13 @@ export interface components {
             destination_address: string;
             fiat_currency: string;
             fiat_rails: components["schemas"]["DepositRails"];
-            /** @description To be paid in, fee included. */
+            /** @description The amount to deposit, fee included. */
             deposit_amount: number;
             /** @description In the fiat currency. */
             fee: number;
             /** @description Fiat units for one token; locked for 24 hours. */
             rate: number;
-            /** @description Once the coins were sent. */
+            /** @description Set once the tokens were sent. */
             tx_id: string | null;
             /** Format: date-time */
             created_at: string;
@@ -2370,7 +2370,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             status: components["schemas"]["DepositStatus"];
-            /** @description Why it waits for the operator, or could not be returned. */
+            /** @description Why the deposit waits for the operator, or could not be returned. */
             reason: components["schemas"]["DepositReason"] | null;
             message: string | null;
             amount: number;
@@ -2379,17 +2379,17 @@ export interface components {
             bank_reference: string;
             /** Format: date-time */
             booked_at: string;
-            /** @description What the payer wrote. */
+            /** @description The text of the transfer. */
             text: string;
             payer_name: string;
             /**
              * Format: uuid
-             * @description Whose onramp it is or seems for.
+             * @description The account of the onramp that it pays or seems to be for.
              */
             account_id: string | null;
             /** Format: uuid */
             onramp_id: string | null;
-            /** @description What the onramp took of it. */
+            /** @description The amount that the onramp took. */
             matched_amount: number | null;
             /** Format: date-time */
             created_at: string;
@@ -2432,43 +2432,43 @@ export interface components {
          */
         ProposalStatus: "pending" | "confirmed" | "rejected" | "done" | "failed";
         /**
-         * @description - `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
-         *     - `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+         * @description - `version_unknown`: Send a supported version in Sliproad-Version, or omit the header.
+         *     - `unknown_format`: Send Accept: application/json (on downloads also the file's type), or omit the header.
          *     - `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
          *     - `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>.
-         *     - `insufficient_scope`: This credential may not be used here; use one that has the scope.
-         *     - `route_not_found`: There is no such route; check the method and the path.
-         *     - `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one.
+         *     - `insufficient_scope`: This credential is not allowed to do this; use one with the required scope.
+         *     - `route_not_found`: This route does not exist; check the method and the path.
+         *     - `idempotency_key_reused`: This Idempotency-Key was used for a different request; use a new key.
          *     - `file_too_large`: Send a file of at most 5 MB (5 242 880 bytes).
          *     - `body_too_large`: Send a smaller body.
-         *     - `unsupported_media_type`: Send the content type this route takes, usually application/json.
-         *     - `parameter_unknown`: A field is not known here; correct its name or leave it out.
+         *     - `unsupported_media_type`: Send a content type that this route accepts, usually application/json.
+         *     - `parameter_unknown`: The request has an unknown field; correct its name or remove it.
          *     - `parameter_missing`: A required field is missing; send every field listed in errors.
-         *     - `record_not_found`: There is no such record; check the id.
-         *     - `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
-         *     - `value_too_long`: A value is too long; shorten those listed in errors.
-         *     - `record_not_unique`: A record with this value exists already; use that one.
-         *     - `country_not_supported`: This country is not served.
-         *     - `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
+         *     - `record_not_found`: This record does not exist; check the id.
+         *     - `record_invalid`: A field has an invalid value; correct the fields listed in errors.
+         *     - `value_too_long`: A value is too long; shorten the fields listed in errors.
+         *     - `record_not_unique`: A record with this value already exists; use that record.
+         *     - `country_not_supported`: This country is not supported; use another one.
+         *     - `currency_not_supported`: This currency is not supported; see /payment_detail_requirements.
          *     - `currency_mismatch`: Use the currency of the payment detail.
-         *     - `rails_not_available`: Choose a rail that the currency and the payment detail offer.
-         *     - `quote_already_executed`: The quote was executed; create a new quote.
+         *     - `rails_not_available`: Choose a rail that both the currency and the payment detail support.
+         *     - `quote_already_executed`: The quote was already executed; create a new quote.
          *     - `quote_expired`: The quote has expired; create a new quote.
          *     - `payment_detail_deactivated`: The payment detail was deactivated; use another one.
-         *     - `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
+         *     - `payment_detail_not_approved`: The payment detail is not approved; wait for its approval, or use another one.
          *     - `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
-         *     - `not_approved_for_payout_rail`: The user is not cleared for this rail; use another rail.
+         *     - `not_approved_for_payout_rail`: The user is not approved for this rail; use another rail.
          *     - `no_offramps_present`: Add at least one offramp to the quote before executing it.
-         *     - `below_currency_limit`: Raise the amount to the minimum of its currency and rail.
-         *     - `supporting_document_required`: Give supporting_document_attributes.submitted_url.
+         *     - `below_currency_limit`: The amount is below the minimum of its currency and rail; send a larger amount.
+         *     - `supporting_document_required`: This payout needs a supporting document: set `submitted_url`.
          *     - `unsupported_file_type`: Send a PDF, JPG or PNG file.
-         *     - `offramp_not_editable`: The payout is under way and can no longer be changed.
-         *     - `invalid_transition`: This change is not possible in the record's present state.
+         *     - `offramp_not_editable`: The payout has started and can no longer be changed.
+         *     - `invalid_transition`: This change is not possible in the record's current state.
          *     - `invalid_kyc_status_param`: Use one of the KYC statuses listed in the documentation.
          *     - `too_many_requests`: Wait for the seconds given in Retry-After, then try again.
-         *     - `internal_error`: Something went wrong on our side; report the request id.
-         *     - `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
-         *     - `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+         *     - `internal_error`: An internal error occurred; report the request id to the operator.
+         *     - `unavailable`: The request was not processed; wait for the seconds in Retry-After, then try again.
+         *     - `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
          * @enum {string}
          */
         ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
@@ -2660,19 +2660,19 @@ export interface components {
          */
         DepositStatus: "unmatched" | "matching" | "matched" | "releasing" | "returning" | "returned" | "dismissed";
         /**
-         * @description - `no_code`: The text holds no deposit message.
-         *     - `unknown_code`: The text holds a code that was never given out.
-         *     - `two_codes`: The text holds the codes of several onramps.
-         *     - `conflict`: The bank told this reference before, with another amount, currency or date.
-         *     - `wrong_currency`: It is in another currency than the onramp.
-         *     - `short`: It is less than the onramp asks for.
-         *     - `over`: It is more than the onramp asks for.
-         *     - `late`: It came after the onramp's rate had expired.
-         *     - `double`: The onramp was paid already.
-         *     - `closed`: The onramp has failed; it takes no deposit any more.
-         *     - `excess`: What is left of a deposit that was more than the onramp asked for.
-         *     - `return_refused`: The bank could not send it back.
-         *     - `coins_left`: Its onramp had sent the coins before it could be returned.
+         * @description - `no_code`: The transfer text contains no deposit message.
+         *     - `unknown_code`: The transfer text contains an unknown code.
+         *     - `two_codes`: The transfer text contains the codes of several onramps.
+         *     - `conflict`: The bank already reported this reference with another amount, currency or date.
+         *     - `wrong_currency`: The deposit's currency differs from the onramp's.
+         *     - `short`: The amount is less than the onramp requires.
+         *     - `over`: The amount is more than the onramp requires.
+         *     - `late`: The deposit arrived after the onramp's rate had expired.
+         *     - `double`: The onramp is already paid.
+         *     - `closed`: The onramp has failed and accepts no deposit.
+         *     - `excess`: The surplus of a deposit that was more than the onramp required.
+         *     - `return_refused`: The bank could not return the deposit.
+         *     - `coins_left`: The onramp delivered its tokens before the deposit could be returned.
          * @enum {string}
          */
         DepositReason: "no_code" | "unknown_code" | "two_codes" | "conflict" | "wrong_currency" | "short" | "over" | "late" | "double" | "closed" | "excess" | "return_refused" | "coins_left";
@@ -2722,9 +2722,9 @@ export interface components {
     };
     responses: {
         /**
-         * @description `version_unknown`: Use a version this server knows, or leave the Sliproad-Version header out.
+         * @description `version_unknown`: Send a supported version in Sliproad-Version, or omit the header.
          *
-         *     `unknown_format`: Send Accept: application/json, on downloads also the file's type, or no Accept header.
+         *     `unknown_format`: Send Accept: application/json (on downloads also the file's type), or omit the header.
          *
          *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
          *
@@ -2738,7 +2738,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "version_unknown",
-                 *       "message": "Use a version this server knows, or leave the Sliproad-Version header out.",
+                 *       "message": "Send a supported version in Sliproad-Version, or omit the header.",
                  *       "status": 400,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#version_unknown"
@@ -2765,7 +2765,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `insufficient_scope`: This credential may not be used here; use one that has the scope. */
+        /** @description `insufficient_scope`: This credential is not allowed to do this; use one with the required scope. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -2774,7 +2774,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "insufficient_scope",
-                 *       "message": "This credential may not be used here; use one that has the scope.",
+                 *       "message": "This credential is not allowed to do this; use one with the required scope.",
                  *       "status": 403,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#insufficient_scope"
@@ -2784,45 +2784,45 @@ export interface components {
             };
         };
         /**
-         * @description `parameter_unknown`: A field is not known here; correct its name or leave it out.
+         * @description `parameter_unknown`: The request has an unknown field; correct its name or remove it.
          *
-         *     `record_invalid`: A field has a value that cannot be accepted; correct those in errors.
+         *     `record_invalid`: A field has an invalid value; correct the fields listed in errors.
          *
-         *     `value_too_long`: A value is too long; shorten those listed in errors.
+         *     `value_too_long`: A value is too long; shorten the fields listed in errors.
          *
-         *     `record_not_unique`: A record with this value exists already; use that one.
+         *     `record_not_unique`: A record with this value already exists; use that record.
          *
-         *     `country_not_supported`: This country is not served.
+         *     `country_not_supported`: This country is not supported; use another one.
          *
-         *     `currency_not_supported`: This currency is not served; see /payment_detail_requirements.
+         *     `currency_not_supported`: This currency is not supported; see /payment_detail_requirements.
          *
          *     `currency_mismatch`: Use the currency of the payment detail.
          *
-         *     `rails_not_available`: Choose a rail that the currency and the payment detail offer.
+         *     `rails_not_available`: Choose a rail that both the currency and the payment detail support.
          *
-         *     `quote_already_executed`: The quote was executed; create a new quote.
+         *     `quote_already_executed`: The quote was already executed; create a new quote.
          *
          *     `quote_expired`: The quote has expired; create a new quote.
          *
          *     `payment_detail_deactivated`: The payment detail was deactivated; use another one.
          *
-         *     `payment_detail_not_approved`: The payment detail is not approved; wait, or use another one.
+         *     `payment_detail_not_approved`: The payment detail is not approved; wait for its approval, or use another one.
          *
          *     `not_yet_passed_kyc_kyb`: The user must pass identity verification first; create a KYC session.
          *
-         *     `not_approved_for_payout_rail`: The user is not cleared for this rail; use another rail.
+         *     `not_approved_for_payout_rail`: The user is not approved for this rail; use another rail.
          *
          *     `no_offramps_present`: Add at least one offramp to the quote before executing it.
          *
-         *     `below_currency_limit`: Raise the amount to the minimum of its currency and rail.
+         *     `below_currency_limit`: The amount is below the minimum of its currency and rail; send a larger amount.
          *
-         *     `supporting_document_required`: Give supporting_document_attributes.submitted_url.
+         *     `supporting_document_required`: This payout needs a supporting document: set `submitted_url`.
          *
          *     `unsupported_file_type`: Send a PDF, JPG or PNG file.
          *
-         *     `offramp_not_editable`: The payout is under way and can no longer be changed.
+         *     `offramp_not_editable`: The payout has started and can no longer be changed.
          *
-         *     `invalid_transition`: This change is not possible in the record's present state.
+         *     `invalid_transition`: This change is not possible in the record's current state.
          *
          *     `invalid_kyc_status_param`: Use one of the KYC statuses listed in the documentation.
          */
@@ -2834,7 +2834,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "below_currency_limit",
-                 *       "message": "Raise the amount to the minimum of its currency and rail.",
+                 *       "message": "The amount is below the minimum of its currency and rail; send a larger amount.",
                  *       "status": 422,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#below_currency_limit",
@@ -2842,7 +2842,7 @@ export interface components {
                  *         {
                  *           "field": "offramps[0].destination_amount",
                  *           "code": "below_currency_limit",
-                 *           "message": "Raise the amount to the minimum of its currency and rail."
+                 *           "message": "The amount is below the minimum of its currency and rail; send a larger amount."
                  *         }
                  *       ]
                  *     }
@@ -2873,7 +2873,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `internal_error`: Something went wrong on our side; report the request id. */
+        /** @description `internal_error`: An internal error occurred; report the request id to the operator. */
         InternalError: {
             headers: {
                 [name: string]: unknown;
@@ -2882,7 +2882,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "internal_error",
-                 *       "message": "Something went wrong on our side; report the request id.",
+                 *       "message": "An internal error occurred; report the request id to the operator.",
                  *       "status": 500,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#internal_error"
@@ -2892,9 +2892,9 @@ export interface components {
             };
         };
         /**
-         * @description `unavailable`: Nothing was done; wait for the seconds in Retry-After, then try again.
+         * @description `unavailable`: The request was not processed; wait for the seconds in Retry-After, then try again.
          *
-         *     `outcome_unknown`: It could not be found out whether this was done; repeat it with the same Idempotency-Key.
+         *     `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
          */
         Unavailable: {
             headers: {
@@ -2909,7 +2909,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "unavailable",
-                 *       "message": "Nothing was done; wait for the seconds in Retry-After, then try again.",
+                 *       "message": "The request was not processed; wait for the seconds in Retry-After, then try again.",
                  *       "status": 503,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#unavailable"
@@ -2918,7 +2918,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `record_not_found`: There is no such record; check the id. */
+        /** @description `record_not_found`: This record does not exist; check the id. */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -2927,7 +2927,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "record_not_found",
-                 *       "message": "There is no such record; check the id.",
+                 *       "message": "This record does not exist; check the id.",
                  *       "status": 404,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#record_not_found",
@@ -2935,7 +2935,7 @@ export interface components {
                  *         {
                  *           "field": "user_id",
                  *           "code": "record_not_found",
-                 *           "message": "There is no such record; check the id."
+                 *           "message": "This record does not exist; check the id."
                  *         }
                  *       ]
                  *     }
@@ -2943,7 +2943,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `idempotency_key_reused`: This Idempotency-Key belongs to another request; use a new one. */
+        /** @description `idempotency_key_reused`: This Idempotency-Key was used for a different request; use a new key. */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -2952,7 +2952,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "idempotency_key_reused",
-                 *       "message": "This Idempotency-Key belongs to another request; use a new one.",
+                 *       "message": "This Idempotency-Key was used for a different request; use a new key.",
                  *       "status": 409,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#idempotency_key_reused"
@@ -2983,7 +2983,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `unsupported_media_type`: Send the content type this route takes, usually application/json. */
+        /** @description `unsupported_media_type`: Send a content type that this route accepts, usually application/json. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -2992,7 +2992,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "unsupported_media_type",
-                 *       "message": "Send the content type this route takes, usually application/json.",
+                 *       "message": "Send a content type that this route accepts, usually application/json.",
                  *       "status": 415,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#unsupported_media_type"
@@ -3003,7 +3003,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description Repeating a request with the same key gives the first answer again. */
+        /** @description A request that repeats the key gets the first answer again. */
         IdempotencyKey: string;
         /** @description Id of the app. */
         AppId: string;
@@ -3052,13 +3052,13 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 /** @description The general KYC status. */
                 status?: components["schemas"]["KycStatus"];
@@ -3144,7 +3144,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -3358,7 +3358,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3492,7 +3492,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3540,13 +3540,13 @@ export interface operations {
     listPaymentDetails: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 status?: components["schemas"]["PaymentDetailStatus"];
             };
@@ -3638,7 +3638,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3667,7 +3667,7 @@ export interface operations {
                  */
                 "application/json": {
                     payment_detail: {
-                        /** @description the account holder's name, exactly as the bank knows it */
+                        /** @description the account holder's name, exactly as registered at the bank */
                         account_name: string | null;
                         /** @description the currency that the account accepts */
                         currency: string | null;
@@ -3687,7 +3687,7 @@ export interface operations {
                         postal_code: string | null;
                         /** @description the account holder's country */
                         country: string | null;
-                        /** @description the payment rail; local when left out */
+                        /** @description the payment rail; default local */
                         rails?: string | null;
                         /** @description date of birth as DD/MM/YYYY or YYYY-MM-DD */
                         date_of_birth?: string | null;
@@ -3816,7 +3816,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3845,7 +3845,7 @@ export interface operations {
                  */
                 "application/json": {
                     payment_detail: {
-                        /** @description the account holder's name, exactly as the bank knows it */
+                        /** @description the account holder's name, exactly as registered at the bank */
                         account_name: string | null;
                         /** @description the currency that the account accepts */
                         currency: string | null;
@@ -3865,7 +3865,7 @@ export interface operations {
                         postal_code: string | null;
                         /** @description the account holder's country */
                         country: string | null;
-                        /** @description the payment rail; local when left out */
+                        /** @description the payment rail; default local */
                         rails?: string | null;
                         /** @description date of birth as DD/MM/YYYY or YYYY-MM-DD */
                         date_of_birth?: string | null;
@@ -4047,7 +4047,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4201,7 +4201,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4229,13 +4229,13 @@ export interface operations {
                         deposit_token: string;
                         /** @description One of polygon, ethereum, arbitrum, base, tron, solana. */
                         deposit_token_chain: string;
-                        /** @description What is paid out, e.g. eur. */
+                        /** @description The payout currency, e.g. eur. */
                         fiat_currency: string;
                         /** @description One of local, swift, wire; default the first that the currency offers. */
                         rails?: string | null;
-                        /** @description What the payee shall receive. Either this or deposit_token_amount. */
+                        /** @description The amount the payee receives. Send either this or deposit_token_amount. */
                         fiat_amount?: number | string | null;
-                        /** @description What is to be spent, fees included. */
+                        /** @description The tokens to spend, fees included. */
                         deposit_token_amount?: number | string | null;
                     };
                 };
@@ -4288,7 +4288,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -4310,13 +4310,13 @@ export interface operations {
                     conversion: {
                         /** @description A token, or for an onramp usd or eur. */
                         input_currency: string;
-                        /** @description What is sent; with mode sending. */
+                        /** @description The amount to send; with mode sending. */
                         input_amount?: number | string | null;
-                        /** @description A currency paid out, or a token. */
+                        /** @description A payout currency, or a token. */
                         output_currency: string;
-                        /** @description What shall be received; with mode receiving. */
+                        /** @description The amount to receive; with mode receiving. */
                         output_amount?: number | string | null;
-                        /** @description Which of the two amounts is given. */
+                        /** @description Which of the two amounts you send. */
                         mode: components["schemas"]["ConversionMode"];
                     };
                 };
@@ -4423,13 +4423,13 @@ export interface operations {
     listQuotes: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 /** @description Only quotes with this status. */
                 status?: components["schemas"]["QuoteStatus"];
@@ -4496,7 +4496,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4706,7 +4706,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4733,7 +4733,7 @@ export interface operations {
                 "application/json": {
                     quote: {
                         crypto_transfer: {
-                            /** @description Hash of the transaction that pays: 64 hexadecimal digits, 0x optional; on solana its signature in base58. */
+                            /** @description Hash of the transaction that pays for the quote: 64 hexadecimal digits, 0x optional; on solana its signature in base58. */
                             tx_id: string;
                             /** @description The chain of the quote. */
                             blockchain: string;
@@ -4828,7 +4828,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4924,7 +4924,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4953,7 +4953,7 @@ export interface operations {
                     offramps: {
                         /** @description The bank account to pay. */
                         payment_detail_id: string;
-                        /** @description What is to arrive, as a number or a plain decimal string. */
+                        /** @description The amount that the payee receives, as a number or a plain decimal string. */
                         destination_amount: number | string;
                         /** @description E.g. usd, eur. */
                         destination_currency: string;
@@ -4962,7 +4962,7 @@ export interface operations {
                         /** @description At most 140 characters; forwarded on EUR routes. */
                         reference?: string | null;
                         supporting_document_attributes?: {
-                            /** @description Address of the file itself. */
+                            /** @description URL of the file itself. */
                             submitted_url?: string | null;
                         } | null;
                         /** @description The invoice that this payout pays, at its full total. */
@@ -5035,13 +5035,13 @@ export interface operations {
     listOfframps: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 /** @description Only offramps with this status. */
                 status?: components["schemas"]["OfframpStatus"];
@@ -5191,13 +5191,13 @@ export interface operations {
     listAccountOfframps: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 /** @description Only offramps with this status. */
                 status?: components["schemas"]["OfframpStatus"];
@@ -5276,7 +5276,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5353,7 +5353,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5446,7 +5446,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5468,7 +5468,7 @@ export interface operations {
                  */
                 "application/json": {
                     offramp: {
-                        /** @description Of the same user and currency. */
+                        /** @description A payment detail of the same user and currency. */
                         payment_detail_id: string;
                     };
                 };
@@ -5539,7 +5539,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5650,7 +5650,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5705,7 +5705,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5727,7 +5727,7 @@ export interface operations {
                     supporting_document: {
                         /** @description approved or rejected. */
                         status: string;
-                        /** @description Shown where it is rejected. */
+                        /** @description The reason for a rejection; shown to the payer. */
                         comment?: string | null;
                     };
                 };
@@ -5834,7 +5834,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5979,13 +5979,13 @@ export interface operations {
     listCryptoDeposits: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
             };
             header?: never;
@@ -6047,13 +6047,13 @@ export interface operations {
     listRefundAddresses: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
             };
             header?: never;
@@ -6110,7 +6110,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6179,13 +6179,13 @@ export interface operations {
     listRefunds: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 /** @description Only refunds with this status. */
                 status?: "pending" | "sending" | "sent" | "failed";
@@ -6248,7 +6248,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6274,7 +6274,7 @@ export interface operations {
                         token: string;
                         chain: string;
                         amount: number | string;
-                        /** @description One that the user has registered, or one that two members confirm. */
+                        /** @description An address that the user has registered, or one that two members confirm. */
                         address: string;
                     };
                 };
@@ -6328,13 +6328,13 @@ export interface operations {
     listOnramps: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 status?: components["schemas"]["OnrampStatus"];
             };
@@ -6402,7 +6402,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6427,13 +6427,13 @@ export interface operations {
                  */
                 "application/json": {
                     onramp: {
-                        /** @description Tokens to be delivered, as a number or a plain decimal string. */
+                        /** @description The tokens to deliver, as a number or a plain decimal string. */
                         destination_amount: number | string;
                         /** @description usdc or usdt. */
                         crypto_currency: string;
                         /** @description The chain, e.g. polygon. */
                         crypto_rails: string;
-                        /** @description Who gets the tokens, on that chain. */
+                        /** @description The address that receives the tokens, on that chain. */
                         destination_address: string;
                         /** @description usd or eur. */
                         fiat_currency: string;
@@ -6575,13 +6575,13 @@ export interface operations {
     listDeposits: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 status?: components["schemas"]["DepositStatus"];
             };
@@ -6604,7 +6604,7 @@ export interface operations {
                      *           "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
                      *           "status": "unmatched",
                      *           "reason": "short",
-                     *           "message": "It is less than the onramp asks for.",
+                     *           "message": "The amount is less than the onramp requires.",
                      *           "amount": 1000,
                      *           "currency": "usd",
                      *           "bank_account": "000123456789",
@@ -6665,7 +6665,7 @@ export interface operations {
                      *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
                      *         "status": "unmatched",
                      *         "reason": "short",
-                     *         "message": "It is less than the onramp asks for.",
+                     *         "message": "The amount is less than the onramp requires.",
                      *         "amount": 1000,
                      *         "currency": "usd",
                      *         "bank_account": "000123456789",
@@ -6703,7 +6703,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6723,7 +6723,7 @@ export interface operations {
                  */
                 "application/json": {
                     deposit?: {
-                        /** @description The onramp, of any account; left out: the one that its code names. */
+                        /** @description The onramp, of any account; default: the one whose code is in the transfer text. */
                         onramp_id?: string | null;
                     };
                 };
@@ -6784,7 +6784,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6804,7 +6804,7 @@ export interface operations {
                  */
                 "application/json": {
                     deposit?: {
-                        /** @description The onramp, of any account; left out: the one that its code names. */
+                        /** @description The onramp, of any account; default: the one whose code is in the transfer text. */
                         onramp_id?: string | null;
                     };
                 };
@@ -6865,7 +6865,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6930,7 +6930,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6953,7 +6953,7 @@ export interface operations {
                      *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
                      *         "status": "dismissed",
                      *         "reason": "short",
-                     *         "message": "It is less than the onramp asks for.",
+                     *         "message": "The amount is less than the onramp requires.",
                      *         "amount": 1000,
                      *         "currency": "usd",
                      *         "bank_account": "000123456789",
@@ -6997,7 +6997,7 @@ export interface operations {
                 /** @description Records on a page. */
                 take?: number;
                 skip?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
                 /** @description Whole words of number, names, e-mails, order, tags or transaction hash. */
                 search?: string;
@@ -7127,7 +7127,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -7567,7 +7567,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -7715,7 +7715,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -7886,13 +7886,13 @@ export interface operations {
     listApps: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
             };
             header?: never;
@@ -7962,7 +7962,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -7992,11 +7992,11 @@ export interface operations {
                         webhook_headers?: {
                             [key: string]: unknown;
                         } | null;
-                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        /** @description Ramp events to receive: offramp_update, payment_detail_update, kyc_update, onramp_update. */
                         events?: string[] | null;
-                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
+                        /** @description True (the default): a record's next event waits until the previous one was delivered or given up. False: events are sent in any order. */
                         is_ordered?: boolean | null;
-                        /** @description Made up when left out, if there is a webhook_url. */
+                        /** @description Generated if omitted and there is a webhook_url. */
                         webhook_secret?: string | null;
                     };
                 };
@@ -8127,7 +8127,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8158,9 +8158,9 @@ export interface operations {
                         webhook_headers?: {
                             [key: string]: unknown;
                         } | null;
-                        /** @description Ramp events to be told of: offramp_update, payment_detail_update, kyc_update, onramp_update. */
+                        /** @description Ramp events to receive: offramp_update, payment_detail_update, kyc_update, onramp_update. */
                         events?: string[] | null;
-                        /** @description True (the default): a record's next event waits until the one before has arrived or was given up. False: events are sent as they come. */
+                        /** @description True (the default): a record's next event waits until the previous one was delivered or given up. False: events are sent in any order. */
                         is_ordered?: boolean | null;
                     };
                 };
@@ -8224,7 +8224,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8241,9 +8241,9 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Made up when left out. */
+                    /** @description Generated if omitted. */
                     webhook_secret?: string | null;
-                    /** @description How long the old secret still signs, 24 when left out; 0 switches at once. */
+                    /** @description How many hours the old secret still signs; default 24; 0 switches immediately. */
                     grace_hours?: number | null;
                 };
             };
@@ -8309,7 +8309,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8377,7 +8377,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8445,7 +8445,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8513,7 +8513,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8584,7 +8584,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8652,7 +8652,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8720,7 +8720,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8738,11 +8738,11 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description ISO 8601: events from this time on. */
+                    /** @description ISO 8601: events from this time. */
                     from: string;
-                    /** @description Until then. */
+                    /** @description ISO 8601: events before this time; default now. */
                     to?: string | null;
-                    /** @description Only those that failed or were skipped. */
+                    /** @description Only events that failed or were skipped. */
                     only_failed?: boolean | null;
                 };
             };
@@ -8844,13 +8844,13 @@ export interface operations {
     listWebhookEvents: {
         parameters: {
             query?: {
-                /** @description Events on a page. */
+                /** @description Events per page. */
                 limit?: number;
-                /** @description Id of the last event that was read. */
+                /** @description Id of the last event that you read. */
                 starting_after?: string;
-                /** @description ISO 8601: only events made after this time. */
+                /** @description ISO 8601: only events created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only events made before this time. */
+                /** @description ISO 8601: only events created before this time. */
                 created_before?: string;
                 event?: components["schemas"]["EventName"];
             };
@@ -9019,7 +9019,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9032,7 +9032,7 @@ export interface operations {
             content: {
                 /** @example {} */
                 "application/json": {
-                    /** @description Only to this application. */
+                    /** @description Send it only to this application. */
                     app_id?: string | null;
                 };
             };
@@ -9095,13 +9095,13 @@ export interface operations {
     listProposals: {
         parameters: {
             query?: {
-                /** @description Records on a page. */
+                /** @description Records per page. */
                 limit?: number;
-                /** @description Id of the last record of the page before. */
+                /** @description Id of the last record of the previous page. */
                 starting_after?: string;
-                /** @description ISO 8601: only records made after this time. */
+                /** @description ISO 8601: only records created after this time. */
                 created_after?: string;
-                /** @description ISO 8601: only records made before this time. */
+                /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 status?: components["schemas"]["ProposalStatus"];
             };
@@ -9257,7 +9257,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -9317,7 +9317,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9339,7 +9339,7 @@ export interface operations {
                     kyc: {
                         /** @description The state to reach. */
                         status: string;
-                        /** @description The clearance for swift: approved, suspended. */
+                        /** @description The approval for swift: approved, suspended. */
                         swift_status?: string;
                     };
                 };
@@ -9419,7 +9419,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9524,7 +9524,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9613,7 +9613,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -9633,14 +9633,14 @@ export interface operations {
                     crypto_deposit: {
                         /** @description The quote whose address is paid. */
                         quote_id: string;
-                        /** @description The transaction, in the form of its chain; invented when left out. */
+                        /** @description The transaction id, in the format of its chain; generated if omitted. */
                         tx_id?: string | null;
-                        /** @description The address that sends; an invented one when left out. */
+                        /** @description The sender's address; generated if omitted. */
                         from?: string | null;
-                        /** @description The quote's token when left out. */
+                        /** @description Default: the quote's token. */
                         token?: string;
                         amount: number | string;
-                        /** @description ISO 8601; now when left out. */
+                        /** @description ISO 8601; default now. */
                         mined_at?: string;
                     };
                 };
@@ -9676,7 +9676,7 @@ export interface operations {
                             amount: number;
                             address: string;
                             blockchain: string;
-                            /** @description The address that sent it. */
+                            /** @description The sender's address. */
                             from: string;
                             /** Format: date-time */
                             mined_at: string;
@@ -9703,7 +9703,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -9792,7 +9792,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -9814,9 +9814,9 @@ export interface operations {
                         amount: number | string;
                         /** @description E.g. usd. */
                         currency: string;
-                        /** @description What the payer wrote; the onramp's code stands in it. */
+                        /** @description The text of the transfer; it contains the onramp's code. */
                         deposit_message?: string | null;
-                        /** @description Made up when left out. */
+                        /** @description Generated if omitted. */
                         bank_reference?: string | null;
                     };
                 };
@@ -9835,7 +9835,7 @@ export interface operations {
                      *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000141",
                      *         "status": "unmatched",
                      *         "reason": "short",
-                     *         "message": "It is less than the onramp asks for.",
+                     *         "message": "The amount is less than the onramp requires.",
                      *         "amount": 1000,
                      *         "currency": "usd",
                      *         "bank_account": "000123456789",
@@ -9874,7 +9874,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -9890,7 +9890,7 @@ export interface operations {
                  */
                 "application/json": {
                     webhook_type: components["schemas"]["EventName"];
-                    /** @description The state that it shows. */
+                    /** @description The status of the sample record. */
                     status?: string | null;
                 };
             };
@@ -9913,7 +9913,7 @@ export interface operations {
                     "application/json": {
                         webhook: {
                             webhook_type: string;
-                            /** @description To how many applications it goes. */
+                            /** @description How many applications receive it. */
                             deliveries: number;
                         };
                     };
@@ -9937,7 +9937,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -10067,7 +10067,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Repeating a request with the same key gives the first answer again. */
+                /** @description A request that repeats the key gets the first answer again. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -10089,16 +10089,16 @@ export interface operations {
                     crypto_transfer: {
                         /** @description The chain, e.g. polygon. */
                         blockchain: string;
-                        /** @description Made up when left out; again: one more transfer of it. */
+                        /** @description Generated if omitted; sent again, it adds one more transfer to the transaction. */
                         tx_id?: string;
-                        /** @description usdc when left out. */
+                        /** @description Default usdc. */
                         token?: string;
                         amount: number | string;
                         /** @description The sender's address. */
                         from: string;
                         /** @description The recipient's address. */
                         to: string;
-                        /** @description ISO 8601; now when left out. */
+                        /** @description ISO 8601; default now. */
                         mined_at?: string;
                     };
                 };
