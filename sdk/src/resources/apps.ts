@@ -42,6 +42,11 @@ export class Apps extends Resource {
     return this.api.sendFor("app", "post", `${ONE}/resume`, { path: { app_id } }, options);
   }
 
+  /** It counts as not used yet, and receives the events of all invoices of its account again. */
+  async resetUsed(app_id: string, options?: CallOptions): Promise<App> {
+    return this.api.sendFor("app", "post", `${ONE}/reset_used`, { path: { app_id } }, options);
+  }
+
   /** For a while both secrets sign Standard Webhooks' header; see `webhooks.verify`. */
   rotateWebhookSecret(
     app_id: string,
