@@ -109,18 +109,18 @@ function pickFrom<Value>(answered: Answer, pick: (answer: Answer) => Value): Val
 }
 
 function unreachable(url: string): UnreachableError {
-  const mend = "start the service with sliproad start, or say where it is with --url.";
+  const mend = "start the service with sliproad start, or set its URL with --url.";
   return new UnreachableError(`Nothing answers at ${url}`, "unreachable", mend);
 }
 
 function tooLate(url: string, answer_max_ms: number): UnreachableError {
-  const what = `${url} gave no whole answer within ${answer_max_ms / 1000} s`;
+  const what = `${url} did not send a complete response within ${answer_max_ms / 1000} s`;
   return new UnreachableError(what, "timed_out", "see the service's log, or try again.");
 }
 
 function unreadable(url: string, request: string): UnreachableError {
-  const what = `${request}: what ${url} answered cannot be read`;
-  const mend = "see whether Sliproad runs there, or say where it is with --url.";
+  const what = `${request}: the response of ${url} cannot be read`;
+  const mend = "check that Sliproad runs there, or set its URL with --url.";
   return new UnreachableError(what, "unreadable_answer", mend);
 }
 
@@ -157,7 +157,7 @@ function whyRefused(status: number, body: ErrorBody | null): string {
 export async function findServiceUrl(options: ApiOptions): Promise<string> {
   const config = readConfig(process.env);
   if (options.url !== undefined && !/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {
-    throw new StartupError("--url must be an address such as http://127.0.0.1:4000.");
+    throw new StartupError("--url must be a URL such as http://127.0.0.1:4000.");
   }
   const instance =
     (await readInstance(config.data_dir).catch(() => null)) ??
@@ -176,7 +176,7 @@ export async function findApiKey(options: ApiOptions): Promise<string> {
   const text = await readFile(file, "utf8").catch(() => {
     throw new StartupError(
       `No API key was found in ${config.data_dir}; start the service there with sliproad start, ` +
-        "or give a key with --key or SLIPROAD_API_KEY.",
+        "or pass a key with --key or SLIPROAD_API_KEY.",
     );
   });
   return checkKey(text.trim());
@@ -185,7 +185,7 @@ export async function findApiKey(options: ApiOptions): Promise<string> {
 function checkKey(key: string): string {
   if (KEY.test(key)) return key;
   throw new StartupError(
-    "The API key is empty or holds characters that no key has; give a whole one with --key or " +
+    "The API key is empty or has invalid characters; pass a complete one with --key or " +
       "SLIPROAD_API_KEY.",
   );
 }

@@ -26,8 +26,8 @@ export async function readPostedEntries(url: string, payout: Payout): Promise<Po
     const entries = await listEntriesByLedgerAccount(database, account_id, names);
     if (entries.length === 0) {
       throw new StartupError(
-        "The ledger of this installation knows nothing of the payout: DATABASE_URL or " +
-          "SLIPROAD_DATA_DIR names another installation than the service's.",
+        "The ledger of this installation does not contain the payout: DATABASE_URL or " +
+          "SLIPROAD_DATA_DIR points to another installation than the service's.",
       );
     }
     const wrong = entries.find((entry) => findImbalance(entry.lines));

@@ -86,11 +86,11 @@ function meetService({ sliproad, tell }: StoryDeps): Promise<string> {
 }
 
 function openWebhooks({ sliproad, receiver, tell }: StoryDeps): Promise<string> {
-  return tell("A receiver of webhooks, here on loopback", async () => {
+  return tell("Start a webhook receiver on loopback", async () => {
     const app = await openApp(sliproad, receiver);
     if (app.webhook.state !== "active") {
       const why = app.webhook.reason ?? `its endpoint is ${app.webhook.state}`;
-      throw new StartupError(`The demo's application is sent no webhooks: ${why}`);
+      throw new StartupError(`The demo's application receives no webhooks: ${why}`);
     }
     const { url, state } = app.webhook;
     return { facts: { app: app.id, url, state }, result: app.id };
@@ -98,7 +98,7 @@ function openWebhooks({ sliproad, receiver, tell }: StoryDeps): Promise<string> 
 }
 
 async function createUser({ sliproad, tell }: StoryDeps): Promise<string> {
-  const user_id = await tell("A user who wants to pay", async () => {
+  const user_id = await tell("Create the user who pays", async () => {
     const user = await sliproad.users.create({
       beneficiary_type: "individual",
       email: `demo-${randomBytes(6).toString("hex")}@example.com`,
@@ -107,10 +107,13 @@ async function createUser({ sliproad, tell }: StoryDeps): Promise<string> {
     });
     return { facts: { user: user.id, kyc: user.kyc.general.status }, result: user.id };
   });
-  await tell("The page on which the user proves who they are", async () => {
-    const { url } = await sliproad.kycs.create(user_id);
-    return { facts: { url, "open it": "in a browser, to see what the user sees" }, result: null };
-  });
+  await tell(
+    "Create a KYC session: the page on which the user verifies their identity",
+    async () => {
+      const { url } = await sliproad.kycs.create(user_id);
+      return { facts: { url, "open it": "in a browser to see the page" }, result: null };
+    },
+  );
   return user_id;
 }
 
@@ -129,10 +132,10 @@ async function createBankAccount(deps: StoryDeps, user_id: string) {
       postal_code: "1100-148",
       country: "PT",
     });
-  const title = "The bank account that is to be paid";
+  const title = "Create the payment detail: the bank account to pay";
   const first = await deps.tell(title, async () => {
     const detail = await nullIfNotApproved(create);
-    if (!detail) return { facts: { refused: "KYC comes first" }, result: null };
+    if (!detail) return { facts: { refused: "KYC is required first" }, result: null };
     return { facts: { payment_detail: detail.id, status: detail.status }, result: detail };
   });
   if (first) return { id: first.id, is_approved: false };
@@ -171,7 +174,7 @@ async function createBatch(deps: StoryDeps, user_id: string, detail_id: string):
 }
 
 function attachDocument({ sliproad, tell }: StoryDeps, { offramps }: Batch): Promise<void> {
-  return tell("The document behind the first payout", async () => {
+  return tell("Upload the supporting document of the first payout", async () => {
     const file = new File([new Uint8Array(SAMPLE_PDF)], "invoice.pdf");
     const { message } = await sliproad.offramps.documents.upload(offramps[0]!.id, file);
     return { facts: { message }, result: undefined };
@@ -179,11 +182,11 @@ function attachDocument({ sliproad, tell }: StoryDeps, { offramps }: Batch): Pro
 }
 
 function expectRefusal(deps: StoryDeps, batch: Batch): Promise<void> {
-  return deps.tell("Execution before the user is approved: refused, as it must be", async () => {
+  return deps.tell("Execute before the user is approved: refused, as expected", async () => {
     const executed = await nullIfNotApproved(() => sendExecute(deps, batch));
     if (!executed) return { facts: { error_code: NOT_APPROVED }, result: undefined };
     throw new StartupError(
-      "The service has paid for a user who proved nothing: KYC enforcement is off; unset " +
+      "The service paid for a user without KYC: KYC enforcement is off; unset " +
         "SLIPROAD_KYC_ENFORCEMENT and start it again.",
     );
   });
@@ -197,7 +200,7 @@ function approveKyc({ sliproad, tell }: StoryDeps, user_id: string): Promise<voi
 }
 
 function execute(deps: StoryDeps, batch: Batch): Promise<void> {
-  return deps.tell("Execution: the tokens are on their way", async () => {
+  return deps.tell("Execute the quote: the tokens are sent", async () => {
     const { quote } = await sendExecute(deps, batch);
     const { executed, deposit_token_amount, deposit_token } = quote;
     const paid = `${deposit_token_amount} ${deposit_token}`;
@@ -212,7 +215,7 @@ function sendExecute({ sliproad }: StoryDeps, { user_id, quote_id }: Batch) {
 }
 
 function waitForFiat({ sliproad, tell }: StoryDeps, batch: Batch): Promise<Offramp[]> {
-  return tell("Money in the bank", async () => {
+  return tell("The bank has sent the money", async () => {
     const seen = new Set<string>();
     const sent = await waitFor(async () => {
       const shown: Offramp[] = [];
@@ -230,7 +233,7 @@ function waitForFiat({ sliproad, tell }: StoryDeps, batch: Batch): Promise<Offra
     if (!sent) {
       throw new StartupError(
         `The payouts did not reach fiat_sent within ${WAIT_MAX_MS / 1000} s (seen: ` +
-          `${[...seen].join(", ")}); sliproad doctor says what holds them up.`,
+          `${[...seen].join(", ")}); run sliproad doctor to find the cause.`,
       );
     }
     const references = sent.map((offramp) => proofOf(offramp).end_to_end_id);
@@ -244,16 +247,16 @@ function waitForWebhook({ receiver, tell }: StoryDeps, batch: Batch): Promise<Re
     event.event === "offramp_update" &&
     ids.has(event.payload.offramp.id) &&
     event.payload.offramp.status === "fiat_sent";
-  return tell("The webhook, its signature proved by the SDK", async () => {
+  return tell("The webhook arrived, and the SDK verified its signature", async () => {
     const found = await waitFor(async () => {
       const refused = receiver.refused.find(({ offramp_id }) => ids.has(offramp_id ?? ""));
-      if (refused) throw new StartupError(`A webhook's signature did not hold: ${refused.why}`);
+      if (refused) throw new StartupError(`The signature of a webhook is invalid: ${refused.why}`);
       return receiver.received.find(isOurs) ?? null;
     });
     if (!found) {
       throw new StartupError(
-        `No webhook came to ${receiver.url} within ${WAIT_MAX_MS / 1000} s; sliproad apps list ` +
-          "says whether the endpoint is sent events.",
+        `No webhook arrived at ${receiver.url} within ${WAIT_MAX_MS / 1000} s; run sliproad apps ` +
+          "list to see whether the endpoint receives events.",
       );
     }
     const { webhook_id, signature } = found;

@@ -25,7 +25,7 @@ const LAST_REQUESTS = 2;
 
 export function addDemoCommand(program: Command): void {
   withApiOptions(program.command("demo"))
-    .description("play a whole payout in the sandbox, every request and answer shown")
+    .description("run a complete payout in the sandbox and show every request and response")
     .option("--fast", "no pauses for reading (there are none without a terminal)")
     .option("--json", "print one JSON document")
     .action(run);
@@ -134,12 +134,14 @@ function explain(error: unknown, title: string, url: string): unknown {
   }
   if (error_code === "unauthorized") {
     return new StartupError(
-      "The service refuses the API key; give one of its own with --key or SLIPROAD_API_KEY " +
-        "(sliproad keys create makes one).",
+      "The service refused the API key; pass one of its keys with --key or SLIPROAD_API_KEY " +
+        "(create one with sliproad keys create).",
     );
   }
   if (error_code === "route_not_found") {
-    return new StartupError(`The service at ${url} has no sandbox; the demo moves no real money.`);
+    return new StartupError(
+      `The service at ${url} is not in sandbox mode; the demo runs only ` + `in the sandbox.`,
+    );
   }
   const why = error.message.replaceAll("\n- ", " ").replace(/\.?$/, ".");
   return new StartupError(`The step "${title}" was refused: ${why}`);
@@ -196,7 +198,7 @@ function endLines(proof: Proof, url: string, duration_ms: number, paint: Paint):
   const references = proof.offramps.map(({ end_to_end_id }) => end_to_end_id).join(", ");
   const ledger = proof.ledger
     ? `${proof.ledger.length} balanced entries in the ledger`
-    : "the ledger is in the service's own database, run sliproad verify there";
+    : "the ledger is in the service's own database; run sliproad verify there";
   return [
     `${paint("green", paint("bold", "fiat_sent"))} after ${(duration_ms / 1000).toFixed(1)} s.`,
     `  Bank       ${references}`,

@@ -57,8 +57,8 @@ function checkClock({ clock }: Core): Finding {
   const ok = difference_ms <= DIFFERENCE_MAX_MS;
   const finding = ok
     ? `${difference_ms} ms from the database's`
-    : `this machine's time is ${difference_ms} ms from the database's; let both follow a time ` +
-      "server (NTP)";
+    : `this machine's clock differs from the database's by ${difference_ms} ms; synchronise both ` +
+      "with NTP";
   return { check: "clock", ok, finding };
 }
 
@@ -68,11 +68,13 @@ async function checkWorker({ database, clock }: Core, is_service_up: boolean): P
   const check = "worker";
   const is_left = !is_service_up && silent_ms > BEAT_LATE_MS;
   if (!beating || is_left) {
-    const finding = "none is running; sliproad start runs one, or sliproad worker beside an API";
+    const finding = "none is running; run sliproad start, or sliproad worker next to an API";
     return { check, ok: !is_service_up, finding };
   }
-  if (problems.length === 0) return { check, ok: true, finding: "at work, nothing overdue" };
-  const finding = `${problems.join(" ")} The service's log says why; it goes on by itself.`;
+  if (problems.length === 0) return { check, ok: true, finding: "running, nothing overdue" };
+  const finding =
+    `${problems.join(" ")} See the service's log for the cause; the worker ` +
+    `retries automatically.`;
   return { check, ok: false, finding };
 }
 
@@ -90,7 +92,7 @@ async function checkWatchers({ database, clock }: Core): Promise<Finding> {
     return { check, ok: true, finding: watchers.map(({ kind }) => kind).join(", ") };
   }
   const names = ailing.map(({ kind, attempts }) => `${kind} (failed ${attempts} times in a row)`);
-  const finding = `behind: ${names.join(", ")}; see the log and whether the partner answers`;
+  const finding = `behind: ${names.join(", ")}; see the log and check that the partner responds`;
   return { check, ok: false, finding };
 }
 
@@ -103,7 +105,8 @@ async function checkEndpoints({ database }: Core): Promise<Finding> {
     const since = failing_since ? ` since ${failing_since.toISOString()}` : "";
     return `${name} of ${account_name} (${id}) ${state}${since}`;
   });
-  const finding = `${names.join(", ")}; mend the receiver, then sliproad apps resume <client_id>`;
+  const finding =
+    `${names.join(", ")}; fix the receiver, then run sliproad apps resume ` + `<client_id>`;
   return { check, ok: true, look: true, finding };
 }
 

@@ -14,7 +14,7 @@ const ANSWER_MAX_MS = 5_000;
 export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
-    .description("say what is wrong with this installation and how to mend it")
+    .description("check this installation and say how to fix problems")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       const findings = await examine();
@@ -34,11 +34,11 @@ function markOf({ ok, look }: Finding): string {
 
 function verdictOf(findings: Finding[]): string {
   if (findings.some(({ ok }) => !ok)) {
-    return "Mend what is marked WRONG, then run sliproad doctor again.";
+    return "Fix what is marked WRONG, then run sliproad doctor again.";
   }
   return findings.some(({ look }) => look)
-    ? "Nothing is broken; somebody should see to what is marked LOOK."
-    : "All is well.";
+    ? "No errors found; check what is marked LOOK."
+    : "No problems found.";
 }
 
 async function examine(): Promise<Finding[]> {
@@ -56,7 +56,7 @@ async function examine(): Promise<Finding[]> {
     ...local,
     ...(await checkDatabase(url !== null)),
     await checkService(url, dead),
-    { check: "books", ok: true, finding: "not looked at here; sliproad verify recomputes them" },
+    { check: "books", ok: true, finding: "not checked here; run sliproad verify" },
   ];
 }
 
@@ -81,8 +81,8 @@ async function answers(url: string | null): Promise<boolean> {
 function deathOf({ pid, public_url }: InstanceInfo): Finding {
   const where = public_url ? ` at ${public_url}` : "";
   const finding =
-    `the service${where} (process ${pid}) ended without stopping in order; see its log and the ` +
-    "system's, then run sliproad start";
+    `the service${where} (process ${pid}) stopped unexpectedly; see its log and the system log, ` +
+    "then run sliproad start";
   return { check: "service", ok: false, finding };
 }
 
@@ -113,7 +113,7 @@ async function checkDisk({ data_dir }: Config): Promise<Finding> {
     const free_bytes = bavail * bsize;
     const free = `${Math.floor(free_bytes / 1_000_000)} MB free`;
     const ok = free_bytes >= DISK_FREE_MIN_BYTES;
-    return { check: "disk", ok, finding: ok ? free : `only ${free}; make room before it runs out` };
+    return { check: "disk", ok, finding: ok ? free : `only ${free}; free some disk space` };
   } catch {
     return { check: "disk", ok: true, finding: "not known before the first start" };
   }
@@ -153,7 +153,7 @@ async function checkService(
   const check = "service";
   const url = running_url ?? (dead?.public_url || null);
   if (dead && !(await answers(url))) return deathOf(dead);
-  if (url === null) return { check, ok: true, finding: "not running; sliproad start runs it" };
+  if (url === null) return { check, ok: true, finding: "not running; run sliproad start" };
   try {
     const signal = AbortSignal.timeout(ANSWER_MAX_MS);
     const answer = await fetch(`${url}/readyz`, { signal });

@@ -16,30 +16,30 @@ type RangeOptions = ApiOptions &
 
 /** `events replay` and, for those who look for it there, `apps replay`. */
 export function addEventCommands(program: Command): void {
-  const events = program.command("events").description("what happened, and who was told");
+  const events = program.command("events").description("manage webhook events");
   withApiOptions(events.command("replay"))
-    .description("send an event again, or a range of time to one application")
-    .argument("[event_id]", "one event; without it --app and --from are needed")
+    .description("send one event again, or all events of a period to one application")
+    .argument("[event_id]", "the event's id; without it --app and --from are required")
     .option("--app <client_id>", "only to this application")
-    .option("--from <time>", "ISO 8601: events from this time on")
-    .option("--to <time>", "ISO 8601: until this time (default: now)")
-    .option("--only-failed", "only those that failed or were skipped")
+    .option("--from <time>", "ISO 8601: events from this time")
+    .option("--to <time>", "ISO 8601: events before this time (default: now)")
+    .option("--only-failed", "only events that failed or were skipped")
     .option("--json", "print one JSON document")
     .action(async (event_id: string | undefined, options: RangeOptions) => {
       if (event_id !== undefined) return replayOne(event_id, options);
       if (!options.app || !options.from) {
-        throw new StartupError("Give an event's id, or --app and --from.");
+        throw new StartupError("Pass an event's id, or --app and --from.");
       }
       return replayRange(options.app, options.from, options);
     });
 
   const apps = program.commands.find((command) => command.name() === "apps")!;
   withApiOptions(apps.command("replay"))
-    .description("send a range of time again")
+    .description("send the events of a period again")
     .argument("<client_id>", "the application, from apps list")
-    .requiredOption("--from <time>", "ISO 8601: events from this time on")
-    .option("--to <time>", "ISO 8601: until this time (default: now)")
-    .option("--only-failed", "only those that failed or were skipped")
+    .requiredOption("--from <time>", "ISO 8601: events from this time")
+    .option("--to <time>", "ISO 8601: events before this time (default: now)")
+    .option("--only-failed", "only events that failed or were skipped")
     .option("--json", "print one JSON document")
     .action((app_id: string, options: RangeOptions) => replayRange(app_id, options.from!, options));
 }
@@ -50,7 +50,7 @@ async function replayOne(event_id: string, options: RangeOptions): Promise<void>
   const { answer, lines } = await api.ask(readDeliveries, "POST", path, {
     ...(options.app ? { app_id: options.app } : {}),
   });
-  print(options, answer, lines.length > 0 ? lines : ["No application is told of this event."]);
+  print(options, answer, lines.length > 0 ? lines : ["No application receives this event."]);
 }
 
 type Deliveries = { deliveries: { app_id: string; status: string }[] };

@@ -106,14 +106,14 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
       "sliproad listen",
       "sliproad listen --forward-to http://localhost:3000/hook --event offramp_update",
     ],
-    more: `Let something happen meanwhile: sliproad trigger. ${WEBHOOKS}`,
+    more: `Create events in another terminal: sliproad trigger. ${WEBHOOKS}`,
   },
   trigger: {
     examples: [
       "sliproad trigger offramp_update",
       "sliproad trigger offramp_update --status bounced",
     ],
-    more: `Without an event it lists what can happen. ${WEBHOOKS}`,
+    more: `Without an argument it lists the events. ${WEBHOOKS}`,
   },
   "rates list": { examples: ["sliproad rates list", "sliproad rates list --held"] },
   "rates confirm": {
@@ -133,29 +133,29 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   },
   verify: {
     examples: ["sliproad verify", "sliproad verify --anchor /var/log/sliproad.log --json"],
-    more: "Exit code 1 names the first wrong row; it reads only, also beside a running service.",
+    more: "Exit code 1: a row is wrong; it is printed. Read-only, also next to a running service.",
   },
   doctor: { examples: ["sliproad doctor", "sliproad doctor --json"] },
   completion: {
     examples: ['eval "$(sliproad completion bash)"', 'eval "$(sliproad completion zsh)"'],
-    more: "Put the line into ~/.bashrc or ~/.zshrc to have it in every terminal.",
+    more: "Add the line to ~/.bashrc or ~/.zshrc to load it in every terminal.",
   },
 };
 
 export const PROGRAM_HELP = `
 Examples:
   $ sliproad start                     everything in one process; the sandbox by default
-  $ sliproad demo                      a whole payout, step by step
-  $ sliproad listen                    what happens, as it happens
+  $ sliproad demo                      a complete payout, step by step
+  $ sliproad listen                    the account's events, as they happen
   $ sliproad help keys create          more about a command
 
 Exit codes:
   0  done
-  1  refused, failed or found something wrong; one sentence on stderr says what and how to mend it
+  1  an error, or a problem was found; a message on stderr says what to do
      (verify and doctor print what they found; with --json it is in the document)
 
-With --json a command prints one JSON document on stdout and nothing else there. Which installation
-is meant is said by settings such as SLIPROAD_DATA_DIR and DATABASE_URL: docs/reference/settings.md.
+With --json a command prints one JSON document on stdout and nothing else. Settings such as
+SLIPROAD_DATA_DIR and DATABASE_URL select the installation: docs/reference/settings.md.
 The API: /docs of the running service.`;
 
 export function lessonText({ examples, more }: Lesson): string {

@@ -40,7 +40,7 @@ export async function keepFirstSecrets(
     const key = given.api_key ? "as set in SLIPROAD_API_KEY" : api_key;
     const password = given.admin_password ? "with the password that you set" : admin_password;
     const lines = [`  API key    ${key}`, `  Sign in    ${admin_email}  ${password}`];
-    if (is_made_up) lines.push("", "Keep these now: they are not shown again.");
+    if (is_made_up) lines.push("", "Store these now: they are not shown again.");
     return { lines, file: null, api_key: given.api_key ? null : api_key };
   }
   const file = join(config.data_dir, "first-start-secrets");
@@ -57,7 +57,7 @@ export async function keepFirstSecrets(
     `  API key    ${key}`,
     `  Sign in    ${admin_email}, password ${password}`,
     "",
-    `Read ${where} (mode 0600), keep what it holds in a safe place, then delete it.`,
+    `Read ${where} (mode 0600), store its content in a safe place, then delete it.`,
   ];
   return { lines, file, api_key: null };
 }

@@ -26,7 +26,7 @@ export function greetingLines(input: {
     lines.push(...secrets.lines);
   } else {
     const where = key_file ? `in ${key_file}` : "shown on the first start";
-    lines.push(`  API key    ${where}; sliproad keys create makes another`);
+    lines.push(`  API key    ${where}; create another with sliproad keys create`);
   }
   if (notice) lines.push("", notice);
   lines.push("", ...nextLines(core, public_url, key));
@@ -58,11 +58,11 @@ export function readyFacts(core: Core, public_url: string | null, secrets: First
 function nextLines({ config }: Core, public_url: string, key: string): string[] {
   const demo =
     config.mode === "sandbox"
-      ? ["Next, see a whole payout happen:", "", `  ${demoCommand(config)}`, ""]
+      ? ["Next, run a complete payout:", "", `  ${demoCommand(config)}`, ""]
       : [];
   return [
     ...demo,
-    demo.length > 0 ? "Or begin one by hand:" : "Next, paste this:",
+    demo.length > 0 ? "Or start one by hand:" : "Next, paste this:",
     "",
     `  curl ${public_url}/users -H "Authorization: Bearer ${key}" \\`,
     "    -H 'Content-Type: application/json' \\",

@@ -37,21 +37,19 @@ const FORWARD_MAX_MS = 15_000;
 /** For a receiver under development that no server could reach. */
 export function addListenCommand(program: Command): void {
   withApiOptions(program.command("listen"))
-    .description("print the account's events as they happen, and forward them signed")
-    .option("--forward-to <url>", "post each to this address, as a delivery would be")
-    .option("--secret <secret>", "what signs them (default: made up and printed)")
+    .description("print the account's events as they happen, and forward them with a signature")
+    .option("--forward-to <url>", "POST each event to this URL, like a webhook delivery")
+    .option("--secret <secret>", "the webhook secret (default: generated and printed)")
     .addOption(new Option("--event <name...>", "only these events").choices(EVENT_NAMES))
-    .option("--since <time>", "ISO 8601: also what happened since then")
+    .option("--since <time>", "ISO 8601: also events since this time")
     .option("--json", "print one JSON document a line")
     .action(async (options: ListenOptions) => {
       const { forwardTo, secret } = options;
       if (forwardTo !== undefined && !/^https?:$/.test(URL.parse(forwardTo)?.protocol ?? "")) {
-        throw new StartupError(
-          "--forward-to must be an address such as http://localhost:3000/hook.",
-        );
+        throw new StartupError("--forward-to must be a URL such as http://localhost:3000/hook.");
       }
       if (secret !== undefined && !isWebhookSecret(secret)) {
-        throw new StartupError(`--secret is no webhook secret. ${SECRET_MESSAGE}`);
+        throw new StartupError(`--secret is not a valid webhook secret. ${SECRET_MESSAGE}`);
       }
       const stop = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -79,7 +77,7 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
     { listening: { url: api.url, forward_to: options.forwardTo ?? null, ...about } },
     options.forwardTo
       ? `Forwarding events of ${api.url} to ${options.forwardTo}, signed with ${secret}`
-      : `Events of ${api.url}; Ctrl-C ends`,
+      : `Events of ${api.url}; stop with Ctrl-C`,
   );
   const paint = openColours(process.stdout, process.env);
   for await (const event of follow(api, first, cursor, signal)) {
@@ -145,7 +143,7 @@ async function askPatiently<Value>(
       const wait_ms = waitBefore(error, is_known);
       if (wait_ms === null) throw error;
       const why = error instanceof UnreachableError ? error.what : (error as Error).message;
-      if (!is_told) console.error(`${why.replace(/\.$/, "")}; waiting for it.`);
+      if (!is_told) console.error(`${why.replace(/\.$/, "")}; retrying.`);
       is_told = true;
       await pause(wait_ms, signal);
     }
@@ -202,7 +200,7 @@ async function forward(
   event: WebhookEvent,
   signal: AbortSignal,
 ): Promise<number | string> {
-  if (event.body === null) return "its body is no longer kept";
+  if (event.body === null) return "its body was deleted after its retention period";
   const body = Buffer.from(event.body);
   const timestamp_s = Math.floor(Date.now() / 1000);
   const secrets = { current: readSecret(secret), next: null };

@@ -40,7 +40,9 @@ function endByCommander({ code, exitCode, message }: CommanderError): never {
 
 function isForPerson(error: unknown): error is Error {
   if (error instanceof DatabaseUnavailableError) {
-    error.message = `The database was lost (${error.message}); see whether it still runs.`;
+    error.message =
+      `The connection to the database was lost (${error.message}); check that the ` +
+      `database is running.`;
     return true;
   }
   return error instanceof StartupError;

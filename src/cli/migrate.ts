@@ -7,7 +7,7 @@ import { withProgress } from "./progress.ts";
 export function addMigrateCommand(program: Command): void {
   program
     .command("migrate")
-    .description("bring the database up to this version (start does it by itself)")
+    .description("migrate the database to this version (start does this automatically)")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       // Opening the core migrates; what remains is to say so.

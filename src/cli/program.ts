@@ -74,7 +74,7 @@ function refuseFlagsAsValues(command: Command): void {
   for (const option of command.options) {
     const value = command.getOptionValue(option.attributeName());
     if (typeof value !== "string" || !flags.includes(value)) continue;
-    throw new StartupError(`${option.long} needs a value, and ${value} is an option.`);
+    throw new StartupError(`${option.long} needs a value, but ${value} is an option.`);
   }
 }
 
@@ -110,7 +110,7 @@ function missingCommand(program: Command, words: readonly string[]): string {
     group = group.commands.find((child) => child.name() === word) ?? group;
   }
   const names = group.commands.map((child) => child.name());
-  return `name a command of ${group.name()}: ${names.join(", ")}; see --help.`;
+  return `add a command of ${group.name()}: ${names.join(", ")}; see --help.`;
 }
 
 /** The first option among these words that its command does not have, with the one meant. */

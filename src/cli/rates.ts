@@ -8,12 +8,12 @@ import { type JsonOption, print } from "./output.ts";
 type ConfirmOptions = JsonOption & { all?: boolean; reason: string };
 
 export function addRateCommands(program: Command): void {
-  const rates = program.command("rates").description("the rates that quotes are made with");
+  const rates = program.command("rates").description("manage the rates that quotes use");
 
   rates
     .command("list")
-    .description("list the last accepted rates, and those that are held")
-    .option("--held", "only those that wait for a confirmation")
+    .description("list the last accepted rates and the held ones")
+    .option("--held", "only rates that wait for confirmation")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { held?: boolean }) => {
       const checks = await withCore(({ database }) => listRateChecks(database));
@@ -23,17 +23,19 @@ export function addRateCommands(program: Command): void {
 
   rates
     .command("confirm")
-    .description("vouch for a rate that is held because it is more than 5 % off the last one")
+    .description(
+      "confirm a rate that is held because it differs from the last one by more than " + "5 %",
+    )
     .argument("[token]", "usdc or usdt")
     .argument("[currency]", "e.g. eur")
     .argument("[rate]", "the held rate, as shown by rates list")
     .option("--all", "confirm every rate that is held now")
-    .option("--reason <reason>", "why, for the audit log", "confirmed on the command line")
+    .option("--reason <reason>", "the reason, for the audit log", "confirmed on the command line")
     .option("--json", "print one JSON document")
     .action(async (token, currency, rate, options: ConfirmOptions) => {
       const one = token && currency && rate ? { token, currency, rate } : undefined;
       if (options.all ? token : !one) {
-        throw new StartupError("Name token, currency and rate, or say --all.");
+        throw new StartupError("Pass token, currency and rate, or --all.");
       }
       const confirmed = await confirm(one, options.reason);
       print(options, { rates: confirmed }, confirmed.map(describeCheck));

@@ -33,7 +33,7 @@ async function run(parts: Parts, options: JsonOption): Promise<void> {
   const stopping = stopSignal();
   const is_whole = parts.api && parts.worker;
   if (!is_whole && !config.database_url) {
-    throw new StartupError("DATABASE_URL must name the database that the halves share.");
+    throw new StartupError("DATABASE_URL must be set: API and worker share that database.");
   }
   const home = await openHome(config, is_whole);
   let is_serving = false;
@@ -144,7 +144,7 @@ async function serve(
     const lost = home.lost.then(() => "lost");
     if ((await Promise.race([stopping, lost])) === "lost") {
       throw new StartupError(
-        "The embedded database ended; see postgres.log in the data directory.",
+        "The embedded database stopped; see postgres.log in the data directory.",
       );
     }
   } finally {
@@ -164,8 +164,8 @@ async function listen(
   } catch (error) {
     const { code } = error as { code?: string };
     const reasons: Record<string, string> = {
-      EADDRINUSE: `is taken by another program; stop it or set ${setting} to another one`,
-      EACCES: `may not be used by this user; set ${setting} to one above 1023`,
+      EADDRINUSE: `is used by another program; stop it or set ${setting} to another one`,
+      EACCES: `cannot be used by this user; set ${setting} to one above 1023`,
       EADDRNOTAVAIL: "cannot be used: HOST is not an address of this machine",
     };
     const reason = reasons[code ?? ""];

@@ -52,8 +52,8 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
     statuses: OFFRAMP_STATUSES,
     default_status: "fiat_sent",
     goes_on: {
-      pending_internal_assessment: "it goes on by itself",
-      ongoing_checks: "it goes on by itself once it has a document, or if it needs none",
+      pending_internal_assessment: "it continues automatically",
+      ongoing_checks: "it continues automatically once it has a document, or if it needs none",
     },
     play: async (api, status) => {
       // With its document it would not stay in the checks.
@@ -65,7 +65,7 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
   onramp_update: {
     statuses: ONRAMP_STATUSES,
     default_status: "crypto_sent",
-    goes_on: { sending_fiat: "it goes on by itself" },
+    goes_on: { sending_fiat: "it continues automatically" },
     play: async (api, status) => {
       const id = await makeOnramp(api);
       await api.send("PATCH", `/sandbox/onramps/${id}`, { onramp: { status } });
@@ -125,7 +125,9 @@ async function playPaidInvoice(
   const end_ms = performance.now() + TOLD_MAX_MS;
   while (!(await isTold(api, { event, id, since }))) {
     if (performance.now() > end_ms) {
-      throw new StartupError(`Invoice ${id} was not told of ${event}; see whether a worker runs.`);
+      throw new StartupError(
+        `Invoice ${id} got no event ${event}; check that a worker is ` + `running.`,
+      );
     }
     await sleep(ASK_MS);
   }

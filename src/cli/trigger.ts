@@ -13,8 +13,10 @@ export const EVENT_NAMES: readonly EventName[] = [...RAMP_EVENTS, ...INVOICE_EVE
 
 export function addTriggerCommand(program: Command): void {
   withApiOptions(program.command("trigger"))
-    .description("let something happen in the sandbox, so that its events are sent")
-    .addArgument(new Argument("[event]", "what is to happen").choices(EVENT_NAMES))
+    .description(
+      "create a record in the sandbox and move it to a state, so that its events are " + "sent",
+    )
+    .addArgument(new Argument("[event]", "the event to cause").choices(EVENT_NAMES))
     .addOption(
       // For completion; which of them an event has, and which was meant, is said below.
       new Option("--status <status>", "the state to reach, one of those listed below")
@@ -29,7 +31,7 @@ export function addTriggerCommand(program: Command): void {
       const status = readStatus(event, story, options.status);
       const { record, id } = await story.play(await openApiClient(options), status);
       const then = story.goes_on?.[status];
-      const line = `${record} ${id} was made and taken to ${status}${then ? `; ${then}` : ""}.`;
+      const line = `${record} ${id} was created and moved to ${status}${then ? `; ${then}` : ""}.`;
       print(options, { triggered: { event, status, record, id } }, [line]);
     });
 }
@@ -38,7 +40,7 @@ export function addTriggerCommand(program: Command): void {
 function choiceLines(): string[] {
   const width = Math.max(...EVENT_NAMES.map((name) => name.length));
   return [
-    "Events, and the states that --status may name (the first when none is named):",
+    "Events and their values of --status (the first is the default):",
     ...EVENT_NAMES.map((name) => `  ${name.padEnd(width)}  ${describeStory(storyOf(name))}`),
   ];
 }

@@ -11,13 +11,13 @@ import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 
 export function addUserCommands(program: Command): void {
-  const users = program.command("users").description("the payers of an account");
+  const users = program.command("users").description("manage the users (payers) of an account");
 
   users
     .command("erase")
-    .description("destroy a person's data for good; the books stay verifiable")
+    .description("erase a person's data permanently; the ledger stays verifiable")
     .argument("<user_id>", "the user's id")
-    .requiredOption("--reason <reason>", "why, for the audit log (no personal data)")
+    .requiredOption("--reason <reason>", "the reason, for the audit log (no personal data)")
     .option("--account <name or id>", "whose user it is (default: the first account)")
     .option("--json", "print one JSON document")
     .action(async (user_id: string, options: JsonOption & { reason: string; account?: string }) => {
@@ -32,11 +32,11 @@ export function addUserCommands(program: Command): void {
             ? await eraseUser(database, keyring, key, by, clock.now(), hasOpenPayments)
             : "unknown";
         if (outcome === "unknown") {
-          throw new StartupError(`There is no user ${user_id} in that account; nothing was done.`);
+          throw new StartupError(`There is no user ${user_id} in that account; check the id.`);
         }
         if (outcome === "busy") {
           throw new StartupError(
-            `User ${user_id} has payments under way or money owed; finish or refund them first.`,
+            `User ${user_id} has payments in progress or a balance; complete or refund them first.`,
           );
         }
       });

@@ -17,14 +17,18 @@ type Options = JsonOption & { anchor?: string };
 export function addVerifyCommand(program: Command): void {
   program
     .command("verify")
-    .description("recompute sealed logs, ledger and payouts, and name the first row that is wrong")
-    .option("--anchor <file>", "a log of the service: the heads in it must still be there")
+    .description("recompute sealed logs, ledger and payouts, and print the first row that is wrong")
+    .option(
+      "--anchor <file>",
+      "a log file of the service: the anchors in it must match the " + "database",
+    )
     .option("--json", "print one JSON document")
     .action(async (options: Options) => {
       const { accounts, fault } = await withProgress(options, (progress) =>
         withCore((core) => run(core, options.anchor, progress)),
       );
-      const sentence = fault ? `Wrong: ${fault}.` : `All is well in ${accounts} accounts.`;
+      const verified = `Verified ${accounts} ${accounts === 1 ? "account" : "accounts"}`;
+      const sentence = fault ? `Wrong: ${fault}.` : `${verified}: no problems found.`;
       print(options, { ok: fault === null, accounts, fault }, [sentence]);
       if (fault) process.exitCode = 1;
     });
@@ -57,10 +61,10 @@ async function checkReadable(file: string): Promise<void> {
       return found.isDirectory();
     })
     .catch(() => {
-      throw new StartupError(`--anchor ${file} cannot be read; name a log of the service.`);
+      throw new StartupError(`--anchor ${file} cannot be read; pass a log file of the service.`);
     });
   if (is_directory) {
-    throw new StartupError(`--anchor ${file} is a directory; name a log of the service in it.`);
+    throw new StartupError(`--anchor ${file} is a directory; pass a log file of the service.`);
   }
 }
 

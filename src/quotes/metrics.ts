@@ -5,11 +5,11 @@ export const rateMetrics: MetricSource = {
   gauges: [
     {
       name: "sliproad_rate_age_seconds",
-      help: "Age of the rates that quotes are priced with; absent where rates have no time.",
+      help: "Age of the rates used for quotes; absent if rates have no time.",
     },
     {
       name: "sliproad_rates_held",
-      help: "Rates that moved too far to be taken without a person's confirmation.",
+      help: "Rates that changed too much and wait for an operator's confirmation.",
     },
   ],
   read: async (session, { now }) => {

@@ -7,7 +7,7 @@ export const webhookMetrics: MetricSource = {
   gauges: [
     {
       name: "sliproad_webhook_deliveries",
-      help: `Deliveries: pending, or failed for good in the last 24 hours; ${COUNTED}.`,
+      help: `Deliveries: pending, or permanently failed in the last 24 hours; ${COUNTED}.`,
       label: "status",
     },
     {

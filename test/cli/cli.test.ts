@@ -76,7 +76,7 @@ describe("accounts", () => {
       run(["accounts", "create", "--name", "<b>"]),
       run(["accounts", "create"]),
     ]);
-    expectSentence(twice, "There is an account named demo already");
+    expectSentence(twice, "An account named demo already exists");
     expectSentence(odd, "--name must be 1 to 100 letters");
     expectSentence(none, "--name <name>");
   });
@@ -127,7 +127,7 @@ describe("keys", () => {
   it("without --json, the key stands alone on the first line", async () => {
     const { code, stdout } = await run(["keys", "create"]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^sk_test_[\w-]{43}\nKeep it: it cannot be shown again\.\n$/);
+    expect(stdout).toMatch(/^sk_test_[\w-]{43}\nStore it now: it cannot be shown again\.\n$/);
   });
 
   it("of an unknown account, or unknown themselves, are refused with a sentence", async () => {
@@ -207,7 +207,7 @@ describe("doctor", () => {
     const { code, stdout } = await run(["doctor"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ok {4}settings: sandbox mode\n/);
-    expect(stdout).toMatch(/\nAll is well\.\n$/);
+    expect(stdout).toMatch(/\nNo problems found\.\n$/);
   });
 
   it("names what is wrong and exits with 1", async () => {
@@ -294,7 +294,7 @@ describe("with --json everything is one document on stdout", () => {
       code: "usage",
       message: "unknown option '--jsno' (Did you mean --json?); see --help.",
     });
-    expect(errorOf(group).message).toMatch(/^name a command of keys: create, list, /);
+    expect(errorOf(group).message).toMatch(/^add a command of keys: create, list, /);
     expect(errorOf(gone).message).toContain("cannot be reached");
   });
 
@@ -307,7 +307,7 @@ describe("with --json everything is one document on stdout", () => {
     expect([nothing, mistyped, valueless].map(({ code }) => code)).toEqual([1, 1, 1]);
     expect(nothing.stderr).toMatch(/^sliproad: sliproad has no command nonsuch; there are .*\.\n$/);
     expect(mistyped.stderr).toBe("sliproad: apps has no command creat; did you mean create?\n");
-    expect(valueless.stderr).toBe("sliproad: --name needs a value, and --json is an option.\n");
+    expect(valueless.stderr).toBe("sliproad: --name needs a value, but --json is an option.\n");
   });
 
   it("help, version, a script; and it may stand before the command", async () => {
@@ -396,7 +396,7 @@ describe("what goes wrong is said in one sentence", () => {
     expectSentence(unreachable, "127.0.0.1:1 cannot be reached (ECONNREFUSED)");
     expectSentence(locked, "password authentication failed");
     expectSentence(absent, 'database "no_such_database" does not exist');
-    expectSentence(nonsense, "DATABASE_URL must be an address such as");
+    expectSentence(nonsense, "DATABASE_URL must be a URL such as");
   });
 
   it("no installation, half a service without a database, a broken file, a taken port", async () => {
@@ -414,9 +414,9 @@ describe("what goes wrong is said in one sentence", () => {
         run(["api"], { PORT: String(port) }),
       ]);
       expectSentence(nowhere, "There is no installation in");
-      expectSentence(half, "DATABASE_URL must name the database");
+      expectSentence(half, "DATABASE_URL must be set");
       expectSentence(file, "SLIPROAD_CATALOGUE_FILE: ");
-      expectSentence(busy, `Port ${port} on 127.0.0.1 is taken by another program`);
+      expectSentence(busy, `Port ${port} on 127.0.0.1 is used by another program`);
     } finally {
       taken.close();
     }

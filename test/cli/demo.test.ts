@@ -59,7 +59,7 @@ describe("a payout that is played", () => {
     const { ok, status, steps, proof } = JSON.parse(stdout);
     expect({ ok, status }).toEqual({ ok: true, status: "fiat_sent" });
     expect(steps.map((step: { title: string }) => step.title)).toContain(
-      "The webhook, its " + "signature proved by the SDK",
+      "The webhook arrived, and the SDK verified its signature",
     );
     expect(proof.webhook).toMatchObject({ verified: true, signature: expect.any(String) });
     const [offramp] = proof.offramps;
@@ -96,7 +96,7 @@ describe("a demo that is interrupted leaves no address that nobody answers", () 
   };
   const begin = async () => {
     const running = startCommand(["demo", "--url", server.url], environmentOf(server));
-    await waitFor(() => running.printed().stdout.includes("A receiver of webhooks"));
+    await waitFor(() => running.printed().stdout.includes("Start a webhook receiver"));
     return running;
   };
 
@@ -165,8 +165,8 @@ describe("what goes wrong is said in one sentence, with exit code 1", () => {
     ]);
     expectSentence(nowhere, "start the service with npm start (or sliproad start)");
     expect(nowhere.stdout).toBe("");
-    expectSentence(stranger, "refuses the API key");
-    expectSentence(odd, "--url must be an address");
+    expectSentence(stranger, "refused the API key");
+    expectSentence(odd, "--url must be a URL");
   });
 
   it("KYC enforcement is off", async () => {
@@ -203,7 +203,7 @@ describe("what goes wrong is said in one sentence, with exit code 1", () => {
       );
       expectSentence(middle!, /stopped answering \(connection_failed\) in the step "The service"/);
       expectSentence(waiting!, "is not ready: No worker is running.");
-      expectSentence(real!, "has no sandbox");
+      expectSentence(real!, "is not in sandbox mode");
     } finally {
       for (const { http } of [gone, unready, live]) http.close();
     }

@@ -59,7 +59,7 @@ it("what waits for people is named with what to do, and is no fault", async () =
   expect(of("deposits")!.finding).toMatch(/^1 unmatched; .*GET \/deposits\?status=unmatched/);
   const { stdout } = await run();
   expect(stdout).toMatch(/\nLOOK {2}deposits: 1 unmatched/);
-  expect(stdout).toMatch(/\nNothing is broken; somebody should see to what is marked LOOK\.\n$/);
+  expect(stdout).toMatch(/\nNo errors found; check what is marked LOOK\.\n$/);
 });
 
 it("a service that answers is asked, and one that should answer and does not is a fault", async () => {
@@ -80,7 +80,7 @@ it("an API that leaves no mark in the data directory is found at the address it 
   const { hostname, port } = new URL(server.url);
   const { of } = await examine({ HOST: hostname, PORT: port });
   expect(of("service")).toMatchObject({ ok: true, finding: `ready at http://${hostname}:${port}` });
-  expect(of("worker")).toMatchObject({ ok: true, finding: "at work, nothing overdue" });
+  expect(of("worker")).toMatchObject({ ok: true, finding: "running, nothing overdue" });
 });
 
 it("work that keeps failing, a watcher that is behind and a silent worker are faults", async () => {
@@ -105,10 +105,10 @@ it("work that keeps failing, a watcher that is behind and a silent worker are fa
   expect(serving.of("worker")).toMatchObject({ ok: false });
   expect(serving.of("service")!.finding).toContain("No worker is running.");
   expect(stopped.of("worker")).toMatchObject({ ok: true });
-  expect(stopped.of("worker")!.finding).toMatch(/^none is running; sliproad start/);
+  expect(stopped.of("worker")!.finding).toMatch(/^none is running; run sliproad start/);
 
   // Of one that was killed before.
   const beat_at = new Date(Date.now() - 15_000);
   await database.query("insert into worker_beats values ($1, $2)", [server.account_id, beat_at]);
-  expect((await examine()).of("worker")!.finding).toMatch(/^none is running; sliproad start/);
+  expect((await examine()).of("worker")!.finding).toMatch(/^none is running; run sliproad start/);
 });

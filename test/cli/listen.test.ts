@@ -39,7 +39,7 @@ describe("listen and trigger", () => {
     const listening = startCommand(["listen", ...forward, ...api(), "--json"], environment());
     await waitFor(() => listening.printed().stdout.includes("listening"));
     const triggered = await run("trigger", "offramp_update", "--status", "bounced", ...api());
-    expect(triggered.stdout).toMatch(/^offramp [\w-]{36} was made and taken to bounced\.\n$/);
+    expect(triggered.stdout).toMatch(/^offramp [\w-]{36} was created and moved to bounced\.\n$/);
     const isBounced = () =>
       receiver.received.some(
         ({ path, body }) => path === "/hook/local" && body.payload?.offramp?.status === "bounced",
@@ -62,7 +62,9 @@ describe("listen and trigger", () => {
     const listening = startCommand(["listen", ...api(), "--event", "onramp_update"], environment());
     await waitFor(() => listening.printed().stdout.includes("Ctrl-C ends"));
     const triggered = await run("trigger", "onramp_update", "--status", "failed", ...api());
-    const [, id] = /^onramp ([\w-]{36}) was made and taken to failed\.\n$/.exec(triggered.stdout)!;
+    const [, id] = /^onramp ([\w-]{36}) was created and moved to failed\.\n$/.exec(
+      triggered.stdout,
+    )!;
     const line = `onramp_update           ${id!.slice(0, 8)}…${id!.slice(-4)}  failed  #`;
     await waitFor(() => listening.printed().stdout.includes(line));
     expect(listening.printed().stdout).not.toContain("kyc_update");
@@ -89,7 +91,7 @@ describe("listen and trigger", () => {
     await waitFor(() => asked.some((path) => path.includes("starting_after=e1")));
     first.closeAllConnections();
     first.close();
-    await waitFor(() => listening.printed().stderr.includes("waiting for it"));
+    await waitFor(() => listening.printed().stderr.includes("; retrying."));
     const second = scripted().listen(port, "127.0.0.1");
     await waitFor(() => listening.printed().stderr.includes("answers again"));
     listening.child.kill("SIGINT");
@@ -121,8 +123,8 @@ describe("listen and trigger", () => {
       trigger("offramp_update", "ongoing_checks"),
       trigger("onramp_update", "sending_fiat"),
     ]);
-    const [, id] = /^offramp (\S+) .* ongoing_checks; it goes on .* document/.exec(held.stdout)!;
-    expect(passing.stdout).toMatch(/ taken to sending_fiat; it goes on by itself\.\n$/);
+    const [, id] = /^offramp (\S+) .* ongoing_checks; it continues .* document/.exec(held.stdout)!;
+    expect(passing.stdout).toMatch(/ moved to sending_fiat; it continues automatically\.\n$/);
     await settle(server);
     const { body } = await server.call("GET", "/webhook_events?event=offramp_update&limit=100");
     const told = body.webhook_events.findLast(
@@ -140,7 +142,7 @@ describe("listen and trigger", () => {
       run("trigger", "accept", "--status", "paid", ...api()),
     ]);
     expect([nothing, unknown, mistyped, needless].map(({ code }) => code)).toEqual([0, 1, 1, 1]);
-    expect(nothing.stdout).toMatch(/^Events, and the states /);
+    expect(nothing.stdout).toMatch(/^Events and their values /);
     expect(nothing.stdout).toMatch(/\n {2}offramp_update +fiat_sent, initiated, .*bounced/);
     expect(documentOf(listed).events).toContainEqual({
       event: "accept",
@@ -174,7 +176,7 @@ describe("listen and trigger", () => {
     busy.close();
     expect(asked_ms[2]! - asked_ms[1]!).toBeGreaterThan(900);
     expect(asked_ms[3]! - asked_ms[2]!).toBeGreaterThan(900);
-    expect(listening.printed().stderr).toMatch(/ answered 503; waiting for it\.\n/);
+    expect(listening.printed().stderr).toMatch(/ answered 503; retrying\.\n/);
   });
 
   it("listen refuses a wrong key and a wrong time before it says that it listens", async () => {
@@ -199,10 +201,10 @@ describe("listen and trigger", () => {
       run("listen", "--secret", "", ...api()),
       run("listen", "--secret", "x", ...api()),
     ]);
-    expect(odd.stderr).toMatch(/^sliproad: --forward-to must be an address such as http:.*\.\n$/);
+    expect(odd.stderr).toMatch(/^sliproad: --forward-to must be a URL such as http:.*\.\n$/);
     expect(nowhere.stderr).toMatch(/^sliproad: Nothing answers at http:\/\/127\.0\.0\.1:1; /);
     const no_secret =
-      "sliproad: --secret is no webhook secret. " +
+      "sliproad: --secret is not a valid webhook secret. " +
       "Send 12 to 200 printable characters without spaces.\n";
     expect([empty.stderr, short.stderr]).toEqual([no_secret, no_secret]);
     expect([odd, nowhere, empty, short].map((ended) => ended.code)).toEqual([1, 1, 1, 1]);

@@ -84,7 +84,7 @@ it("roles change and memberships end by command, but an account keeps an admin",
   memberIn(await run("remove", "--email", first, "--reason", "left", "--json"));
   const listed = JSON.parse((await run("list", "--json")).stdout).members;
   expect(listed).toMatchObject([{ email: second, role: "admin" }]);
-  expect((await run("remove", "--email", first)).stderr).toContain("is no member of");
+  expect((await run("remove", "--email", first)).stderr).toContain("is not a member of");
   const entries = await server.db.database.query(
     `select action, reason from audit_entries
      where account_id = $1 and action <> 'member.create' and action like 'member.%' order by at`,

@@ -50,7 +50,7 @@ describe("an answer that cannot be read", () => {
     for (const { code, stdout, stderr } of ends) {
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(stderr).toMatch(
-        /^sliproad: (GET|POST) \S+: what \S+ answered cannot be read; .*\.\n$/,
+        /^sliproad: (GET|POST) \S+: the response of \S+ cannot be read; .*\.\n$/,
       );
     }
   });
@@ -64,7 +64,7 @@ describe("an answer that cannot be read", () => {
     });
     const listening = startCommand(["listen", "--url", url], environment);
     await waitFor(() => listening.printed().stderr.includes("answers again"));
-    expect(listening.printed().stderr).toMatch(/answered cannot be read; waiting for it\.\n/);
+    expect(listening.printed().stderr).toMatch(/cannot be read; retrying\.\n/);
     listening.child.kill("SIGINT");
     expect((await listening.ended).code).toBe(0);
   });
@@ -94,7 +94,7 @@ describe("an answer that does not come", () => {
     const api = await openApiClient({ url, key: "sk_test" }, { answer_max_ms: 100 });
     await expect(api.send("POST", "/users", {})).rejects.toMatchObject({
       code: "timed_out",
-      message: `${url} gave no whole answer within 0.1 s; see the service's log, or try again.`,
+      message: `${url} did not send a complete response within 0.1 s; see the service's log, or try again.`,
     });
   });
 });
@@ -111,7 +111,7 @@ it("listen bears a gateway that has lost the service, and waits until the date i
   await waitFor(() => listening.printed().stderr.includes("answers again"));
   listening.child.kill("SIGINT");
   expect((await listening.ended).code).toBe(0);
-  expect(listening.printed().stderr).toContain(" answered 502; waiting for it.\n");
+  expect(listening.printed().stderr).toContain(" answered 502; retrying.\n");
 
   const dated = await serve((_, response) =>
     response.writeHead(503, { "retry-after": until }).end(),
@@ -128,6 +128,8 @@ it("a key with characters that no header carries is named as what is wrong", asy
   for (const key of ["sk_test_\u2026", "two words", "line\nbreak", ""]) {
     const ended = await runCommand(["listen", "--url", url, "--key", key], environment);
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toMatch(/^sliproad: The API key is empty or holds characters .*\.\n$/);
+    expect(ended.stderr).toMatch(
+      /^sliproad: The API key is empty or has invalid characters; .*\.\n$/,
+    );
   }
 });

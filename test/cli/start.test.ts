@@ -144,7 +144,7 @@ test(
       expect(JSON.parse(doctor.stdout).findings).toContainEqual({
         check: "service",
         ok: false,
-        finding: expect.stringContaining(`${address()} (process ${running!.child.pid}) ended`),
+        finding: expect.stringContaining(`${address()} (process ${running!.child.pid}) stopped`),
       });
     }
     const demo = await runCommand(["demo"], own);

@@ -61,7 +61,7 @@ describe("sliproad accounts set-billing-email", () => {
     const taken = await setEmail(other.account_id, "billing@ACME.example");
     expect(taken.code).toBe(1);
     expect(taken.stderr).toBe(
-      "sliproad: Another account has this billing address; use another one.\n",
+      "sliproad: Another account has this billing e-mail; use a different one.\n",
     );
     expect((await setEmail("nobody", "a@example.com")).stderr).toContain("There is no account");
     expect((await setEmail(other.account_id, "nonsense")).stderr).toContain("--email must be");

@@ -17,7 +17,8 @@ export const SETTINGS = {
     "SLIPROAD_MODE",
     ["sandbox", "live"],
     "sandbox",
-    "`sandbox` plays the partners itself; `live` moves real money. Stamped into the database.",
+    "`sandbox` simulates banks and chains; `live` moves real money. A database keeps the mode " +
+      "it was created in.",
   ),
   host: text("HOST", "127.0.0.1", "Address to listen on."),
   port: integer("PORT", 0, 65_535, 4000, "Port to listen on; 0 picks a free one."),
@@ -31,8 +32,8 @@ export const SETTINGS = {
   ),
   public_url: optional(
     text("SLIPROAD_PUBLIC_URL", null, ""),
-    "Address under which people and programs reach this server; every absolute address in " +
-      "answers is built from it. Default: `http://HOST:PORT`. Live mode demands https.",
+    "The public URL of this server; every absolute URL in responses starts with it. Default: " +
+      "`http://HOST:PORT`. Live mode requires https.",
   ),
   data_dir: text(
     "SLIPROAD_DATA_DIR",
@@ -47,23 +48,23 @@ export const SETTINGS = {
       read: (value) =>
         /^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? "")
           ? value
-          : fail("must be an address such as postgres://user:password@host:5432/database"),
+          : fail("must be a URL such as postgres://user:password@host:5432/database"),
     },
-    "A PostgreSQL 15 to 18 to use instead of the embedded one.",
+    "URL of a PostgreSQL 15 to 18 to use instead of the embedded one.",
   ),
   database_connections: integer(
     "SLIPROAD_DATABASE_CONNECTIONS",
     4,
     500,
     16,
-    "Database connections one process may open.",
+    "Maximum database connections per process.",
   ),
   database_pipeline: choice(
     "SLIPROAD_DATABASE_PIPELINE",
     ["on", "off"],
     "on",
-    "Whether statements are sent without waiting for the answers before them. `off` is slower; " +
-      "it is for trouble with the driver or with something between it and the database.",
+    "Whether statements are sent without waiting for earlier answers. `off` is slower; use it if " +
+      "the driver or a proxy in front of the database has problems with pipelining.",
   ),
   batch_by: choice(
     "SLIPROAD_BATCH_BY",
@@ -74,21 +75,21 @@ export const SETTINGS = {
   ),
   trusted_proxies: networks(
     "SLIPROAD_TRUSTED_PROXIES",
-    "Addresses or networks, separated by commas, whose X-Forwarded-For is believed.",
+    "IP addresses or networks of proxies, separated by commas, whose X-Forwarded-For is trusted.",
   ),
   rate_limit: integer(
     "SLIPROAD_RATE_LIMIT",
     0,
     1_000_000,
     1000,
-    "Requests a second per API key and process; 0 = off.",
+    "Requests per second, API key and process; 0 = no limit.",
   ),
   rate_limit_anonymous: integer(
     "SLIPROAD_RATE_LIMIT_ANONYMOUS",
     0,
     1_000_000,
     20,
-    "Requests a second per address and process for API calls without a valid key; 0 = off.",
+    "Requests per second, IP address and process for API calls without a valid key; 0 = no limit.",
   ),
   api_key: secret(
     {
@@ -100,7 +101,7 @@ export const SETTINGS = {
           ? value
           : fail("must be 20 to 255 printable characters without spaces"),
     },
-    "API key of the first account, taken on the first start. Made up and printed when absent.",
+    "API key of the first account, used on the first start. Generated and printed if not set.",
   ),
   admin_email: optional(
     {
@@ -112,7 +113,7 @@ export const SETTINGS = {
           ? value
           : fail("must be an e-mail address"),
     },
-    "E-mail address of the first person who may sign in. Default: `admin@sliproad.test`.",
+    "E-mail address of the first person who can sign in. Default: `admin@sliproad.test`.",
   ),
   admin_password: secret(
     {
@@ -122,27 +123,26 @@ export const SETTINGS = {
       read: (value) =>
         value.length >= 12 && value.length <= 200 ? value : fail("must have 12 to 200 characters"),
     },
-    "Password of that person, taken on the first start. Made up and printed when absent.",
+    "Password of that person, used on the first start. Generated and printed if not set.",
   ),
   encryption_key: secret(
     key("SLIPROAD_ENCRYPTION_KEY"),
-    "Master key for personal data: 32 bytes, base64. Sandbox makes one in the data directory; " +
-      "live mode refuses to start without it.",
+    "Master key for personal data: 32 bytes, base64. Sandbox generates one in the data " +
+      "directory; live mode does not start without it.",
   ),
   encryption_key_previous: secret(
     key("SLIPROAD_ENCRYPTION_KEY_PREVIOUS"),
-    "The master key before the present one; needed until `sliproad keys rotate-encryption` is " +
-      "done.",
+    "The previous master key; needed until `sliproad keys rotate-encryption` has finished.",
   ),
   kms_command: optional(
     text("SLIPROAD_KMS_COMMAND", null, ""),
     "Path of a program that asks a key management service to wrap and unwrap keys; the master " +
-      "key then never leaves that service. It takes the place of SLIPROAD_ENCRYPTION_KEY.",
+      "key then never leaves that service. Replaces SLIPROAD_ENCRYPTION_KEY.",
   ),
   signing_key: secret(
     key("SLIPROAD_SIGNING_KEY"),
-    "Key that signs the heads of the sealed logs: 32 bytes, base64. Sandbox makes one in the " +
-      "data directory; live mode refuses to start without it.",
+    "Key that signs the heads of the sealed logs: 32 bytes, base64. Sandbox generates one in the " +
+      "data directory; live mode does not start without it.",
   ),
   catalogue_file: optional(
     text("SLIPROAD_CATALOGUE_FILE", null, ""),
@@ -156,34 +156,34 @@ export const SETTINGS = {
   rates_file: optional(
     text("SLIPROAD_RATES_FILE", null, ""),
     'JSON file with rates, `{ "as_of": "2026-11-15T09:00:00Z", "rates": { "eur": "0.86" } }`: ' +
-      "units for one token. Read again every minute. Without `as_of`, which live mode demands, " +
-      "its rates never age.",
+      "units for one token. Read again every minute. Without `as_of`, which live mode requires, " +
+      "its rates never expire.",
   ),
   rates_url: optional(
     text("SLIPROAD_RATES_URL", null, ""),
-    "Address of daily reference rates in JSON, `{ base, date, rates }` with base EUR or USD, " +
-      "read every 15 minutes. Live mode needs this or a file; sandbox has a table of its own.",
+    "URL of daily reference rates in JSON, `{ base, date, rates }` with base EUR or USD, " +
+      "read every 15 minutes. Live mode requires this or a file; sandbox has a built-in table.",
   ),
   rates_max_age_minutes: integer(
     "SLIPROAD_RATES_MAX_AGE_MINUTES",
     1,
     44_640,
     5_760,
-    "Rates older than this give no quotes. The default lets daily rates last over a weekend.",
+    "Maximum age of rates for new quotes. With the default, daily rates stay valid over a weekend.",
   ),
   kyc_enforcement: choice(
     "SLIPROAD_KYC_ENFORCEMENT",
     ["execution", "payment_detail", "off"],
     "execution",
-    "When a user must have passed KYC: at a quote's execution, already when a payment detail is " +
+    "When a user must have passed KYC: when a quote is executed, when a payment detail is " +
       "created, or never.",
   ),
   swift_clearance: choice(
     "SLIPROAD_SWIFT_CLEARANCE",
     ["with_approval", "separate"],
     "with_approval",
-    "Whether passing KYC also clears a user for swift. With `separate` a reviewer grants and " +
-      "withdraws it on the user's page, for eur and for all other currencies.",
+    "Whether passing KYC also approves a user for swift. With `separate` a reviewer grants and " +
+      "withdraws that approval on the user's page, for eur and for all other currencies.",
   ),
   kyc_retention_days: integer(
     "SLIPROAD_KYC_RETENTION_DAYS",
@@ -191,14 +191,14 @@ export const SETTINGS = {
     36_500,
     1825,
     "How long identity documents and submitted data are kept after the decision; then they are " +
-      "deleted for good. 0 = keep. The default is five years.",
+      "deleted permanently. 0 = keep. The default is five years.",
   ),
   outbound_allow: {
     name: "SLIPROAD_OUTBOUND_ALLOW",
     default_text: "",
     meaning:
       "Hosts, addresses or networks (with an optional port), separated by commas, that requests " +
-      "to webhook and document URLs may reach although they are private. In sandbox, loopback " +
+      "to webhook and document URLs can reach although they are private. In sandbox, loopback " +
       "needs no entry while HOST is loopback and neither SLIPROAD_PUBLIC_URL nor " +
       "SLIPROAD_TRUSTED_PROXIES is set.",
     read: (value: string) =>
@@ -217,9 +217,9 @@ export const SETTINGS = {
           ? value
           : fail("must be a URL such as http://user:password@proxy.internal:3128"),
     },
-    "An HTTP proxy through which requests to webhook and document URLs go. It is asked (CONNECT) " +
-      "for the address that Sliproad resolved and checked, never for a name. Other proxy " +
-      "variables are ignored.",
+    "An HTTP proxy for requests to webhook and document URLs. Sliproad sends it (CONNECT) the IP " +
+      "address that Sliproad resolved and checked, never a name. Other proxy variables are " +
+      "ignored.",
   ),
   documents: choice(
     "SLIPROAD_DOCUMENTS",
@@ -239,8 +239,8 @@ export const SETTINGS = {
     name: "SLIPROAD_DEPOSIT_TOLERANCE",
     default_text: "0.01",
     meaning:
-      "How many tokens a deposit may be short of its quote, and never more than a tenth of the " +
-      "quote's fees. The difference is posted to `short_deposits`.",
+      "Maximum shortfall of a deposit, in tokens; never more than a tenth of the quote's " +
+      "fees. The difference is posted to `short_deposits`.",
     read: (value) =>
       /^\d{1,6}(\.\d{1,6})?$/.test(value)
         ? parseMinor(value, 6)
@@ -251,7 +251,7 @@ export const SETTINGS = {
     1,
     720,
     72,
-    "How long a bank may leave a payout unanswered before the operator is told.",
+    "How long a payout may stay unanswered by the bank before the operator is notified.",
   ),
   four_eyes_usd: optional(
     {
@@ -263,8 +263,8 @@ export const SETTINGS = {
           ? parseMinor(value, 2)
           : fail("must be an amount in usd such as 10000 or 2500.50"),
     },
-    "Refunds, re-routes and reviews of more than this many usd need two members, who confirm " +
-      "them on `/dashboard/proposals`; 0 asks for two always. Default: no limit in sandbox, " +
+    "Refunds, re-routes and reviews of more than this many usd need the approval of two members " +
+      "on `/dashboard/proposals`; 0 = always. Default: no limit in sandbox, " +
       "10000 in live mode.",
   ),
   event_retention_days: integer(
@@ -272,25 +272,24 @@ export const SETTINGS = {
     0,
     36_500,
     90,
-    "After so many days the bodies of events are deleted; 0 = never. At least 7 are kept.",
+    "Days after which the bodies of events are deleted; 0 = never. Minimum 7.",
   ),
   delivery_retention_days: integer(
     "SLIPROAD_DELIVERY_RETENTION_DAYS",
     0,
     36_500,
     30,
-    "After so many days deliveries of webhooks are deleted with their attempts; 0 = never. " +
-      "At least 7 are kept.",
+    "Days after which webhook deliveries and their attempts are deleted; 0 = never. Minimum 7.",
   ),
   metrics_token: secret(
     text("SLIPROAD_METRICS_TOKEN", null, ""),
-    "Bearer token for `/metrics`. Without it only direct requests from this machine are " +
-      "answered, and in live mode none.",
+    "Bearer token for `/metrics`. Without it, only direct requests from this machine are " +
+      "answered, in live mode none.",
   ),
   log_level: choice(
     "SLIPROAD_LOG_LEVEL",
     ["debug", "info", "warn", "error", "silent"],
     "info",
-    "What is logged to standard output, one JSON line each.",
+    "Log level. The log is JSON lines on standard output.",
   ),
 } as const;

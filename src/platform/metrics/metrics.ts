@@ -40,14 +40,14 @@ export function createMetrics({ database, clock, sources, log }: MetricDeps): Me
   collectDefaultMetrics({ register: registry });
   const duration = new Histogram({
     name: "sliproad_http_request_duration_seconds",
-    help: "How long requests took, by route and status.",
+    help: "Duration of requests, by route and status.",
     labelNames: ["method", "route", "status"],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers,
   });
   const attempts = new Counter({
     name: "sliproad_webhook_attempts_total",
-    help: "Webhook requests sent by this process: delivered, retried later, or failed for good.",
+    help: "Webhook requests sent by this process: delivered, retried later, or failed permanently.",
     labelNames: ["result"],
     registers,
   });
@@ -91,7 +91,7 @@ export function createMetrics({ database, clock, sources, log }: MetricDeps): Me
       show(samples);
       up.set(1);
     } catch (error) {
-      log.error({ err: error }, "the metrics cannot be read");
+      log.error({ err: error }, "the metrics could not be read");
       clear();
       up.set(0);
     }
@@ -138,7 +138,7 @@ function addPoolGauges(database: Database, registry: Registry): void {
   });
   new PrometheusGauge({
     name: "sliproad_database_pool_waiting",
-    help: "Statements and transactions of this process that wait for a connection.",
+    help: "Statements and transactions of this process that are waiting for a connection.",
     registers,
     collect() {
       this.set(database.pool().waiting);
@@ -146,7 +146,7 @@ function addPoolGauges(database: Database, registry: Registry): void {
   });
   new PrometheusGauge({
     name: "sliproad_database_pool_max",
-    help: "Database connections that this process may open.",
+    help: "Maximum database connections of this process.",
     registers,
     collect() {
       this.set(database.pool().max);

@@ -7,12 +7,12 @@ export const taskMetrics: MetricSource = {
   gauges: [
     {
       name: "sliproad_tasks_due",
-      help: `Tasks that are due or at work, by kind; ${COUNTED}.`,
+      help: `Tasks that are due or running, by kind; ${COUNTED}.`,
       label: "kind",
     },
     {
       name: "sliproad_task_oldest_due_seconds",
-      help: "How long the oldest due task of a kind has been waiting or at work.",
+      help: "How long the oldest due task of a kind has been waiting or running.",
       label: "kind",
     },
     {
@@ -22,7 +22,7 @@ export const taskMetrics: MetricSource = {
     },
     {
       name: "sliproad_worker_silent_seconds",
-      help: "Time since the last heartbeat of any worker; absent while there has been none.",
+      help: "Time since the last heartbeat of any worker; absent before the first one.",
     },
   ],
   read: async (session, { now, real_now }) => {
