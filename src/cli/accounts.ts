@@ -22,7 +22,7 @@ export function addAccountCommands(program: Command): void {
     .command("create")
     .description("create an account")
     .requiredOption("--name <name>", "its name, unique in the installation")
-    .option("--reason <reason>", "why, for the audit log", "created on the command line")
+    .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { name: string; reason: string }) => {
       const name = options.name.trim();
@@ -60,7 +60,7 @@ function addSettingCommands(accounts: Command): void {
     .description("set an account's billing e-mail; invoices sent to it are shared with the account")
     .requiredOption("--account <account>", "its name or id")
     .requiredOption("--email <email>", "an address that belongs to the account")
-    .option("--reason <reason>", "why, for the audit log", "set on the command line")
+    .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { account: string; email: string; reason: string }) => {
       const email = options.email.trim();
@@ -86,7 +86,7 @@ function addSettingCommands(accounts: Command): void {
         "who reviews: the account and the operator, or the operator only",
       ).choices(["account", "operator"]),
     )
-    .option("--reason <reason>", "why, for the audit log", "set on the command line")
+    .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: SetOptions) => {
       const account = await withCore((core) => change(core, options));
@@ -101,7 +101,7 @@ function addSettingCommands(accounts: Command): void {
     .command("enable-webhooks")
     .description("enable webhooks for an account's applications")
     .argument("<account>", "its name or id")
-    .option("--reason <reason>", "why, for the audit log", "enabled on the command line")
+    .option("--reason <reason>", "the reason, for the audit log", "enabled on the command line")
     .option("--json", "print one JSON document")
     .action(async (name: string, options: JsonOption & { reason: string }) => {
       const account = await withCore((core) => enableWebhooks(core, name, options.reason));
@@ -166,13 +166,13 @@ async function setEmail(core: Core, name_or_id: string, email: string, reason: s
     return account;
   } catch (error) {
     if (violatedKey(error) !== "billing_emails_index") throw error;
-    throw new StartupError("Another account has this billing address; use another one.");
+    throw new StartupError("Another account has this billing e-mail; use a different one.");
   }
 }
 
 async function create(core: Core, name: string, reason: string): Promise<Account> {
   const { database, keyring, clock } = core;
-  const taken = new StartupError(`There is an account named ${name} already.`);
+  const taken = new StartupError(`An account named ${name} already exists; use another name.`);
   if (await findAccount(database, name)) throw taken;
   const input = { name, is_operator: false, actor: "command line", reason } as const;
   try {

@@ -11,7 +11,11 @@ import { type JsonOption, print } from "./output.ts";
 const actions = () => import("./app-actions.ts");
 
 const HOUR_MS = 60 * 60 * 1000;
-const REASON = ["--reason <reason>", "why, for the audit log", "on the command line"] as const;
+const REASON = [
+  "--reason <reason>",
+  "the reason, for the audit log",
+  "on the command line",
+] as const;
 
 export function addAppCommands(program: Command): void {
   const apps = program.command("apps").description("OAuth applications and their webhooks");
@@ -119,7 +123,7 @@ function addRotate(apps: Command): void {
         print(options, document, [
           client_secret ? `client_secret  ${client_secret}` : `webhook_secret ${made}`,
           ...(secret_switch_at ? [`The old one signs until ${secret_switch_at}.`] : []),
-          "Keep it: it cannot be shown again.",
+          "Store it now: it cannot be shown again.",
         ]);
       },
     );

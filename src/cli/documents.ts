@@ -17,7 +17,7 @@ export function addDocumentCommands(program: Command): void {
     .command("approve")
     .description("approve the document of an offramp, also one that was rejected")
     .argument("<offramp_id>", "the offramp's id")
-    .requiredOption("--reason <reason>", "why, for the audit log (no personal data)")
+    .requiredOption("--reason <reason>", "the reason, for the audit log (no personal data)")
     .option("--hash <sha256>", "of the file that was reviewed: another one is not approved")
     .option("--account <name or id>", "whose offramp it is (default: the first account)")
     .option("--json", "print one JSON document")

@@ -22,11 +22,14 @@ export function addKeyCommands(program: Command): void {
     .description("create an API key; it is shown only once")
     .option("--account <name or id>", "whose key it is (default: the first account)")
     .option("--name <name>", "what it is for", "created on the command line")
-    .option("--reason <reason>", "why, for the audit log", "created on the command line")
+    .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & ReasonOption & { account?: string; name: string }) => {
       const { key, api_key } = await withCore((core) => create(core, options));
-      print(options, { api_key: { ...api_key, key } }, [key, "Keep it: it cannot be shown again."]);
+      print(options, { api_key: { ...api_key, key } }, [
+        key,
+        "Store it now: it cannot be shown again.",
+      ]);
     });
 
   keys
@@ -50,7 +53,7 @@ export function addKeyCommands(program: Command): void {
     .command("revoke")
     .description("revoke an API key: at once for writes, within a second for reads")
     .argument("<id>", "its id, from keys list")
-    .option("--reason <reason>", "why, for the audit log", "revoked on the command line")
+    .option("--reason <reason>", "the reason, for the audit log", "revoked on the command line")
     .option("--json", "print one JSON document")
     .action(async (id: string, options: JsonOption & ReasonOption) => {
       const { reason } = options;
@@ -66,7 +69,7 @@ export function addKeyCommands(program: Command): void {
   keys
     .command("rotate-encryption")
     .description("create a new master key and re-encrypt all keys with it")
-    .option("--reason <reason>", "why, for the audit log", "rotated on the command line")
+    .option("--reason <reason>", "the reason, for the audit log", "rotated on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & ReasonOption) => {
       const rotated = await withProgress(options, (progress) =>

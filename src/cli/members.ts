@@ -34,7 +34,7 @@ function addCreate(members: Command): void {
     .requiredOption("--email <address>", "the person's e-mail address")
     .addOption(roleOption())
     .option(...ACCOUNT)
-    .option("--reason <reason>", "why, for the audit log", "created on the command line")
+    .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & CreateOptions) => {
       const { member, password } = await withCore((core) => create(core, options));
@@ -42,7 +42,7 @@ function addCreate(members: Command): void {
         `Created member ${options.email} (${member.role}).`,
         password === null
           ? "The person already exists and keeps their password."
-          : `Password: ${password}\nKeep it: it cannot be shown again.`,
+          : `Password: ${password}\nStore it now: it cannot be shown again.`,
       ]);
     });
 }
@@ -85,7 +85,7 @@ function addChanges(members: Command): void {
       .description(description)
       .requiredOption("--email <address>", "the person's e-mail address")
       .option(...ACCOUNT)
-      .option("--reason <reason>", "why, for the audit log", "on the command line")
+      .option("--reason <reason>", "the reason, for the audit log", "on the command line")
       .option("--json", "print one JSON document");
 
   change("set-role", "change what a member may do, within a second")
@@ -123,7 +123,9 @@ async function changeMember(
   const person = await findPerson(database, hashEmail(index_key, email));
   const member = person && { account_id: account.id, person_id: person.id };
   if (!member || !(await findMember(database, account.id, member.person_id))) {
-    throw new StartupError(`${email} is no member of ${account.name}; see sliproad members list.`);
+    throw new StartupError(
+      `${email} is not a member of ${account.name}; see sliproad members list.`,
+    );
   }
   const by = { actor: "command line", reason } as const;
   await inWords(database.transaction((tx) => change(tx, member, [by, clock.now()])));

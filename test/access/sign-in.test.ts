@@ -217,7 +217,7 @@ describe("a sign-in is refused", () => {
     for (const csrf of ["", "forged", "A".repeat(43)]) {
       const answer = await ada.post("/sign-in", { email: ADMIN, password: PASSWORD, csrf });
       expect(answer.statusCode).toBe(403);
-      expect(answer.body).toContain("This form has expired");
+      expect(answer.body).toContain("This form is out of date");
     }
     ada.cookies.set("sliproad_form", "B".repeat(43));
     const answer = await ada.post("/sign-in", { email: ADMIN, password: PASSWORD });

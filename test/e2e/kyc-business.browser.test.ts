@@ -49,9 +49,9 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
         await goOn(page, "Check and send");
         await page.getByText("April 7, 1988").waitFor();
         await check("business-review");
-        await page.getByRole("button", { name: "Submit for review" }).click();
+        await page.getByRole("button", { name: "Send for checking" }).click();
         await waitFor(async () => (await stage.statusOf(user_id)) === "awaiting_manual_review");
-        await heading(page, "A person will review it").waitFor();
+        await heading(page, "A person will look at it").waitFor();
         expect(errors).toEqual([]);
         expect([...hosts]).toEqual([new URL(stage.server.url).host]);
       });

@@ -114,10 +114,10 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
         for (const text of ["Ana Maria", "April 21, 1988", "Lisbon", "1100-148", "Identity card"]) {
           await page.getByText(text, { exact: true }).waitFor();
         }
-        await page.getByRole("button", { name: "Submit for review" }).click();
-        await heading(page, /we have everything|A person will review it/).waitFor();
+        await page.getByRole("button", { name: "Send for checking" }).click();
+        await heading(page, /we have everything|A person will look at it/).waitFor();
         await waitFor(async () => (await stage.statusOf(user_id)) === "awaiting_manual_review");
-        await heading(page, "A person will review it").waitFor();
+        await heading(page, "A person will look at it").waitFor();
 
         await approve(width, user_id);
         expect(await stage.statusOf(user_id)).toBe("approved");

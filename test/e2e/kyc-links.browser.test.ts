@@ -77,7 +77,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
   test("every outcome says what happened and what comes next", async () => {
     const states = {
       application_queued: "Thank you, we have everything",
-      awaiting_manual_review: "A person will review it",
+      awaiting_manual_review: "A person will look at it",
       approved: "You are confirmed",
       suspended: "Your confirmation is on hold",
       failed: "We could not confirm your identity",
@@ -109,9 +109,9 @@ test("asked again, a person reads why, sees what they gave, and sends it once mo
   const { user_id, token, path } = await addWaiting(stage.server, stage.server, known);
   await stage.visit(360, async ({ page, check }) => {
     await page.goto(`${stage.server.url}/kyc/${token}`);
-    await heading(page, "A person will review it").waitFor();
+    await heading(page, "A person will look at it").waitFor();
     await decide(reviewer, path, "ask_again", "The photo page is cut off.");
-    await heading(page, "Please send something again").waitFor();
+    await heading(page, "Something must be sent again").waitFor();
     await page.getByText("The photo page is cut off.").waitFor();
     await page.getByText("Ask demo for a new link.").waitFor();
     await check("result-again");
@@ -131,8 +131,8 @@ test("asked again, a person reads why, sees what they gave, and sends it once mo
     await goOn(page, "A photo of your face");
     await addFile(page, "selfie", stage.photos.face);
     await goOn(page, "Check and send");
-    await page.getByRole("button", { name: "Submit for review" }).click();
-    await heading(page, "A person will review it").waitFor();
+    await page.getByRole("button", { name: "Send for checking" }).click();
+    await heading(page, "A person will look at it").waitFor();
     expect(await stage.statusOf(user_id)).toBe("awaiting_manual_review");
   });
 });
@@ -179,8 +179,8 @@ test("two links in two tabs at once: each person's data ends under their own nam
       await expect.poll(() => page.evaluate(look)).toEqual([true, true]);
     });
     await both(async (page) => {
-      await page.getByRole("button", { name: "Submit for review" }).click();
-      await heading(page, "A person will review it").waitFor();
+      await page.getByRole("button", { name: "Send for checking" }).click();
+      await heading(page, "A person will look at it").waitFor();
     });
   });
   for (const { user_id, first_name, city } of people) {

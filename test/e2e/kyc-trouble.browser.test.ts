@@ -162,9 +162,9 @@ test(
       await press("Save and continue", "A photo of your face");
       await pick("Choose a file", stage.photos.face);
       await press("Save and continue", "Check and send");
-      await tabTo("Submit for review");
+      await tabTo("Send for checking");
       await keys.press("Enter");
-      await heading(page, /we have everything|A person will review/).waitFor();
+      await heading(page, /we have everything|A person will look/).waitFor();
       expect(errors).toEqual([]);
     });
   },
