@@ -190,6 +190,8 @@ function showOf({ path }: Operation): Operation | undefined {
   return document.operations.find(
     (other) =>
       other.method === "GET" &&
+      // A file is shown as it is, without a record around it.
+      other.answer !== null &&
       other.path.startsWith(`${path}/{`) &&
       other.path.indexOf("/", path.length + 1) === -1,
   );

@@ -115,10 +115,9 @@ const READERS: Record<string, (text: string) => unknown> = {
   "the words that are searched for": (text) => searchedWords(KEY, "account", text),
   "the words of an invoice": (text) =>
     wordsOf(KEY, "account", {
-      invoiceNumber: text,
-      buyerInfo: {},
-      sellerInfo: {},
-      invoiceItems: [],
+      id: "invoice",
+      document: { invoiceNumber: text, buyerInfo: {}, sellerInfo: {}, invoiceItems: [] },
+      tracked: [],
     } as unknown as Parameters<typeof wordsOf>[2]),
   "Retry-After": (text) => readRetryAfter(503, text, new Date()),
 };

@@ -2209,11 +2209,8 @@ export interface components {
             chain: components["schemas"]["Chain"];
             amount: number;
             address: string;
-            /**
-             * @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. `failed`: the chain rejected it for good; the amount is part of the balance again.
-             * @enum {unknown}
-             */
-            status: "pending" | "sending" | "sent" | "failed";
+            /** @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. `failed`: the chain rejected it for good; the amount is part of the balance again. */
+            status: components["schemas"]["RefundStatus"];
             tx_id: string | null;
             /** Format: date-time */
             created_at: string;
@@ -2614,6 +2611,14 @@ export interface components {
          * @enum {string}
          */
         DepositRails: "ach_push" | "wire" | "local";
+        /**
+         * @description - `pending`: Recorded. The tokens have not left yet.
+         *     - `sending`: The transaction was handed to the chain.
+         *     - `sent`: The transaction is confirmed; `tx_id` names it. Final.
+         *     - `failed`: The chain refused it. The amount is owed to the user again. Final.
+         * @enum {string}
+         */
+        RefundStatus: "pending" | "sending" | "sent" | "failed";
         /**
          * @description - `open`: Offramps can be added, and the quote can be executed, until it expires.
          *     - `executed`: A transfer or a balance pays for the quote. Nothing can be added.
@@ -6188,7 +6193,7 @@ export interface operations {
                 /** @description ISO 8601: only records created before this time. */
                 created_before?: string;
                 /** @description Only refunds with this status. */
-                status?: "pending" | "sending" | "sent" | "failed";
+                status?: components["schemas"]["RefundStatus"];
             };
             header?: never;
             path: {

@@ -435,7 +435,9 @@ describe("what goes wrong is said in one sentence", () => {
         PORT: String(port),
       });
       expect(ended.code).toBe(1);
-      expect(ended.stderr).toMatch(/^sliproad: Port \d+ on 127\.0\.0\.1 is taken [^\n]+\.\n$/);
+      expect(ended.stderr).toMatch(
+        /^sliproad: Port \d+ on 127\.0\.0\.1 is used by another program; [^\n]+\.\n$/,
+      );
       const file = join(data_dir, "first-start-secrets");
       expect(ended.stdout).toContain(`API key    in ${file}\n`);
       expect(await readFile(file, "utf8")).toMatch(/^SLIPROAD_API_KEY=sk_test_[\w-]{43}\n/);

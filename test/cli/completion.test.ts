@@ -33,7 +33,7 @@ describe("completion in bash", () => {
 
   it("offers commands, then those below them", async () => {
     expect(await complete("")).toEqual(expect.arrayContaining(["start", "demo", "keys"]));
-    expect(await complete("d")).toEqual(["demo", "doctor"]);
+    expect(await complete("d")).toEqual(["demo", "documents", "doctor"]);
     expect(await complete("keys", "r")).toEqual(["revoke", "rotate-encryption"]);
   });
 

@@ -92,7 +92,7 @@ describe("the whole program", () => {
     for (const { command } of commands.filter(({ path }) => !path.includes(" "))) {
       expect(help).toMatch(new RegExp(`^ {2}${command.name()}\\b`, "m"));
     }
-    expect(help).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}refused/);
+    expect(help).toMatch(/Exit codes:\n {2}0 {2}done\n {2}1 {2}an error/);
     expect(help).toContain("docs/reference/settings.md");
   });
 });

@@ -91,7 +91,7 @@ async function approve(width: number, user_id: string): Promise<void> {
     await page.getByRole("img", { name: "Document front" }).waitFor();
     await check("reviewer-view");
     await page.getByRole("button", { name: "Approve" }).click();
-    await page.getByText("Done.").waitFor();
+    await page.getByText("Decision saved.").waitFor();
     await check("reviewer-done");
     expect(errors).toEqual([]);
   });
@@ -147,7 +147,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       await heading(page, "Confirm that it is you").waitFor();
       await fillDate(page, "22", "April", "1988");
       await page.getByRole("button", { name: "Show my details" }).click();
-      await page.getByText("This is not the date that we know.").waitFor();
+      await page.getByText("This date does not match our records.").waitFor();
       await check("confirm-wrong");
       await page.getByRole("button", { name: "Continue without" }).click();
       await heading(page, "About you").waitFor();

@@ -38,7 +38,7 @@ it("tells the operator of a payout that the bank leaves unanswered, and moves no
   const chased = await server.call("GET", path);
   expect(chased.body.offramp).toMatchObject({
     status: "sending_fiat",
-    status_message: expect.stringMatching(/bank has not answered/),
+    status_message: expect.stringMatching(/bank has not confirmed/),
   });
   const audited = await server.db.database.query(
     "select 1 from audit_entries where action = 'payout.unanswered'",

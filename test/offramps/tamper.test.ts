@@ -52,8 +52,10 @@ const CIPHERTEXT = ["offramps.details", "events.body"];
  */
 const NOTES = [
   ...["price_version_id", "expires_at", "executed_at", "tx_id", "tx_network", "tx_named_at"],
-  ...["hold", "closed_at", "created_at", "updated_at"],
+  ...["hold", "closed_at", "created_at", "updated_at", "from_balance"],
 ].map((column) => `quotes.${column}`);
+/** Which trace an event's webhooks belong to says nothing about money. */
+const TRACES = ["events.trace_id"];
 const HAND_OVER = ["payment_detail_id", "chased_at", "created_at", "updated_at"].map(
   (column) => `payouts.${column}`,
 );
@@ -151,7 +153,7 @@ describe("a value changed behind the program's back", () => {
     const missed: string[] = [];
     for (const column of columns) {
       const field = `${table}.${column.column_name}`;
-      if ([...CIPHERTEXT, ...NOTES, ...HAND_OVER].includes(field)) continue;
+      if ([...CIPHERTEXT, ...NOTES, ...TRACES, ...HAND_OVER].includes(field)) continue;
       for (const row of rows) {
         const fault = await tamper(column, row.place);
         const is_name = column.column_name === name || column.column_name === "account_id";

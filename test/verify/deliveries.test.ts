@@ -46,7 +46,7 @@ it.each([
     `update webhook_deliveries set status = 'skipped', next_attempt_at = null`,
     "it is skipped, but in the queue",
   ],
-  ["delete from webhook_deliveries", "it is not there, but in the queue"],
+  ["delete from webhook_deliveries", "it is missing, but in the queue"],
 ])("%s is found", async (change, sentence) => {
   const fault = await faultAfter(change);
   expect(fault).toMatch(/^webhook delivery \S+ of account \S+: /);

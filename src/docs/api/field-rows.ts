@@ -28,7 +28,13 @@ function meaning(document: Json, field: Json): string {
   const target = componentOf(document, plainOf(field).items ?? plainOf(field));
   const values = target?.enum ? (target.description ?? "").replace(/^- /gm, "") : "";
   const text = [field.description ?? plainOf(field).description, values].filter(Boolean).join(" ");
-  return text.replaceAll("|", "\\|").replace(/\s*\n\s*/g, " ");
+  return cell(text);
+}
+
+/** A text as one line of a table. */
+export function cell(text: string): string {
+  const lines = text.replaceAll("|", "\\|").split("\n");
+  return lines.map((line) => line.trim()).join(" ");
 }
 
 /** The type in words, with a link where an object has a section of its own. */

@@ -6,6 +6,7 @@ import type { DocumentStatus, OfframpStatus } from "../../offramps/model.ts";
 import { DEPOSIT_REASONS, type DepositStatus, type OnrampStatus } from "../../onramps/model.ts";
 import type { PaymentDetailStatus } from "../../payment-details/model.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";
+import type { RefundStatus } from "../../quotes/refund-store.ts";
 import type { KycStatus } from "../../users/model.ts";
 import { INVOICE_EVENT_MEANINGS, RAMP_EVENT_MEANINGS } from "./event-meanings.ts";
 
@@ -85,7 +86,8 @@ export const MEANINGS = {
     pending: "Recorded. The tokens have not left yet.",
     sending: "The transaction was handed to the chain.",
     sent: "The transaction is confirmed; `tx_id` names it. Final.",
-  },
+    failed: "The chain refused it. The amount is owed to the user again. Final.",
+  } satisfies Meanings<RefundStatus>,
   ProposalStatus: {
     pending: "It waits for members to vote.",
     confirmed: "Two members agreed. It runs in a moment.",

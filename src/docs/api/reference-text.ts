@@ -1,5 +1,5 @@
 import type { Json } from "./build-example.ts";
-import { fieldRows, schemaName } from "./field-rows.ts";
+import { cell, fieldRows, schemaName } from "./field-rows.ts";
 import { TAGS } from "./tags.ts";
 
 export const API_PATH = "/docs/api";
@@ -217,10 +217,6 @@ function fieldTable(head: string, rows: readonly string[]): string {
 
 function table(head: string, rows: readonly string[]): string {
   return [head, head.replace(/[^|]+/g, " --- "), ...rows].join("\n");
-}
-
-export function cell(text: string): string {
-  return text.replaceAll("|", "\\|").replace(/\s*\n\s*/g, " ");
 }
 
 function fence(language: string, text: string): string {
