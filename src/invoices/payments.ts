@@ -71,7 +71,7 @@ export function paymentProblem(
   payable: Payable | undefined,
   payment: { currency: string | null; amount: bigint | null },
 ): [code: ErrorCode, message: string] | null {
-  if (!payable) return ["record_not_found", "There is no such record; check the id."];
+  if (!payable) return ["record_not_found", "This record does not exist; check the id."];
   // What is under way keeps its place; what came to its end is told by the invoice's own state.
   const is_under_way = isUnpaid(payable) || payable.status === "declaredPaid";
   if (payable.offramp_id !== null && is_under_way) return TAKEN;
@@ -93,7 +93,7 @@ export function paymentEnd(
   payable: Payable | undefined,
   offramp_id: string,
 ): [code: ErrorCode, message: string] | null {
-  if (!payable) return ["record_not_found", "There is no such record; check the id."];
+  if (!payable) return ["record_not_found", "This record does not exist; check the id."];
   if (payable.offramp_id !== null && payable.offramp_id !== offramp_id) return TAKEN;
   // Its own progress may have brought the invoice to where it is; what comes next is on the way.
   if (isUnpaid(payable) || payable.shown_offramp_id === offramp_id) return null;

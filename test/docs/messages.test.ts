@@ -50,7 +50,7 @@ describe("the list of all messages", () => {
   });
 
   it("reaches through helpers, pairs, tables and constants", () => {
-    expect(has("There is no such record; check the id.", "record_not_found")).toBe(true);
+    expect(has("This record does not exist; check the id.", "record_not_found")).toBe(true);
     for (const code of ERROR_CODES) expect(messages.some((one) => one.code === code)).toBe(true);
     expect(messages.filter(({ code }) => code === "below_currency_limit").length).toBeGreaterThan(
       1,
