@@ -174,6 +174,8 @@ async function judgeCreated(
   // biome-ignore lint/suspicious/noExplicitAny: whatever the server sent.
   body: any,
 ): Promise<string | null> {
+  // The first answer again: the record may have changed since.
+  if (answer.headers["idempotent-replayed"]) return null;
   const show = operation.method === "POST" && showOf(operation);
   const id = Object.values<{ id?: string }>(body)[0]?.id;
   if (!show || !id) return null;
