@@ -3,6 +3,7 @@ import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { findFault, good, settle } from "../offramps/story.ts";
 import {
   addBilledAccount,
@@ -123,7 +124,12 @@ describe("a claim with the payer's signature", () => {
     good(await claim(id, { txHash: tx_id }));
     await settle(server);
     expect(await search(seller)).toEqual([id]);
-    expect(await search(buyer)).toEqual([id]);
+    // The buyer's account is written by a task of its own, which may still be running.
+    const found = await waitFor(async () => {
+      const ids = await search(buyer);
+      return ids.length > 0 && ids;
+    });
+    expect(found).toEqual([id]);
     expect(await search(await addBilledAccount(server, "Other"))).toEqual([]);
   });
 
