@@ -82,15 +82,18 @@ function timeOf({ source, flags }: Expression, text: string): number {
 }
 
 const fastest = (expression: Expression, text: string) =>
-  Math.min(...Array.from({ length: 5 }, () => timeOf(expression, text)));
+  Math.min(...Array.from({ length: 3 }, () => timeOf(expression, text)));
 
 function isQuadratic(expression: Expression): boolean {
   const [texts, doubled] = [textsFor(expression, LENGTH), textsFor(expression, 2 * LENGTH)];
   return texts.some((text, at) => {
     // Most take no time at all, and need no second look.
     if (timeOf(expression, doubled[at]!) < NOTICED_MS) return false;
-    const [once, twice] = [fastest(expression, text), fastest(expression, doubled[at]!)];
-    return twice >= NOTICED_MS && twice > GROWTH_MAX * once;
+    // A pause of the collector can double one measurement; a square shows in every one.
+    return [1, 2, 3].every(() => {
+      const [once, twice] = [fastest(expression, text), fastest(expression, doubled[at]!)];
+      return twice >= NOTICED_MS && twice > GROWTH_MAX * once;
+    });
   });
 }
 
@@ -133,9 +136,11 @@ test.each(Object.entries(READERS))("%s: twice the text takes twice the time", (_
     });
     return Math.min(...times);
   };
-  for (const unit of UNITS) {
-    const twice = timeFor(unit, 80_000);
-    const is_square = twice >= 10 && twice > GROWTH_MAX * timeFor(unit, 40_000);
-    expect(is_square, JSON.stringify(unit)).toBe(false);
-  }
+  // A pause of the collector can double one measurement; a square shows in every one.
+  const isSquare = (unit: string) =>
+    [1, 2, 3].every(() => {
+      const twice = timeFor(unit, 80_000);
+      return twice >= 10 && twice > GROWTH_MAX * timeFor(unit, 40_000);
+    });
+  expect(UNITS.filter(isSquare)).toEqual([]);
 });

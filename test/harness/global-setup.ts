@@ -60,6 +60,8 @@ async function startTemporaryServer() {
   await chmod(data_dir, 0o755);
   const remove = () => rm(data_dir, { recursive: true, force: true });
   try {
+    const first = await startEmbeddedPostgres({ data_dir });
+    await raiseConnections(first.url).finally(first.stop);
     const server = await startEmbeddedPostgres({ data_dir });
     const stop = async () => {
       await server.stop();
@@ -70,6 +72,12 @@ async function startTemporaryServer() {
     await remove();
     throw error;
   }
+}
+
+/** A hundred is what two test files with several servers each can use up (503, seen in CI). */
+async function raiseConnections(url: string): Promise<void> {
+  const server = openDatabase({ url, connections_max: 1 });
+  await server.query("alter system set max_connections = 400").finally(server.close);
 }
 
 async function createTemplate(server_url: string, template: string): Promise<void> {
