@@ -15,7 +15,7 @@ create table accounts (
   name text not null,
   is_operator boolean not null,
   created_at timestamp with time zone not null,
-  kyc_four_eyes boolean not null default false,
+  kyc_two_person_approval boolean not null default false,
   kyc_review_by_account boolean not null default false,
   webhooks_enabled_at timestamp with time zone,
   constraint accounts_pkey PRIMARY KEY (id)

@@ -27,7 +27,7 @@ export function rolesPage(table: Table): string[] {
     ),
     "## API keys have no role",
     "An API key may call every route of its account. Requests that move more money than " +
-      "`SLIPROAD_FOUR_EYES_USD` become proposals, and two different members have to confirm them; " +
+      "`SLIPROAD_APPROVAL_ABOVE_USD` become proposals, and two different members have to confirm them; " +
       "a key cannot vote. Some routes take only keys of the operator's account, the first account " +
       "of the installation: bank deposits that wait for a decision, and the sandbox clock.",
     "The operator's members also review the KYC applications of all accounts.",

@@ -24,7 +24,7 @@ export async function createAccount(
     id: newId(now),
     name,
     is_operator,
-    kyc_four_eyes: false,
+    kyc_two_person_approval: false,
     kyc_review_by_account: false,
     webhooks_enabled_at: webhooks_enabled ? now : null,
     created_at: now,

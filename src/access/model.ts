@@ -41,7 +41,7 @@ export type Account = {
   name: string;
   is_operator: boolean;
   /** A decision on somebody's identity needs two different members. */
-  kyc_four_eyes: boolean;
+  kyc_two_person_approval: boolean;
   /** The account's own members review identities, beside the operator's. */
   kyc_review_by_account: boolean;
   /** Null until the operator enables webhooks: nothing is sent for the account before. */

@@ -7,7 +7,7 @@ export type ProposalStatus = (typeof PROPOSAL_STATUSES)[number];
 
 export type Verdict = "confirm" | "reject";
 
-/** Four eyes: two different members. An API key is nobody's eyes. */
+/** Two-person approval: two different members. An API key cannot vote. */
 export const CONFIRMATIONS_NEEDED = 2;
 
 export const REASON_LENGTH_MAX = 500;

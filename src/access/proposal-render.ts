@@ -38,7 +38,7 @@ export const ProposalListQuery = listQuery({
 
 const writeRecord = compileRender(ProposalRecord);
 
-/** The answer of a route whose use case is under four eyes. */
+/** The answer of a route whose use case needs approval above an amount. */
 export function orProposal(answer: TSchema): TSchema {
   return Type.Union([answer, ProposalAnswer]);
 }

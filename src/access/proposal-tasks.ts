@@ -16,7 +16,7 @@ import {
 export type ProposalTaskDeps = { database: Database; keyring: Keyring };
 
 /**
- * Carries out the confirmed proposals of a use case: the one that `withFourEyes` wraps, not the
+ * Carries out the confirmed proposals of a use case: the one that `withApproval` wraps, not the
  * wrapped one. What it writes, the proposal's new status and the end of the task are one
  * transaction: whatever is interrupted has not happened, and what has happened is not repeated.
  */
@@ -89,7 +89,7 @@ async function carryOut(
     input: content.input,
     idempotency: null,
     actor: `proposal:${id}`,
-    four_eyes: "given",
+    approval: "given",
   };
   const verdict = await runOnce(tx, use_case, command, now);
   return "refusal" in verdict ? verdict.refusal.sentence : null;

@@ -45,13 +45,12 @@ export async function findAccountById(session: Session, id: string): Promise<Acc
 
 export function updateAccountReview(
   tx: Transaction,
-  { id, kyc_four_eyes, kyc_review_by_account }: Account,
+  { id, kyc_two_person_approval, kyc_review_by_account }: Account,
 ): void {
-  tx.write("update accounts set kyc_four_eyes = $2, kyc_review_by_account = $3 where id = $1", [
-    id,
-    kyc_four_eyes,
-    kyc_review_by_account,
-  ]);
+  tx.write(
+    "update accounts set kyc_two_person_approval = $2, kyc_review_by_account = $3 where id = $1",
+    [id, kyc_two_person_approval, kyc_review_by_account],
+  );
 }
 
 export async function findOperator(session: Session): Promise<Account | undefined> {

@@ -3,7 +3,9 @@ import { recordAudit } from "./audit.ts";
 import type { Account, Actor } from "./model.ts";
 import { updateAccountReview } from "./store.ts";
 
-export type AccountChange = Partial<Pick<Account, "kyc_four_eyes" | "kyc_review_by_account">>;
+export type AccountChange = Partial<
+  Pick<Account, "kyc_two_person_approval" | "kyc_review_by_account">
+>;
 
 /** Who reviews the identities of an account's users, and how many must agree. */
 export function updateAccount(

@@ -47,8 +47,8 @@ export async function openRamp(
     swift_clearance: config.swift_clearance,
     prices,
     fees,
-    four_eyes: {
-      limit_usd: config.four_eyes_usd,
+    approvals: {
+      limit_usd: config.approval_above_usd,
       usdValue: (session: Session) => usdValue(prices, session),
       keyring: core.keyring,
     },

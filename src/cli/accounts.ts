@@ -78,7 +78,10 @@ function addSettingCommands(accounts: Command): void {
     .description("change how an account's users are reviewed")
     .requiredOption("--account <name or id>", "the account")
     .addOption(
-      new Option("--kyc-four-eyes <on|off>", "two members must agree").choices(["on", "off"]),
+      new Option(
+        "--kyc-two-person-approval <on|off>",
+        "whether two members must confirm each decision",
+      ).choices(["on", "off"]),
     )
     .addOption(
       new Option(
@@ -90,10 +93,10 @@ function addSettingCommands(accounts: Command): void {
     .option("--json", "print one JSON document")
     .action(async (options: SetOptions) => {
       const account = await withCore((core) => change(core, options));
-      const eyes = account.kyc_four_eyes ? "two members" : "one member";
+      const members = account.kyc_two_person_approval ? "two members" : "one member";
       const who = account.kyc_review_by_account ? "the account and the operator" : "the operator";
       print(options, { account }, [
-        `Identities of ${account.name} are reviewed by ${who}; ${eyes} must decide.`,
+        `Users of ${account.name} are reviewed by ${who}; ${members} must decide.`,
       ]);
     });
 
@@ -111,16 +114,16 @@ function addSettingCommands(accounts: Command): void {
 
 type SetOptions = JsonOption & {
   account: string;
-  kycFourEyes?: "on" | "off";
+  kycTwoPersonApproval?: "on" | "off";
   kycReview?: "account" | "operator";
   reason: string;
 };
 
 async function change({ database, clock }: Core, options: SetOptions): Promise<Account> {
-  const { kycFourEyes: four_eyes, kycReview: review, reason } = options;
-  if (four_eyes === undefined && review === undefined) {
+  const { kycTwoPersonApproval: two_person, kycReview: review, reason } = options;
+  if (two_person === undefined && review === undefined) {
     throw new StartupError(
-      "Name what to set: --kyc-four-eyes on|off, --kyc-review account|operator.",
+      "Set at least one of --kyc-two-person-approval on|off, --kyc-review account|operator.",
     );
   }
   const found = await findAccount(database, options.account);
@@ -130,7 +133,7 @@ async function change({ database, clock }: Core, options: SetOptions): Promise<A
       tx,
       found,
       {
-        ...(four_eyes === undefined ? {} : { kyc_four_eyes: four_eyes === "on" }),
+        ...(two_person === undefined ? {} : { kyc_two_person_approval: two_person === "on" }),
         ...(review === undefined ? {} : { kyc_review_by_account: review === "account" }),
       },
       { actor: "command line", reason },

@@ -52,8 +52,8 @@ export async function approveDocument(
     ...core,
     renderer: createOfframpRenderer(() => url, clock),
     policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
-    four_eyes: {
-      limit_usd: config.four_eyes_usd,
+    approvals: {
+      limit_usd: config.approval_above_usd,
       usdValue: (session) => usdValue(STORED_PRICES, session),
       keyring: core.keyring,
     },

@@ -31,7 +31,7 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
   },
   "accounts set": {
     examples: [
-      "sliproad accounts set --account Acme --kyc-four-eyes on",
+      "sliproad accounts set --account Acme --kyc-two-person-approval on",
       "sliproad accounts set --account Acme --kyc-review operator",
     ],
   },

@@ -75,7 +75,7 @@ export function reviewKyc(
     const now = deps.clock.now();
     const by: Act = { ...deps, tx, member, key, now, subject_key, evidence: evidenceOf(papers) };
     assertNothingBars(by, locked, papers, review.decision);
-    if (!account.kyc_four_eyes || !needsTwo(review.decision)) {
+    if (!account.kyc_two_person_approval || !needsTwo(review.decision)) {
       return decide(by, locked, review.decision, review.comment, review.comment);
     }
     const found = await findProposal(tx, key, subject_key);

@@ -1,5 +1,5 @@
-import { type FourEyes, withFourEyes } from "../access/four-eyes.ts";
 import { proposalTask } from "../access/proposal-tasks.ts";
+import { type ApprovalRules, withApproval } from "../access/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { Command, UseCase } from "../platform/commands/use-case.ts";
@@ -21,7 +21,7 @@ export type ChangeDeps = {
   catalogue: Catalogue;
   policy: GatePolicy;
 };
-export type WatchedDeps = ChangeDeps & { four_eyes: FourEyes };
+export type WatchedDeps = ChangeDeps & { approvals: ApprovalRules };
 
 export function watchedRefund(deps: WatchedDeps) {
   return watch(deps, refundOfframp(deps), { summary: "Refund a payout of", details: () => [] });
@@ -74,7 +74,7 @@ type Change<Wish> = Command<OfframpChange<Wish>>;
 
 /** The offramp's own amount decides: it is what the change sends, keeps or lets go. */
 function watch<Wish, Extra>(
-  { four_eyes }: WatchedDeps,
+  { approvals }: WatchedDeps,
   use_case: UseCase<OfframpChange<Wish>, LoadedOfframps<Extra>, ChangedOfframp>,
   options: {
     /** Followed by the amount. */
@@ -89,8 +89,8 @@ function watch<Wish, Extra>(
     const { destination_amount, destination_currency } = entry.offramp;
     return { amount: destination_amount, currency: destination_currency };
   };
-  return withFourEyes(use_case, {
-    ...four_eyes,
+  return withApproval(use_case, {
+    ...approvals,
     amountOf,
     recordIdOf: ({ input }) => input.offramp_id,
     summaryOf: (loaded, command) => {

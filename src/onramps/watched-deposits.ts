@@ -1,5 +1,5 @@
-import { type FourEyes, withFourEyes } from "../access/four-eyes.ts";
 import { proposalTask } from "../access/proposal-tasks.ts";
+import { type ApprovalRules, withApproval } from "../access/with-approval.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { Command } from "../platform/commands/use-case.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -17,7 +17,7 @@ import {
 } from "./settle-deposits.ts";
 import type { OnrampRow } from "./store.ts";
 
-export type WatchedDepositDeps = { keyring: Keyring; four_eyes: FourEyes };
+export type WatchedDepositDeps = { keyring: Keyring; approvals: ApprovalRules };
 
 /** What members are asked; to say that a line was no money is a decision over money too. */
 const WATCHED = {
@@ -28,7 +28,7 @@ const WATCHED = {
 } as const satisfies Record<DepositAction, string>;
 
 /** Decisions as callers may ask for them: two members agree to what is above the limit. */
-export function watchedDeposits({ keyring, four_eyes }: WatchedDepositDeps, action: DepositAction) {
+export function watchedDeposits({ keyring, approvals }: WatchedDepositDeps, action: DepositAction) {
   const amountOf = (loaded: LoadedDeposits, command: Command<DepositWish>) => {
     const deposit = findLoaded(loaded, command);
     if (!deposit) return null;
@@ -39,8 +39,8 @@ export function watchedDeposits({ keyring, four_eyes }: WatchedDepositDeps, acti
     const delivered = is_match && onramp ? onramp.deposit_amount : 0n;
     return { amount: greatest(openAmount(deposit), delivered), currency };
   };
-  return withFourEyes(settleDeposits(keyring, action), {
-    ...four_eyes,
+  return withApproval(settleDeposits(keyring, action), {
+    ...approvals,
     amountOf,
     recordIdOf: ({ input }) => input.deposit_id,
     summaryOf: (loaded, command) => {

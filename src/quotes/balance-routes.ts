@@ -1,6 +1,6 @@
 import Type from "typebox";
-import type { FourEyes } from "../access/four-eyes.ts";
 import { orProposal } from "../access/proposal-render.ts";
+import type { ApprovalRules } from "../access/with-approval.ts";
 import { CHAINS, type Chain, isChain, isToken, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
 import { listAccountBalances, listBalances } from "../ledger/store.ts";
@@ -32,7 +32,7 @@ export type BalanceDeps = {
   executor: Executor;
   keyring: Keyring;
   index_key: Buffer;
-  four_eyes: FourEyes;
+  approvals: ApprovalRules;
 };
 
 const TAG = "Balances";

@@ -125,7 +125,7 @@ function decideOne(
   if ("problems" in wanted) return { refusal: Refusal.of(wanted.problems) };
   const { token, chain, amount, address } = wanted.value;
   const problems = new Problems();
-  if (!is_registered && command.four_eyes === undefined) {
+  if (!is_registered && command.approval === undefined) {
     const message = "Register the address first: POST /users/:user_id/refund_addresses.";
     problems.invalid("refund.address", message);
   }

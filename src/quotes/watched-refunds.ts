@@ -1,5 +1,5 @@
-import { type FourEyes, withFourEyes } from "../access/four-eyes.ts";
 import { proposalTask } from "../access/proposal-tasks.ts";
+import { type ApprovalRules, withApproval } from "../access/with-approval.ts";
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
@@ -13,16 +13,16 @@ import {
 } from "./refund-balances.ts";
 import type { Refund } from "./refund-store.ts";
 
-export type WatchedRefundDeps = { keyring: Keyring; index_key: Buffer; four_eyes: FourEyes };
+export type WatchedRefundDeps = { keyring: Keyring; index_key: Buffer; approvals: ApprovalRules };
 
 /**
  * Refunds as callers may ask for them: two members agree to what is above the limit and, whatever
  * the amount, to an address that the user has not registered.
  */
 export function watchedRefunds(deps: WatchedRefundDeps, render: (refund: Refund) => string) {
-  const { keyring, index_key, four_eyes } = deps;
-  return withFourEyes(refundBalances(keyring, index_key, render), {
-    ...four_eyes,
+  const { keyring, index_key, approvals } = deps;
+  return withApproval(refundBalances(keyring, index_key, render), {
+    ...approvals,
     amountOf: (_loaded, { input }) =>
       "problems" in input.wanted
         ? null

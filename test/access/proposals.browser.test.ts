@@ -10,7 +10,7 @@ let server: TestServer;
 let browser: Browser;
 
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_FOUR_EYES_USD: "1000" } });
+  server = await startTestServer({ environment: { SLIPROAD_APPROVAL_ABOVE_USD: "1000" } });
   browser = await openBrowser();
 });
 

@@ -54,7 +54,7 @@ describe("accounts", () => {
         id: expect.any(String),
         name: "Acme",
         is_operator: false,
-        kyc_four_eyes: false,
+        kyc_two_person_approval: false,
         kyc_review_by_account: false,
         webhooks_enabled_at: null,
         created_at: expect.any(String),
@@ -83,22 +83,28 @@ describe("accounts", () => {
 
   it("are told who reviews identities and how many must agree, each change in the log", async () => {
     const set = ["accounts", "set", "--account", "demo"];
-    const eyes = documentOf(await run([...set, "--json", "--kyc-four-eyes", "on"]));
-    expect(eyes.account).toMatchObject({ kyc_four_eyes: true, kyc_review_by_account: false });
+    const eyes = documentOf(await run([...set, "--json", "--kyc-two-person-approval", "on"]));
+    expect(eyes.account).toMatchObject({
+      kyc_two_person_approval: true,
+      kyc_review_by_account: false,
+    });
     const who = documentOf(
-      await run([...set, "--json", "--kyc-review", "account", "--kyc-four-eyes", "off"]),
+      await run([...set, "--json", "--kyc-review", "account", "--kyc-two-person-approval", "off"]),
     );
-    expect(who.account).toMatchObject({ kyc_four_eyes: false, kyc_review_by_account: true });
+    expect(who.account).toMatchObject({
+      kyc_two_person_approval: false,
+      kyc_review_by_account: true,
+    });
     const rows = await server.db.database.query<{ detail: string }>(
       "select detail from audit_entries where action = 'account.update' order by id",
     );
     expect(rows.map(({ detail }) => JSON.parse(detail))).toEqual([
-      { kyc_four_eyes: true },
-      { kyc_four_eyes: false, kyc_review_by_account: true },
+      { kyc_two_person_approval: true },
+      { kyc_two_person_approval: false, kyc_review_by_account: true },
     ]);
-    expectSentence(await run(set), "--kyc-four-eyes on");
+    expectSentence(await run(set), "--kyc-two-person-approval on");
     expectSentence(await run([...set, "--kyc-review", "nobody"]), "--kyc-review");
-    const unknown = ["accounts", "set", "--account", "nobody", "--kyc-four-eyes", "on"];
+    const unknown = ["accounts", "set", "--account", "nobody", "--kyc-two-person-approval", "on"];
     expectSentence(await run(unknown), "There is no account nobody");
   });
 });

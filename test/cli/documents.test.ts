@@ -79,7 +79,7 @@ it("approves only the file that was reviewed, of an offramp of the account", asy
 it("above the approval amount it becomes a proposal without any vote", async () => {
   const offramp = await addRejected();
   const ended = await approve(offramp.id, ["--reason", "seen", "--json"], {
-    SLIPROAD_FOUR_EYES_USD: "500",
+    SLIPROAD_APPROVAL_ABOVE_USD: "500",
   });
   expect(ended.code, ended.stderr).toBe(0);
   const { supporting_document, proposal_id } = JSON.parse(ended.stdout);

@@ -22,7 +22,7 @@ function memberIn({ code, stdout, stderr }: Ended) {
 
 it("a new member signs in with the password that was shown once; the audit log knows", async () => {
   const args = ["--email", "second@example.test", "--role", "approver"];
-  const member = memberIn(await create(...args, "--reason", "four eyes", "--json"));
+  const member = memberIn(await create(...args, "--reason", "second approver", "--json"));
   expect(member).toMatchObject({ account_id: server.account_id, role: "approver" });
   const visitor = new HttpVisitor(server.app.server);
   const { password } = member;
@@ -31,7 +31,7 @@ it("a new member signs in with the password that was shown once; the audit log k
     "select actor, reason from audit_entries where action = 'member.create' and record = $1",
     [`person:${member.person_id}`],
   );
-  expect(entries).toEqual([{ actor: "command line", reason: "four eyes" }]);
+  expect(entries).toEqual([{ actor: "command line", reason: "second approver" }]);
 
   const twice = await create(...args);
   expect(twice.code).toBe(1);

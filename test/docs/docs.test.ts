@@ -108,7 +108,7 @@ describe("the search", () => {
   it("finds an error code, a setting and a word of a guide, without any script", async () => {
     for (const [question, url] of [
       ["below_currency_limit", "/docs/reference/errors#below_currency_limit"],
-      ["sliproad_four_eyes_usd", "/docs/reference/settings#SLIPROAD_FOUR_EYES_USD"],
+      ["sliproad_approval_above_usd", "/docs/reference/settings#SLIPROAD_APPROVAL_ABOVE_USD"],
       ["first payout", "/docs/guides/first-payout"],
       ["createOfframps", "/docs/api/offramps#create-offramps"],
       ["create offramps", "/docs/api/offramps#create-offramps"],

@@ -144,8 +144,8 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
     expect(await swiftOf(user_id)).toEqual(["approved", "suspended"]);
   });
 
-  it("four eyes: granting needs two members, withdrawing one", async () => {
-    await setAccount(server, server.account_id, { kyc_four_eyes: true });
+  it("two-person approval: granting needs two members, withdrawing one", async () => {
+    await setAccount(server, server.account_id, { kyc_two_person_approval: true });
     try {
       const { user_id, path } = await addApproved();
       const first = await decide(admin.visitor, path, "grant_usd_swift");
@@ -161,7 +161,7 @@ describe("SLIPROAD_SWIFT_CLEARANCE=separate", () => {
       await decide(admin.visitor, path, "withdraw_usd_swift", "enough");
       expect(await swiftOf(user_id)).toEqual(["suspended", "application_queued"]);
     } finally {
-      await setAccount(server, server.account_id, { kyc_four_eyes: false });
+      await setAccount(server, server.account_id, { kyc_two_person_approval: false });
     }
   });
 

@@ -39,11 +39,12 @@ describe("the settings", () => {
     });
   });
 
-  it("take an amount for four eyes in usd to the cent, with no limit in sandbox by default", () => {
-    const read = (text: string) => readConfig({ SLIPROAD_FOUR_EYES_USD: text }).four_eyes_usd;
+  it("take the approval amount in usd to the cent, with no limit in sandbox by default", () => {
+    const read = (text: string) =>
+      readConfig({ SLIPROAD_APPROVAL_ABOVE_USD: text }).approval_above_usd;
     expect(["", "0", "2500.5", "10000"].map(read)).toEqual([undefined, 0n, 250_050n, 1_000_000n]);
-    for (const SLIPROAD_FOUR_EYES_USD of ["-1", "1e3", "1.005", "all"]) {
-      expect(refusal({ SLIPROAD_FOUR_EYES_USD })).toContain("must be an amount in usd");
+    for (const SLIPROAD_APPROVAL_ABOVE_USD of ["-1", "1e3", "1.005", "all"]) {
+      expect(refusal({ SLIPROAD_APPROVAL_ABOVE_USD })).toContain("must be an amount in usd");
     }
   });
 
@@ -193,7 +194,7 @@ describe("live mode", () => {
 
   it("starts with its keys and an https address", () => {
     expect(readConfig(LIVE)).toMatchObject({ mode: "live", public_url: "https://pay.example.com" });
-    expect(readConfig(LIVE).four_eyes_usd).toBe(1_000_000n);
+    expect(readConfig(LIVE).approval_above_usd).toBe(1_000_000n);
   });
 
   it.each(["SLIPROAD_PUBLIC_URL", "SLIPROAD_ENCRYPTION_KEY", "SLIPROAD_SIGNING_KEY"])(

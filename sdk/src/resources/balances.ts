@@ -39,7 +39,7 @@ export class Balances extends Resource {
 
 /** Tokens that go back to an address the user has registered. */
 export class Refunds extends Resource {
-  /** `{ refund }`, or `{ proposal }` where the amount asks for four eyes. */
+  /** `{ refund }`, or `{ proposal }` where the amount needs two-person approval. */
   create(
     user_id: string,
     refund: NewRefund,

@@ -21,7 +21,7 @@ export class Deposits extends Resource {
     return this.api.sendFor("deposit", "get", ONE, { path: { deposit_id } }, options);
   }
 
-  /** `{ deposit }`, or `{ proposal }` where the amount asks for four eyes; so do the others. */
+  /** `{ deposit }`, or `{ proposal }` where the amount needs two-person approval; so do the others. */
   match(
     deposit_id: string,
     deposit: DepositMatch = {},

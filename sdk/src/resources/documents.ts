@@ -49,7 +49,7 @@ export class Documents extends Resource {
     return this.api.download(PATH, { path: { offramp_id } }, options);
   }
 
-  /** `{ offramp }`, or `{ proposal }` where the amount asks for four eyes. */
+  /** `{ offramp }`, or `{ proposal }` where the amount needs two-person approval. */
   review(
     offramp_id: string,
     supporting_document: DocumentReview,

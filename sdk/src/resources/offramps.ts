@@ -84,7 +84,7 @@ export class Offramps extends Resource {
 
   /**
    * Sends a bounced payout to another bank account, or again to the same: `{ offramp }`, or
-   * `{ proposal }` where the amount asks for four eyes.
+   * `{ proposal }` where the amount needs two-person approval.
    */
   reroute(
     user_id: string,

@@ -17,7 +17,7 @@ export type Command<Input> = {
   /** Who acts, where it is not the key. */
   actor?: `member:${string}` | `proposal:${string}` | "command line";
   /** Two members are asked, or have agreed: then that is allowed which only they may allow. */
-  four_eyes?: "asked" | "given";
+  approval?: "asked" | "given";
 };
 
 /** The person whose data an answer holds: the stored copy is sealed with their key. */

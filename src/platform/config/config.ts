@@ -13,7 +13,7 @@ type Values = {
 export type Config = Readonly<Omit<Values, "public_url"> & { public_url: string | undefined }>;
 
 /** Cents; the sandbox has no such limit unless it is set. */
-const FOUR_EYES_USD_LIVE = 1_000_000n;
+const APPROVAL_ABOVE_USD_LIVE = 1_000_000n;
 
 /** Reads the settings once; a bad one stops the process with a sentence that names it. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
@@ -29,10 +29,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const config = values as Config;
   checkTogether(config);
   const public_url = config.public_url?.replace(/\/+$/, "");
-  const four_eyes_usd =
-    config.four_eyes_usd ?? (config.mode === "live" ? FOUR_EYES_USD_LIVE : undefined);
+  const approval_above_usd =
+    config.approval_above_usd ?? (config.mode === "live" ? APPROVAL_ABOVE_USD_LIVE : undefined);
   const data_dir = resolve(config.data_dir);
-  return Object.freeze({ ...config, public_url, four_eyes_usd, data_dir });
+  return Object.freeze({ ...config, public_url, approval_above_usd, data_dir });
 }
 
 /** The text of a setting, and the variable that an error in it is reported under. */

@@ -253,9 +253,9 @@ export const SETTINGS = {
     72,
     "How long a payout may stay unanswered by the bank before the operator is notified.",
   ),
-  four_eyes_usd: optional(
+  approval_above_usd: optional(
     {
-      name: "SLIPROAD_FOUR_EYES_USD",
+      name: "SLIPROAD_APPROVAL_ABOVE_USD",
       default_text: null,
       meaning: "",
       read: (value) =>
@@ -263,9 +263,9 @@ export const SETTINGS = {
           ? parseMinor(value, 2)
           : fail("must be an amount in usd such as 10000 or 2500.50"),
     },
-    "Refunds, re-routes and reviews of more than this many usd need the approval of two members " +
-      "on `/dashboard/proposals`; 0 = always. Default: no limit in sandbox, " +
-      "10000 in live mode.",
+    "The approval amount: refunds, re-routes, document reviews and decisions on deposits above " +
+      "this amount in usd need two-person approval on `/dashboard/proposals`. 0 = always. " +
+      "Default: no limit in sandbox, 10000 in live mode.",
   ),
   event_retention_days: integer(
     "SLIPROAD_EVENT_RETENTION_DAYS",

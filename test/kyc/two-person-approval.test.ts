@@ -12,11 +12,11 @@ beforeAll(async () => {
   server = await startTestServer();
   admin = await signInAs(server, server.account_id, "admin");
   approver = await signInAs(server, server.account_id, "approver");
-  await setAccount(server, server.account_id, { kyc_four_eyes: true });
+  await setAccount(server, server.account_id, { kyc_two_person_approval: true });
 });
 afterAll(() => server.close());
 
-describe("four eyes", () => {
+describe("two-person approval", () => {
   it("the first decision is a proposal, never confirmed by the same person", async () => {
     const { user_id, path } = await addWaiting(server);
     const first = await decide(admin.visitor, path, "approve", "looks right");

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type FourEyes, withFourEyes } from "../../src/access/four-eyes.ts";
 import { readPlainData, writePlainData } from "../../src/access/plain-data.ts";
 import { runProposalKind } from "../../src/access/proposal-model.ts";
 import { proposalTask } from "../../src/access/proposal-tasks.ts";
+import { type ApprovalRules, withApproval } from "../../src/access/with-approval.ts";
 import type { Command, UseCase } from "../../src/platform/commands/use-case.ts";
 import { CommitUnknownError, type Database } from "../../src/platform/db/database.ts";
 import { newId } from "../../src/platform/ids.ts";
@@ -28,7 +28,7 @@ let ada: TestMember;
 let ben: TestMember;
 
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_FOUR_EYES_USD: "0" } });
+  server = await startTestServer({ environment: { SLIPROAD_APPROVAL_ABOVE_USD: "0" } });
   ada = await addMember(server, "admin");
   ben = await addMember(server, "approver");
   // Confirmed proposals wait for the workers of these tests.
@@ -133,7 +133,7 @@ it("a task for a proposal that nobody has confirmed does nothing", async () => {
 type Note = { text: string; amount: bigint; currency: string };
 
 /** A use case that keeps what it was told, run as the executor would. */
-function noteRoom(four_eyes: Partial<FourEyes> = {}) {
+function noteRoom(approvals: Partial<ApprovalRules> = {}) {
   const done: Command<Note>[] = [];
   const inner: UseCase<Note, null, string> = {
     name: "keep-notes",
@@ -144,11 +144,11 @@ function noteRoom(four_eyes: Partial<FourEyes> = {}) {
     record: (_tx, _loaded, accepted) => void done.push(...accepted.map(({ command }) => command)),
     render: (text) => JSON.stringify({ text }),
   };
-  const watched = withFourEyes(inner, {
+  const watched = withApproval(inner, {
     limit_usd: 10_000n,
     usdValue: async () => () => null,
     keyring: server.core.keyring,
-    ...four_eyes,
+    ...approvals,
     amountOf: (_loaded, { input }) => input,
     recordIdOf: ({ id }) => id,
     summaryOf: () => "Keep a note.",
@@ -192,7 +192,7 @@ describe("a proposal made by a member", () => {
       expect((await waitForEnd(server, proposal.id)).status).toBe("done");
     });
     expect(done).toMatchObject([
-      { input: NOTE, actor: `proposal:${proposal.id}`, four_eyes: "given" },
+      { input: NOTE, actor: `proposal:${proposal.id}`, approval: "given" },
     ]);
   });
 });

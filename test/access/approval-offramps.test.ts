@@ -16,7 +16,7 @@ let ada: TestMember;
 let ben: TestMember;
 
 beforeAll(async () => {
-  const environment = { SLIPROAD_FOUR_EYES_USD: "1000", SLIPROAD_DOCUMENTS: "never" };
+  const environment = { SLIPROAD_APPROVAL_ABOVE_USD: "1000", SLIPROAD_DOCUMENTS: "never" };
   server = await startTestServer({ environment });
   ada = await addMember(server, "admin");
   ben = await addMember(server, "finance_manager");

@@ -17,7 +17,7 @@ let ada: TestMember;
 let ben: TestMember;
 
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_FOUR_EYES_USD: "100" } });
+  server = await startTestServer({ environment: { SLIPROAD_APPROVAL_ABOVE_USD: "100" } });
   ada = await addMember(server, "admin");
   ben = await addMember(server, "approver");
 });

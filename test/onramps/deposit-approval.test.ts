@@ -8,13 +8,13 @@ let server: TestServer;
 let ada: TestMember;
 let ben: TestMember;
 beforeAll(async () => {
-  server = await startTestServer({ environment: { SLIPROAD_FOUR_EYES_USD: "1000" } });
+  server = await startTestServer({ environment: { SLIPROAD_APPROVAL_ABOVE_USD: "1000" } });
   ada = await addMember(server, "admin");
   ben = await addMember(server, "approver");
 });
 afterAll(() => server.close());
 
-describe("decisions on deposits above the four-eyes amount", () => {
+describe("decisions on deposits above the approval amount", () => {
   it("up to the amount are done at once", async () => {
     const deposit = await receive(server, { amount: 1000, deposit_message: "no code" });
     expect(good(await act(server, deposit.id, "return")).deposit.status).toBe("returning");

@@ -15,8 +15,8 @@ export type Amount = { amount: bigint; currency: string };
 /** An amount in cents of usd, rounded up; null when no rate is at hand. */
 export type ToUsd = (amount: Amount) => bigint | null;
 
-/** What is the same for all use cases; app.ts makes it and hands it to the rooms. */
-export type FourEyes = {
+/** What is the same for all use cases; `app/` creates it and passes it to the modules. */
+export type ApprovalRules = {
   /** Cents: what is above it needs two members. Undefined: nothing does for its amount. */
   limit_usd: bigint | undefined;
   /** Reads the rates, in the transaction that decides. */
@@ -25,7 +25,7 @@ export type FourEyes = {
 };
 
 /** What one use case says of its commands. `loaded` is what its own `load` has read. */
-export type FourEyesOptions<Input, Loaded> = FourEyes & {
+export type ApprovalOptions<Input, Loaded> = ApprovalRules & {
   /** How much a command moves; null when that is not known, which counts as above the limit. */
   amountOf: (loaded: Loaded, command: Command<Input>) => Amount | null;
   recordIdOf: (command: Command<Input>) => string;
@@ -49,14 +49,14 @@ type Watched<Loaded> = {
 type Outcome<Output> = { done: Output } | { proposed: NewProposal };
 
 /**
- * Puts a use case under four eyes: what it accepts is done at once up to the limit, and becomes a
- * proposal above it, which two members confirm on /dashboard/proposals. Then a task runs the use
- * case itself with the same input; whatever has changed meanwhile is decided anew.
+ * Adds two-person approval to a use case: what it accepts is done at once up to the approval
+ * amount, and becomes a proposal above it, which two members confirm on /dashboard/proposals. Then
+ * a task runs the use case itself with the same input; what has changed meanwhile is decided again.
  *
  *     const inner = refundThings(keyring);
  *     const submit = executor.register(
- *       withFourEyes(inner, {
- *         ...deps.four_eyes,
+ *       withApproval(inner, {
+ *         ...deps.approvals,
  *         amountOf: (loaded, { account_id, input }) =>
  *           loaded.things.get(account_id, input.thing_id) ?? null,
  *         recordIdOf: ({ input }) => input.thing_id,
@@ -69,9 +69,9 @@ type Outcome<Output> = { done: Output } | { proposed: NewProposal };
  * (texts, numbers, BigInts, lists, objects). Its audit entries take `actorOf(command)`. The
  * answer is the use case's own or `ProposalAnswer`: document both with `orProposal(schema)`.
  */
-export function withFourEyes<Input, Loaded, Output>(
+export function withApproval<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
-  options: FourEyesOptions<Input, Loaded>,
+  options: ApprovalOptions<Input, Loaded>,
 ): UseCase<Input, Watched<Loaded>, Outcome<Output>> {
   return {
     name: use_case.name,
@@ -89,7 +89,7 @@ export function withFourEyes<Input, Loaded, Output>(
       for (const command of commands) {
         const apart = watched.apart.get(command.id);
         if (!apart) continue;
-        const asked = { ...command, four_eyes: "asked" as const };
+        const asked = { ...command, approval: "asked" as const };
         const verdict = use_case.decide(apart.loaded, [asked], now).get(command.id)!;
         verdicts.set(
           command.id,
@@ -121,7 +121,7 @@ export function withFourEyes<Input, Loaded, Output>(
  */
 async function loadApart<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
-  options: FourEyesOptions<Input, Loaded>,
+  options: ApprovalOptions<Input, Loaded>,
   tx: Transaction,
   commands: readonly Command<Input>[],
 ): Promise<Watched<Loaded>> {
@@ -145,7 +145,7 @@ async function loadApart<Input, Loaded, Output>(
 
 function propose<Input, Loaded, Output>(
   kind: string,
-  options: FourEyesOptions<Input, Loaded>,
+  options: ApprovalOptions<Input, Loaded>,
   { account_keys }: Watched<Loaded>,
   decided: Apart<Loaded> & {
     command: Command<Input>;
