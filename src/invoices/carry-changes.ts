@@ -55,6 +55,8 @@ async function tellOther(
   const views = await lockViews(tx, [{ account_id, id: invoice.id }]);
   const view = AccountMap.of(views, (one) => one).get(account_id, invoice.id);
   const known = view?.sequence ?? invoice.shared_from! - 1;
+  // No change later than the invoice that was read: what it means for this account (its search
+  // words, its view) is read from the invoice. A later one has a task of its own.
   const changes = await listUntold(tx, invoice, known, entry.key);
   const last = changes.at(-1);
   const sequence = last?.sequence ?? known;

@@ -70,22 +70,24 @@ export type UntoldChange = {
   at: Date;
 };
 
+/** Up to the invoice as it was read; whatever was changed since is not listed. */
 export async function listUntold(
   session: Session,
-  key: InvoiceKey,
+  invoice: InvoiceKey & { sequence: number },
   after_sequence: number,
   account_key: Buffer,
 ): Promise<UntoldChange[]> {
   const rows = await session.query<Omit<UntoldChange, "body"> & { other_body: Buffer | null }>(
     `select id, sequence, name, from_status, to_status, facts, other_body, at
-     from invoice_changes where account_id = $1 and invoice_id = $2 and sequence > $3
+     from invoice_changes where account_id = $1 and invoice_id = $2
+       and sequence > $3 and sequence <= $4
      order by sequence`,
-    [key.account_id, key.id, after_sequence],
+    [invoice.account_id, invoice.id, after_sequence, invoice.sequence],
   );
+  const placeOf = (id: string) => bodyPlace(invoice.account_id, id);
   return rows.map(({ other_body, ...change }) => ({
     ...change,
-    body:
-      other_body && open(account_key, bodyPlace(key.account_id, change.id), other_body).toString(),
+    body: other_body && open(account_key, placeOf(change.id), other_body).toString(),
   }));
 }
 

@@ -76,6 +76,30 @@ async function transfer(more: Json = {}): Promise<{ tx_id: string; log_index: nu
   return good(answer).crypto_transfer;
 }
 
+/** Locks an account's view of an invoice, until the answer is called. */
+async function holdView(account_id: string, id: string): Promise<() => Promise<void>> {
+  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = server.db.database.transaction(async (tx) => {
+    const key = [account_id, id];
+    await tx.query("select 1 from invoice_views where account_id = $1 and id = $2 for update", key);
+    held.resolve();
+    await released.promise;
+  });
+  await held.promise;
+  return () => {
+    released.resolve();
+    return holding;
+  };
+}
+
+async function isViewAwaited(): Promise<boolean> {
+  const rows = await server.db.database.query(
+    `select 1 from pg_stat_activity where datname = current_database()
+       and wait_event_type = 'Lock' and query like '%invoice_views%'`,
+  );
+  return rows.length > 0;
+}
+
 const history = (invoice: { events: { name: string; note?: string }[] }) =>
   invoice.events.map(({ name, note }) => (note ? `${name}: ${note}` : name));
 
@@ -124,13 +148,32 @@ describe("a claim with the payer's signature", () => {
     good(await claim(id, { txHash: tx_id }));
     await settle(server);
     expect(await search(seller)).toEqual([id]);
-    // The buyer's account is written by a task of its own, which may still be running.
-    const found = await waitFor(async () => {
-      const ids = await search(buyer);
-      return ids.length > 0 && ids;
-    });
-    expect(found).toEqual([id]);
+    expect(await search(buyer)).toEqual([id]);
     expect(await search(await addBilledAccount(server, "Other"))).toEqual([]);
+  });
+
+  it("is found by the hash also where the buyer is told two changes at once", async () => {
+    const { id } = await send();
+    const tx_id = newHash();
+    good(await claim(id, { txHash: tx_id }));
+    await settle(server);
+    const release = await holdView(buyer.account_id, id);
+    // Telling the buyer of this change has read the invoice when it waits for the buyer's view.
+    good(await change(server, id, "declareReceivedPayment", seller.key));
+    await waitFor(isViewAwaited);
+    const crypto_transfer = { blockchain: "polygon", amount: 1000, from: PAYER, to: WALLET, tx_id };
+    good(await server.call("POST", "/sandbox/crypto_transfers", { crypto_transfer }));
+    await waitFor(async () => {
+      const { trackedTransactions } = await show(server, id, seller.key);
+      return trackedTransactions.length > 0;
+    });
+    await release();
+    await settle(server);
+    const path = `/invoices?search=${tx_id}`;
+    const { invoices } = good(await server.call("GET", path, undefined, { key: buyer.key }));
+    expect(invoices).toMatchObject([{ id, status: "paid" }]);
+    const told = ["create", "declareSentPayment", "declareReceivedPayment", "paid"];
+    expect(await namesOf(server, buyer.account_id, id)).toEqual(told);
   });
 
   it("is paid at once where the transfer was final before the claim", async () => {
