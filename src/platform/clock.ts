@@ -38,7 +38,14 @@ export async function openClock(database: Database): Promise<Clock & SandboxCloc
   await refresh();
   // A small difference is the measurement's own error; correcting it would make time jitter.
   const correction = () => (Math.abs(difference_ms) > 50 ? Math.round(difference_ms) : 0);
-  const now = () => new Date(Date.now() + correction() + offset_ms);
+  let last_ms = 0;
+  // A correction that shrinks would set the time back, and what was due would be due no longer:
+  // the clock stands still instead. It follows a larger step back, which is the machine's own.
+  const now = () => {
+    const now_ms = Date.now() + correction() + offset_ms;
+    if (now_ms > last_ms || now_ms < last_ms - DIFFERENCE_MAX_MS) last_ms = now_ms;
+    return new Date(last_ms);
+  };
   return {
     now,
     difference_ms: () => difference_ms,

@@ -43,6 +43,25 @@ test("advancing moves the clocks of all processes, once they refresh", async () 
   expect(opened_later.now().getTime()).toBeGreaterThan(moved.getTime());
 });
 
+test("the clock does not go back when the measured difference shrinks", async () => {
+  await insertInstallation(db.database);
+  let ahead_ms = 600;
+  const query = async <Row>(text: string, values?: unknown[]): Promise<Row[]> => {
+    const rows = await db.database.query<Row & { database_ms: number }>(text, values as never);
+    return rows.map((row) => ({ ...row, database_ms: row.database_ms + ahead_ms }));
+  };
+  const clock = await openClock({ ...db.database, query });
+  const before = clock.now().getTime();
+  expect(before - Date.now()).toBeGreaterThan(0);
+  ahead_ms = 0;
+  await clock.refresh();
+  expect(Math.abs(clock.difference_ms())).toBeLessThan(500);
+  expect(clock.now().getTime()).toBeGreaterThanOrEqual(before);
+  ahead_ms = -4 * DIFFERENCE_MAX_MS;
+  await clock.refresh();
+  expect(clock.now().getTime()).toBeLessThan(before);
+});
+
 test("two processes that advance at once move the clock by the sum", async () => {
   await insertInstallation(db.database);
   const [one, other] = [await openClock(db.database), await openClock(db.database)];

@@ -1,8 +1,21 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { advanceClock } from "../../src/platform/tasks/advance-clock.ts";
 import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
-import { ensureRecurring, type Task } from "../../src/platform/tasks/tasks.ts";
-import { finishWithEffects, openTaskRoom, type TaskRoom } from "../harness/task-room.ts";
+import {
+  enqueueTasks,
+  ensureRecurring,
+  type Task,
+  taskNow,
+  wakeTasks,
+} from "../../src/platform/tasks/tasks.ts";
+import { waitUntilIdle } from "../../src/platform/tasks/wait-until-idle.ts";
+import {
+  finishWithEffects,
+  openTaskRoom,
+  type TaskRoom,
+  writeEffects,
+} from "../harness/task-room.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const MINUTE_MS = 60 * 1000;
@@ -41,6 +54,73 @@ test("the worker is not idle while a handler is at work, and says so at the dead
   gate.resolve();
   expect(is_idle).toBe(false);
   expect(await worker.runUntilIdle(10_000)).toBe(true);
+});
+
+test("a task that was due when it was written counts though our clock is behind", async () => {
+  const { database, clock, account_id } = room;
+  const ahead = new Date(clock.now().getTime() + 2_000);
+  const task = { account_id, id: randomUUID(), kind: "plain", record_id: randomUUID() };
+  await database.transaction(async (tx) =>
+    enqueueTasks(tx, [{ ...task, due_at: ahead, created_at: ahead }]),
+  );
+  expect(await waitUntilIdle({ database, clock }, 0)).toBe(false);
+  await database.query("delete from tasks");
+  const record = { account_id, id: randomUUID() };
+  const later = new Date(ahead.getTime() + HOUR_MS);
+  const wake = (due_at: Date) =>
+    database.transaction(async (tx) => wakeTasks(tx, "plain", [record], due_at));
+  await wake(later);
+  expect(await waitUntilIdle({ database, clock }, 0)).toBe(true);
+  await wake(ahead);
+  expect(await waitUntilIdle({ database, clock }, 0)).toBe(false);
+  const worker = room.startWorker([{ kind: "plain", set_max: 10, handle: finish }]);
+  expect(await worker.runUntilIdle(10_000)).toBe(true);
+  expect(await isDone()).toBe(true);
+});
+
+test("idle waits for the first retry of a task, and for no later one", async () => {
+  let failures = 0;
+  const fails = async () => {
+    failures += 1;
+    throw new Error("always");
+  };
+  let tries = 0;
+  const failsOnce = async (set: TaskSet) => {
+    tries += 1;
+    if (tries === 1) throw new Error("not at the first try");
+    await finish(set);
+  };
+  const [once] = await room.enqueue("once", 1);
+  await room.enqueue("always", 1);
+  const worker = room.startWorker([
+    { kind: "once", set_max: 1, handle: failsOnce },
+    { kind: "always", set_max: 1, handle: fails },
+  ]);
+  expect(await worker.runUntilIdle(20_000)).toBe(true);
+  expect(await room.listEffects()).toMatchObject([{ task_id: once }]);
+  expect(failures).toBeGreaterThanOrEqual(2);
+});
+
+test("what a finished task has brought forth is done when the worker is idle", async () => {
+  const generations = 20;
+  const handle = async (set: TaskSet) => {
+    await room.database.transaction(async (tx) => {
+      const tasks = await set.lock(tx);
+      writeEffects(tx, tasks, "worker");
+      const [task] = tasks;
+      const next = Number(task!.kind.slice(1)) + 1;
+      if (next < generations) enqueueTasks(tx, [taskNow(`g${next}`, record, set.now)]);
+      set.finish(tx, tasks);
+    });
+  };
+  const record = { account_id: room.account_id, id: randomUUID() };
+  const handlers = Array.from({ length: generations }, (_, index) => {
+    return { kind: `g${index}`, set_max: 1, handle };
+  });
+  const [one, other] = [room.startWorker(handlers), room.startWorker(handlers)];
+  await room.enqueue("g0", 1);
+  expect(await Promise.race([one.runUntilIdle(20_000), other.runUntilIdle(20_000)])).toBe(true);
+  expect(await room.listEffects()).toHaveLength(generations);
 });
 
 test("advancing in order runs all kinds by due time, with what they bring forth", async () => {

@@ -88,7 +88,8 @@ export function wakeTasks(
      select t.account_id, t.id, $4, t.record_id, $5, $5
      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, record_id)
      on conflict (account_id, id)
-     do update set due_at = least(tasks.due_at, excluded.due_at)`,
+     do update set due_at = excluded.due_at, created_at = excluded.created_at
+     where tasks.due_at > excluded.due_at`,
     [
       sorted.map((record) => record.account_id),
       sorted.map((record) => record.task_id),

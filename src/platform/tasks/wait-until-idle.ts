@@ -14,12 +14,18 @@ export type IdleDependencies = {
 
 const ASK_FIRST_MS = 2;
 const ASK_MAX_MS = 50;
-// A worker whose clock is a little ahead of ours may be at a task that is not yet due for us.
+// How far another process's clock may be ahead of ours; also covers the first retry of a task.
 const AHEAD_MAX_MS = 5_000;
 
 /**
  * Waits until no task is due at the clock's time and none is at work. It looks at the table, so it
  * covers the workers of all processes. False when that was not so within `deadline_ms`.
+ *
+ * A task that is not yet due by our clock counts as well:
+ * - while a worker has it: that worker's clock may be ahead of ours;
+ * - if it was due from the moment it was written: the clock of who wrote it may be ahead of ours;
+ * - after its first failure, so that a transient one (a deadlock) has been repaired when we answer.
+ *   One that fails again is left alone: it could fail for ever.
  */
 export async function waitUntilIdle(deps: IdleDependencies, deadline_ms: number): Promise<boolean> {
   const end_ms = performance.now() + deadline_ms;
@@ -38,7 +44,8 @@ async function isIdle({ database, clock }: IdleDependencies): Promise<boolean> {
     `${KINDS}
      select 1 from kinds where (
        select t.id from tasks t
-       where t.kind = kinds.kind and t.due_at <= $2 and (t.due_at <= $1 or t.leased_until >= $3)
+       where t.kind = kinds.kind and t.due_at <= $2 and (
+         t.due_at <= $1 or t.leased_until >= $3 or t.due_at <= t.created_at or t.attempts = 1)
        order by t.due_at limit 1
      ) is not null limit 1`,
     [now, new Date(now.getTime() + AHEAD_MAX_MS), realTime(clock)],
