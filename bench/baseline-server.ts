@@ -1,9 +1,11 @@
 import pg from "pg";
-import { createAuthenticate } from "../src/access/authenticate.ts";
-import { openCore } from "../src/app.ts";
+import { createAuthenticate } from "../src/accounts/authenticate.ts";
+import { openCore } from "../src/app/create-app.ts";
+import { openTokens } from "../src/apps/oauth/token-callers.ts";
 import { loadFees } from "../src/catalogue/fees.ts";
 import { checkItems } from "../src/offramps/check-items.ts";
 import { createOfframps, type NewOfframps } from "../src/offramps/create-offramps.ts";
+import type { Quote } from "../src/offramps/quotes/model.ts";
 import { createOfframpRenderer } from "../src/offramps/render.ts";
 import { CreateOfframpsBody, OfframpsAnswer } from "../src/offramps/schemas.ts";
 import { openRateSource } from "../src/partners/rates/open-rate-source.ts";
@@ -18,8 +20,7 @@ import { Refusal } from "../src/platform/errors.ts";
 import { addRoute } from "../src/platform/http/route.ts";
 import { createServer } from "../src/platform/http/server.ts";
 import { newId } from "../src/platform/ids.ts";
-import type { Quote } from "../src/quotes/model.ts";
-import { openPrices } from "../src/quotes/prices.ts";
+import { openPrices } from "../src/prices/prices.ts";
 import { BATCH_BYTES_MAX, INT8_AS_BIGINT, recordCreated } from "./baseline-rows.ts";
 
 /**
@@ -34,7 +35,7 @@ const public_url = `http://${config.host}:${config.port}`;
 const server = createServer({
   ...config,
   public_url: () => public_url,
-  authenticate: createAuthenticate(core, config.mode),
+  authenticate: createAuthenticate(core, config.mode, openTokens(core)),
 });
 const renderer = createOfframpRenderer(() => public_url, clock);
 const prices = await openPrices(

@@ -2,7 +2,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createApp, openCore } from "../src/app.ts";
+import { createApp, openCore } from "../src/app/create-app.ts";
 import { readConfig } from "../src/platform/config/config.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded.ts";
 import { generatedFiles } from "./generated-files.ts";

@@ -1,6 +1,5 @@
-import { ROLES } from "../src/access/model.ts";
-import { ROLE_NAMES } from "../src/access/page-layout.ts";
-import { may, PERMISSIONS, type PermissionName } from "../src/access/roles.ts";
+import { ROLES } from "../src/accounts/model.ts";
+import { may, PERMISSIONS, type PermissionName, ROLE_NAMES } from "../src/accounts/roles.ts";
 
 type Table = (head: string[], rows: string[][]) => string;
 

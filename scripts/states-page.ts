@@ -2,9 +2,9 @@ import { type EnumName, MEANINGS } from "../src/docs/api/meanings.ts";
 import { CHANGES, INVOICE_STATUSES } from "../src/invoices/model.ts";
 import { KYC_MOVES } from "../src/kyc/model.ts";
 import { DOCUMENT_MOVES, OFFRAMP_MOVES } from "../src/offramps/model.ts";
+import { QUOTE_MOVES } from "../src/offramps/quotes/model.ts";
 import { DEPOSIT_MOVES, ONRAMP_MOVES } from "../src/onramps/model.ts";
 import { PAYMENT_DETAIL_MOVES } from "../src/payment-details/model.ts";
-import { QUOTE_MOVES } from "../src/quotes/model.ts";
 
 type Table = (head: string[], rows: string[][]) => string;
 type Moves = Readonly<Record<string, readonly string[]>>;

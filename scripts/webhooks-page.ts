@@ -1,4 +1,4 @@
-import { RAMP_EVENTS } from "../src/access/app-model.ts";
+import { RAMP_EVENTS } from "../src/apps/model.ts";
 import {
   INVOICE_EVENT_MEANINGS,
   RAMP_EVENT_MEANINGS,

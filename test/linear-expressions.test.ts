@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { searchedWords, wordsOf } from "../src/invoices/links.ts";
-import { findDepositCodes } from "../src/onramps/deposit-code.ts";
+import { findDepositCodes } from "../src/onramps/deposits/deposit-code.ts";
 import { readBoundary } from "../src/platform/http/multipart.ts";
 import { readRetryAfter } from "../src/webhooks/model.ts";
 

@@ -12,11 +12,11 @@ import {
   walk,
 } from "./harness/source-files.ts";
 
-/** A room imports only from itself and from rooms to its left. */
-const ROOMS = [
-  ...["platform", "catalogue", "partners", "access", "ledger", "webhooks", "users", "kyc"],
-  ...["payment-details", "invoices", "quotes", "offramps", "onramps", "verify", "sandbox"],
-  ...["docs", "app", "cli"],
+/** A module imports only from itself and from modules to its left. */
+const MODULES = [
+  ...["platform", "catalogue", "partners", "accounts", "approvals", "ledger", "events", "apps"],
+  ...["webhooks", "users", "kyc", "payment-details", "prices", "limits", "balances", "invoices"],
+  ...["offramps", "onramps", "reports", "verify", "sandbox", "docs", "app", "cli"],
 ];
 
 const FILE_LINES_MAX = 350;
@@ -35,12 +35,12 @@ const tests = files.filter(({ path }) => path.startsWith("test/") && path.endsWi
 const migrations = files.filter(({ path }) => path.startsWith("migrations/"));
 
 describe("the arrows", () => {
-  it("every file of src stands in a room of the list", () => {
-    const homeless = source.filter(({ path }) => !ROOMS.includes(roomOf(path)));
+  it("every file of src stands in a module of the list", () => {
+    const homeless = source.filter(({ path }) => !MODULES.includes(moduleOf(path)));
     expect(homeless.map((file) => file.path)).toEqual([]);
   });
 
-  it("a room imports only from rooms to its left", () => {
+  it("a module imports only from modules to its left", () => {
     const wrong = source.flatMap((file) =>
       importsOf(file)
         .filter((target) => !mayImport(file.path, target))
@@ -122,7 +122,7 @@ describe("names", () => {
 
   it("a file with one verb exports a function of its own name", () => {
     const wrong = source
-      .filter(({ path }) => ROOMS.indexOf(roomOf(path)) > ROOMS.indexOf("partners"))
+      .filter(({ path }) => MODULES.indexOf(moduleOf(path)) > MODULES.indexOf("partners"))
       .filter(({ path }) => USE_CASE.test(basename(path)) && !FURNITURE.test(path))
       .filter((file) => !exportedNamesOf(file).includes(camelCase(basename(file.path, ".ts"))));
     expect(wrong.map((file) => file.path)).toEqual([]);
@@ -132,7 +132,7 @@ describe("names", () => {
 describe("SQL", () => {
   it("stands in stores, in platform and in verify only", () => {
     const wrong = source
-      .filter(({ path }) => !["platform", "verify"].includes(roomOf(path)))
+      .filter(({ path }) => !["platform", "verify"].includes(moduleOf(path)))
       .filter(({ path }) => !isStore(path))
       .flatMap((file) =>
         textsIn(syntaxOf(file))
@@ -246,7 +246,7 @@ const SERVER_TIME =
 const MACHINE_PATH = /(?<![\w.:/-])\/(home|Users|root|work|mnt|private)\/\w/;
 const REGISTRY = /\b(registry|npm|packages?|artifactory|nexus|verdaccio)\.[a-z0-9-]+\.[a-z]{2,}\b/i;
 
-function roomOf(path: string): string {
+function moduleOf(path: string): string {
   return path.split("/")[1]!.replace(/\.ts$/, "");
 }
 
@@ -258,9 +258,9 @@ function isStore(path: string): boolean {
 function mayImport(from: string, to: string): boolean {
   if (to === "package.json") return true;
   // The demo is played with the published client, and so proves it.
-  if (to === "sdk/src/index.ts") return roomOf(from) === "cli";
+  if (to === "sdk/src/index.ts") return moduleOf(from) === "cli";
   if (!to.startsWith("src/")) return false;
-  return ROOMS.indexOf(roomOf(to)) <= ROOMS.indexOf(roomOf(from));
+  return MODULES.indexOf(moduleOf(to)) <= MODULES.indexOf(moduleOf(from));
 }
 
 /** The first circle found, as `a → b → a`. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type FirstStart, firstStart } from "../access/first-start.ts";
+import { type FirstStart, firstStart } from "../accounts/first-start.ts";
 import { type Catalogue, loadCatalogue } from "../catalogue/catalogue.ts";
 import { type Clock, openClock, type SandboxClock, systemTime } from "../platform/clock.ts";
 import type { Config } from "../platform/config/config.ts";

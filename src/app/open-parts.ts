@@ -15,8 +15,8 @@ import type { Config } from "../platform/config/config.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
-import { openPrices } from "../quotes/prices.ts";
-import { usdValue } from "../quotes/usd-value.ts";
+import { openPrices } from "../prices/prices.ts";
+import { usdValue } from "../prices/usd-value.ts";
 import type { Core } from "./open-core.ts";
 
 export type Partners = {

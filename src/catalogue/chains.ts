@@ -8,6 +8,8 @@ export type Chain = (typeof CHAINS)[number];
 
 /** Digits after the point of a token, on every chain: amounts are kept in millionths. */
 export const TOKEN_DIGITS = 6;
+/** Amounts are emitted as JSON numbers of 15 digits, six of them decimals. */
+export const TOKEN_AMOUNT_MAX = 999_999_999_999_999n;
 
 export function isToken(text: string): text is Token {
   return (TOKENS as readonly string[]).includes(text);

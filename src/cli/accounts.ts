@@ -1,11 +1,11 @@
 import { type Command, Option } from "commander";
-import { recordAudit } from "../access/audit.ts";
-import { createAccount } from "../access/create-account.ts";
-import type { Account } from "../access/model.ts";
-import { isEmail } from "../access/person-email.ts";
-import { setBillingEmail } from "../access/set-billing-email.ts";
-import { findAccount, listAccounts } from "../access/store.ts";
-import { updateAccount } from "../access/update-account.ts";
+import { recordAudit } from "../accounts/audit.ts";
+import { createAccount } from "../accounts/create-account.ts";
+import type { Account } from "../accounts/model.ts";
+import { isEmail } from "../accounts/person-email.ts";
+import { setBillingEmail } from "../accounts/set-billing-email.ts";
+import { findAccount, listAccounts } from "../accounts/store.ts";
+import { updateAccount } from "../accounts/update-account.ts";
 import type { Core } from "../app/open-core.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
-import { RAMP_EVENTS } from "../access/app-model.ts";
-import type { AppChange } from "../access/change-app.ts";
-import { isWebhookSecret, SECRET_MESSAGE } from "../access/check-app.ts";
+import type { AppChange } from "../apps/change-app.ts";
+import { isWebhookSecret, SECRET_MESSAGE } from "../apps/check-app.ts";
+import { RAMP_EVENTS } from "../apps/model.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import type { CreateOptions } from "./app-actions.ts";
 import { withCore } from "./context.ts";

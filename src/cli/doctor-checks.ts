@@ -1,14 +1,14 @@
-import { findPendingCount } from "../access/proposal-store.ts";
 import type { Core } from "../app/open-core.ts";
+import { findPendingCount } from "../approvals/store.ts";
 import { READ_IDENTITY_TASK } from "../kyc/task-kinds.ts";
 import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../offramps/task-kinds.ts";
-import { findUnmatched } from "../onramps/fiat-deposit-store.ts";
+import { findUnmatched } from "../onramps/deposits/store.ts";
 import { READ_CREDITS_TASK } from "../onramps/task-kinds.ts";
 import { DIFFERENCE_MAX_MS } from "../platform/clock.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { listRecurring, workerHealth } from "../platform/tasks/worker-health.ts";
-import { listRateChecks } from "../quotes/price-store.ts";
-import { REFRESH_RATES_TASK } from "../quotes/tasks.ts";
+import { listRateChecks } from "../prices/store.ts";
+import { REFRESH_RATES_TASK } from "../prices/tasks.ts";
 import { listAilingEndpoints } from "../webhooks/webhook-store.ts";
 
 export type Finding = {

@@ -1,14 +1,14 @@
 import type { Core } from "../app/open-core.ts";
+import { watchedReview } from "../offramps/approved-changes.ts";
+import type { Review } from "../offramps/documents/review-documents.ts";
 import { createOfframpRenderer } from "../offramps/render.ts";
-import type { Review } from "../offramps/review-documents.ts";
 import { findOfframps } from "../offramps/store.ts";
-import { watchedReview } from "../offramps/watched-changes.ts";
 import { runOnce } from "../platform/commands/run-once.ts";
 import { FIRST_ID, newId } from "../platform/ids.ts";
 import { readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { STORED_PRICES } from "../quotes/prices.ts";
-import { usdValue } from "../quotes/usd-value.ts";
+import { STORED_PRICES } from "../prices/prices.ts";
+import { usdValue } from "../prices/usd-value.ts";
 
 /** The file that was approved, or is once two members have confirmed the proposal. */
 export type Approval = {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { findAccount, findOperator } from "../access/store.ts";
+import { findAccount, findOperator } from "../accounts/store.ts";
 import { isId } from "../platform/ids.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { withCore } from "./context.ts";

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { recordAudit } from "../access/audit.ts";
-import { createApiKey } from "../access/create-api-key.ts";
-import { makeApiKey } from "../access/model.ts";
-import { revokeApiKey } from "../access/revoke-api-key.ts";
-import { findAccount, findOperator, listApiKeys } from "../access/store.ts";
+import { recordAudit } from "../accounts/audit.ts";
+import { createApiKey } from "../accounts/create-api-key.ts";
+import { makeApiKey } from "../accounts/model.ts";
+import { revokeApiKey } from "../accounts/revoke-api-key.ts";
+import { findAccount, findOperator, listApiKeys } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import { type Rotation, rotateEncryption } from "../platform/encryption/rotate-encryption.ts";
 import { isId } from "../platform/ids.ts";

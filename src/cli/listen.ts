@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, Option } from "commander";
-import { makeWebhookSecret } from "../access/app-model.ts";
-import { isWebhookSecret, SECRET_MESSAGE } from "../access/check-app.ts";
+import { isWebhookSecret, SECRET_MESSAGE } from "../apps/check-app.ts";
+import { makeWebhookSecret } from "../apps/model.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { readSecret, signatureHeaders, standardForm } from "../webhooks/sign.ts";
 import {

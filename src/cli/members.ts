@@ -1,11 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { type Command, Option } from "commander";
-import { type MemberKey, removeMember, setMemberRole } from "../access/change-members.ts";
-import { createMember } from "../access/create-member.ts";
-import { type Account, ROLES, type Role } from "../access/model.ts";
-import { hashPassword } from "../access/passwords.ts";
-import { hashEmail, openEmail } from "../access/person-email.ts";
-import { findAccount, findMember, findOperator, findPerson, listMembers } from "../access/store.ts";
+import { type MemberKey, removeMember, setMemberRole } from "../accounts/change-members.ts";
+import { createMember } from "../accounts/create-member.ts";
+import { type Account, ROLES, type Role } from "../accounts/model.ts";
+import { hashPassword } from "../accounts/passwords.ts";
+import { hashEmail, openEmail } from "../accounts/person-email.ts";
+import {
+  findAccount,
+  findMember,
+  findOperator,
+  findPerson,
+  listMembers,
+} from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { StartupError } from "../platform/startup-error.ts";
-import { listRateChecks } from "../quotes/price-store.ts";
-import type { RateCheck } from "../quotes/rate-checks.ts";
+import type { RateCheck } from "../prices/rate-checks.ts";
+import { listRateChecks } from "../prices/store.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 
@@ -50,7 +50,7 @@ async function confirm(
     const held = (await listRateChecks(database)).filter((check) => check.held_rate !== null);
     const wanted = one ? [one] : held.map((check) => ({ ...check, rate: check.held_rate! }));
     // Only here: every other command starts sooner without.
-    const { confirmHeldRate } = await import("../quotes/confirm-held-rate.ts");
+    const { confirmHeldRate } = await import("../prices/confirm-held-rate.ts");
     const confirmed: RateCheck[] = [];
     for (const key of wanted) {
       const by = { actor: "command line", reason } as const;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import type { App } from "../app/create-app.ts";
 import type { Core } from "../app/open-core.ts";
-import type { App } from "../app.ts";
 import { type Config, readConfig } from "../platform/config/config.ts";
 import { unknownSettings } from "../platform/config/unknown-settings.ts";
 import { claimDataDir } from "../platform/instance.ts";
@@ -126,7 +126,7 @@ async function serve(
   // With --json stdout belongs to one document, and the log goes beside it.
   const log = options.json ? process.stderr : undefined;
   // Only here: every other command starts in half the time without it.
-  const { createApp } = await import("../app.ts");
+  const { createApp } = await import("../app/create-app.ts");
   const app = await createApp(core, () => public_url, undefined, log);
   const health = parts.api ? undefined : app.createHealthServer();
   try {

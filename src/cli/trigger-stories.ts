@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RampEvent } from "../access/app-model.ts";
+import type { RampEvent } from "../apps/model.ts";
 import { OFFRAMP_STATUSES, type OfframpStatus } from "../offramps/model.ts";
 import { ONRAMP_STATUSES } from "../onramps/model.ts";
 import { PAYMENT_DETAIL_STATUSES } from "../payment-details/model.ts";

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import { RAMP_EVENTS } from "../access/app-model.ts";
+import { RAMP_EVENTS } from "../apps/model.ts";
 import { nearest } from "../platform/http/nearest.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { type EventName, INVOICE_EVENTS } from "../webhooks/record-events.ts";

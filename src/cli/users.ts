@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { findAccount, findOperator } from "../access/store.ts";
+import { findAccount, findOperator } from "../accounts/store.ts";
 import { findOpenOfframp } from "../offramps/store.ts";
 import { findOpenOnramp } from "../onramps/store.ts";
 import type { Session } from "../platform/db/database.ts";

@@ -1,5 +1,5 @@
-import { BRAND_MARK, STYLESHEETS_AND_ICON } from "../access/page-layout.ts";
 import { type Html, html } from "../platform/http/html.ts";
+import { BRAND_MARK, STYLESHEETS_AND_ICON } from "../platform/pages/layout.ts";
 import type { SearchResult } from "./assets/search-sections.js";
 import { type DocPage, SHELVES } from "./load-pages.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { addPageScope, PAGE_HEADERS, type PageDeps, sendPage } from "../access/page-scope.ts";
+import { addPageScope, PAGE_HEADERS, type PageDeps, sendPage } from "../accounts/page-scope.ts";
 import { addStaticFiles, readStaticFiles } from "../platform/http/static-files.ts";
 import { listApiUrls } from "./api/reference-text.ts";
 import { searchSections } from "./assets/search-sections.js";

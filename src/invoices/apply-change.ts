@@ -1,4 +1,3 @@
-import { isSameTransfer } from "./claim-model.ts";
 import {
   CHANGES,
   type ChangeInput,
@@ -10,6 +9,7 @@ import {
   type Payment,
   type TrackedTransaction,
 } from "./model.ts";
+import { isSameTransfer } from "./payments/claim-model.ts";
 
 export type Act = {
   name: ChangeName;

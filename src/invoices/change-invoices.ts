@@ -1,9 +1,9 @@
-import { findBilledAccounts } from "../access/billing-email-store.ts";
+import { findBilledAccounts } from "../accounts/billing-email-store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
-import { claimProblems } from "./claim-model.ts";
+import { listPaying } from "./counterparty/view-store.ts";
 import { type InvoiceUseCaseDeps, makePayable } from "./create-invoices.ts";
 import {
   type ChangeInput,
@@ -13,9 +13,9 @@ import {
   ownRole,
   refusalOf,
 } from "./model.ts";
+import { claimProblems } from "./payments/claim-model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-changes.ts";
 import { type InvoiceRow, lockInvoices, openInvoices } from "./store.ts";
-import { listPaying } from "./view-store.ts";
 
 /** What an owner asks of one of its invoices; `create` makes it payable. */
 export type WantedChange = {

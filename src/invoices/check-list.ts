@@ -2,9 +2,9 @@ import type { Problem } from "../platform/errors.ts";
 import { parseJsonBody } from "../platform/http/json-body.ts";
 import { isId } from "../platform/ids.ts";
 import { parseTime } from "./check-invoice.ts";
+import type { ViewFilter, ViewPage } from "./counterparty/view-store.ts";
 import { searchedWords } from "./links.ts";
 import { INVOICE_STATUSES, type InvoiceFormat, type Role } from "./model.ts";
-import type { ViewFilter, ViewPage } from "./view-store.ts";
 
 export type InvoiceListInput = {
   take?: number;

@@ -4,7 +4,7 @@ import {
   findBillingProfiles,
   hashBillingEmail,
   toProfiles,
-} from "../access/billing-email-store.ts";
+} from "../accounts/billing-email-store.ts";
 import { findPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
@@ -16,6 +16,7 @@ import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { insertLinks } from "./change-store.ts";
 import type { CheckedInvoice } from "./check-invoice.ts";
 import { detailIds } from "./check-parties.ts";
+import { insertViews, insertWords } from "./counterparty/view-store.ts";
 import type { InvoiceDocument } from "./document.ts";
 import { hashLinkToken, hashNumber, linkToken, wordsOf } from "./links.ts";
 import { type Invoice, type KeyedInvoice, ownRole } from "./model.ts";
@@ -23,7 +24,6 @@ import { type ChangedInvoice, changeInvoice, recordHistory } from "./record-chan
 import type { InvoiceRenderer } from "./render.ts";
 import { findTakenNumbers, insertInvoices, numberKey } from "./store.ts";
 import { CREATE_OCCURRENCES_TASK } from "./task-kinds.ts";
-import { insertViews, insertWords } from "./view-store.ts";
 
 export type NewInvoice = {
   checked: CheckedInvoice;

@@ -1,8 +1,9 @@
-import { findBilledAccounts } from "../access/billing-email-store.ts";
+import { findBilledAccounts } from "../accounts/billing-email-store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
-import type { CarryDeps } from "./carry-changes.ts";
+import type { CarryDeps } from "./counterparty/sync-counterparty.ts";
+import { updateViews } from "./counterparty/view-store.ts";
 import { type CreatedInvoice, makePayable, newInvoice, recordInvoices } from "./create-invoices.ts";
 import type { InvoiceDocument } from "./document.ts";
 import { hashNumber } from "./links.ts";
@@ -16,7 +17,6 @@ import {
   openInvoices,
   updateInvoices,
 } from "./store.ts";
-import { updateViews } from "./view-store.ts";
 
 /** No transaction grows without end. */
 const OCCURRENCES_AT_ONCE_MAX = 50;

@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { readCookie, setCookie } from "../access/cookies.ts";
-import { addPageScope, type PageDeps, readField, sendPage } from "../access/page-scope.ts";
-import { formCsrfOf, isToken, makeToken } from "../access/sessions.ts";
+import { addPageScope, type PageDeps, readField, sendPage } from "../accounts/page-scope.ts";
+import { formCsrfOf, isToken, makeToken } from "../accounts/sessions.ts";
 import { Refusal } from "../platform/errors.ts";
 import { callerNetwork } from "../platform/http/caller-network.ts";
-import { changeAsParty } from "./change-as-party.ts";
+import { readCookie, setCookie } from "../platform/pages/cookies.ts";
 import { findLink } from "./change-store.ts";
 import { checkChange } from "./check-change.ts";
+import { changeAsParty } from "./counterparty/change-as-party.ts";
 import { createLinkLimits } from "./link-limits.ts";
 import { hashLinkToken } from "./links.ts";
-import { loadPdf, type PrintedInvoice } from "./load-pdf.ts";
 import { isIssued, otherRole, ownRole } from "./model.ts";
 import { offeredActions } from "./page-actions.ts";
 import { invoicePage } from "./pages.ts";
+import { loadPdf, type PrintedInvoice } from "./pdf/load-pdf.ts";
 import type { InvoiceDeps } from "./routes.ts";
 import { findInvoices, openInvoices } from "./store.ts";
 

@@ -1,11 +1,11 @@
-import type { Mode } from "../access/model.ts";
-import { csrfField, page, table } from "../access/page-layout.ts";
+import type { Mode } from "../accounts/model.ts";
 import { type Html, html } from "../platform/http/html.ts";
+import { csrfField, page, table } from "../platform/pages/layout.ts";
 import { nameOf } from "./document.ts";
-import type { PrintedInvoice } from "./load-pdf.ts";
 import { STATUS_WORDS } from "./model.ts";
 import { offeredActions, type PageAction } from "./page-actions.ts";
-import { printItem, printTerms, printTotals } from "./printed-lines.ts";
+import type { PrintedInvoice } from "./pdf/load-pdf.ts";
+import { printItem, printTerms, printTotals } from "./pdf/printed-lines.ts";
 
 /** What the buttons say; to reject asks for a reason and has a form of its own. */
 const BUTTONS: Readonly<Record<Exclude<PageAction, "reject">, { label: string; style: string }>> = {

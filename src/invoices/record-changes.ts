@@ -9,8 +9,7 @@ import {
 } from "../webhooks/record-events.ts";
 import { type Act, applyChange } from "./apply-change.ts";
 import { insertChanges, insertRequestIds } from "./change-store.ts";
-import { claimsOf } from "./claim-model.ts";
-import { deleteClaims, insertClaims } from "./claim-store.ts";
+import { updateFreedOfSent, updateViews } from "./counterparty/view-store.ts";
 import { newRequestId } from "./links.ts";
 import {
   type ChangeName,
@@ -21,10 +20,11 @@ import {
   otherRole,
   ownRole,
 } from "./model.ts";
+import { claimsOf } from "./payments/claim-model.ts";
+import { deleteClaims, insertClaims } from "./payments/claim-store.ts";
 import type { InvoiceRenderer } from "./render.ts";
 import { updateInvoices } from "./store.ts";
 import { CARRY_CHANGES_TASK, CHECK_CLAIM_TASK } from "./task-kinds.ts";
-import { updateFreedOfSent, updateViews } from "./view-store.ts";
 
 const CLAIM_CHANGES: readonly ChangeName[] = ["declareSentPayment", "declareReceivedPayment"];
 

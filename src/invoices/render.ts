@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import type { Mode } from "../access/model.ts";
+import type { Mode } from "../accounts/model.ts";
 import { upperAscii } from "../catalogue/text.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { type PartyInfo, VCARD_NAMES } from "./document.ts";

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import type { TokenPort } from "../accounts/authenticate.ts";
 import { findPaymentDetails } from "../payment-details/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
@@ -6,19 +7,20 @@ import type { CommandRequest } from "../platform/commands/model.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute, Caller } from "../platform/http/route.ts";
-import type { CarryDeps } from "./carry-changes.ts";
-import { changeAsParty } from "./change-as-party.ts";
 import { changeInvoices, notNow } from "./change-invoices.ts";
 import { checkChange } from "./check-change.ts";
 import { checkInvoice } from "./check-invoice.ts";
 import { checkList } from "./check-list.ts";
 import { detailIds } from "./check-parties.ts";
+import { changeAsParty } from "./counterparty/change-as-party.ts";
+import { findVisible, findVisibleView, openViews } from "./counterparty/find-visible.ts";
+import type { CarryDeps } from "./counterparty/sync-counterparty.ts";
+import { listViews } from "./counterparty/view-store.ts";
 import { createInvoices } from "./create-invoices.ts";
-import { findVisible, findVisibleView, openViews } from "./find-visible.ts";
 import { REQUEST_ID } from "./links.ts";
-import { loadPdf } from "./load-pdf.ts";
 import type { ChangeInput } from "./model.ts";
-import type { PdfPress } from "./pdf-press.ts";
+import { loadPdf } from "./pdf/load-pdf.ts";
+import type { PdfPress } from "./pdf/renderer.ts";
 import {
   ChangeInvoiceBody,
   CreateInvoiceBody,
@@ -26,11 +28,11 @@ import {
   InvoiceListQuery,
   InvoiceRecord,
 } from "./schemas.ts";
-import { listViews } from "./view-store.ts";
 
 export type InvoiceDeps = CarryDeps & {
   executor: Executor;
   clock: Clock;
+  tokens: TokenPort;
   poke: () => void;
   press: PdfPress;
 };

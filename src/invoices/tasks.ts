@@ -1,10 +1,10 @@
-import { SHARE_INVOICES_TASK } from "../access/set-billing-email.ts";
+import { SHARE_INVOICES_TASK } from "../accounts/set-billing-email.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { applyPayments } from "./apply-payments.ts";
-import { carryChanges } from "./carry-changes.ts";
-import { type ClaimDeps, checkClaims } from "./check-claims.ts";
+import { shareInvoices } from "./counterparty/share-invoices.ts";
+import { carryChanges } from "./counterparty/sync-counterparty.ts";
 import { createOccurrences, TEMPLATES_PER_SET_MAX } from "./create-occurrences.ts";
-import { shareInvoices } from "./share-invoices.ts";
+import { applyPayments } from "./payments/apply-payments.ts";
+import { type ClaimDeps, checkClaims } from "./payments/check-claims.ts";
 import {
   CARRY_CHANGES_TASK,
   CHECK_CLAIM_TASK,

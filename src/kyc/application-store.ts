@@ -3,8 +3,8 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { UserKey } from "../users/store.ts";
 import type { FieldName, Slot, Submitted } from "./fields.ts";
-import { deleteProposal } from "./proposal-store.ts";
-import { deleteNotesOf } from "./review-note-store.ts";
+import { deleteProposal } from "./review/proposal-store.ts";
+import { deleteNotesOf } from "./review/review-note-store.ts";
 
 /** What was typed on the page, and in which visit: only that one sees it again in clear. */
 export type KycDraft = Partial<Record<FieldName, { value: string | null; visit_id: string }>>;

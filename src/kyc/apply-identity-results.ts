@@ -1,4 +1,4 @@
-import { recordAudit } from "../access/audit.ts";
+import { recordAudit } from "../accounts/audit.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { findCursor, updateCursor } from "../partners/cursor-store.ts";
 import type { IdentityOutcome, IdentityPort, IdentityResult } from "../partners/identity/port.ts";

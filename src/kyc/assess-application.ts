@@ -1,4 +1,4 @@
-import { findAccountById } from "../access/store.ts";
+import { findAccountById } from "../accounts/store.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { FileMissingError } from "../partners/files/file-store.ts";
 import { type FileFault, inspectFile } from "../partners/files/inspect-file.ts";
@@ -18,9 +18,9 @@ import {
   listKycFiles,
 } from "./application-store.ts";
 import { applyIdentityResults, type ResultDeps } from "./apply-identity-results.ts";
-import { FAULTS } from "./attach-file.ts";
 import { findMissing } from "./check-identity.ts";
 import type { Slot, Submitted } from "./fields.ts";
+import { FAULTS } from "./form/attach-file.ts";
 import { openKycFile } from "./kyc-file.ts";
 import { lockKycUser, recordMoves } from "./move-kyc.ts";
 

@@ -1,4 +1,4 @@
-import { listAccounts } from "../access/store.ts";
+import { listAccounts } from "../accounts/store.ts";
 import { deleteCommands } from "../platform/commands/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";

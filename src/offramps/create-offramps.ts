@@ -1,8 +1,8 @@
-import { actorOf } from "../access/model.ts";
+import { actorOf } from "../accounts/model.ts";
 import { type Catalogue, railsOf } from "../catalogue/catalogue.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { DEFAULT_RAIL, type Rail } from "../catalogue/rails.ts";
-import { loadPayables, type Payable } from "../invoices/payments.ts";
+import { loadPayables, type Payable } from "../invoices/payments/payments.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { satisfiesRail } from "../payment-details/model.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
@@ -14,20 +14,23 @@ import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { additionProblems, type Quote } from "../quotes/model.ts";
-import type { Prices, PriceVersions } from "../quotes/prices.ts";
-import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../quotes/pricing.ts";
-import { lockQuotes, updateTotals } from "../quotes/store.ts";
-import { auditDocument } from "./attach-documents.ts";
+import type { Prices, PriceVersions } from "../prices/prices.ts";
+import { documentRequired, hasRate, minimumMinor, priceOfframp } from "../prices/pricing.ts";
 import type { CheckedItem } from "./check-items.ts";
+import { auditDocument } from "./documents/attach-documents.ts";
+import {
+  lockUploadedDocuments,
+  type UploadedDocument,
+} from "./documents/uploaded-document-store.ts";
 import { invoiceProblems, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
-import { totalProblems, withTotals } from "./quote-totals.ts";
+import { additionProblems, type Quote } from "./quotes/model.ts";
+import { totalProblems, withTotals } from "./quotes/quote-totals.ts";
+import { lockQuotes, updateTotals } from "./quotes/store.ts";
 import { offrampEvents } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { insertOfframps } from "./store.ts";
 import { FETCH_DOCUMENT_TASK } from "./task-kinds.ts";
-import { lockUploadedDocuments, type UploadedDocument } from "./uploaded-document-store.ts";
 
 export type NewOfframps = {
   user_id: string;

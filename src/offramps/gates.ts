@@ -1,10 +1,10 @@
 import type { PaymentDetailStatus } from "../payment-details/model.ts";
 import type { Problem } from "../platform/errors.ts";
-import type { Quote } from "../quotes/model.ts";
-import { documentRequired } from "../quotes/pricing.ts";
+import { documentRequired } from "../prices/pricing.ts";
 import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
 import type { Offramp } from "./model.ts";
+import type { Quote } from "./quotes/model.ts";
 
 /** Which executed offramps need a document before they are paid. */
 export type DocumentPolicy = "always" | "threshold" | "never" | "review";

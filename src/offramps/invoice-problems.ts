@@ -1,4 +1,9 @@
-import { type Payable, paymentEnd, paymentProblem, reservePayments } from "../invoices/payments.ts";
+import {
+  type Payable,
+  paymentEnd,
+  paymentProblem,
+  reservePayments,
+} from "../invoices/payments/payments.ts";
 import type { InvoiceKey } from "../invoices/store.ts";
 import type { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";

@@ -3,7 +3,7 @@ import {
   recordPaymentSteps,
   releasePayments,
   type StepKind,
-} from "../invoices/payments.ts";
+} from "../invoices/payments/payments.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { recordEvents } from "../webhooks/record-events.ts";
 import {

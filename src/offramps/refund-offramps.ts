@@ -8,10 +8,10 @@ import {
 import { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import type { Quote } from "../quotes/model.ts";
-import { lockQuotes } from "../quotes/store.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import type { Offramp } from "./model.ts";
+import type { Quote } from "./quotes/model.ts";
+import { lockQuotes } from "./quotes/store.ts";
 import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
 import { findOfframps, type KeyedOfframp } from "./store.ts";
 import { FUND_QUOTE_TASK } from "./task-kinds.ts";

@@ -1,20 +1,20 @@
-import { recordAudit } from "../access/audit.ts";
-import { actorOf } from "../access/model.ts";
-import { releasePayments } from "../invoices/payments.ts";
+import { recordAudit } from "../accounts/audit.ts";
+import { actorOf } from "../accounts/model.ts";
+import { releasePayments } from "../invoices/payments/payments.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { additionProblems, type Quote } from "../quotes/model.ts";
-import { lockQuotes, updateTotals } from "../quotes/store.ts";
+import { dropLater } from "./documents/upload-documents.ts";
 import type { Offramp } from "./model.ts";
+import { additionProblems, type Quote } from "./quotes/model.ts";
+import { lockQuotes, updateTotals } from "./quotes/store.ts";
 import { deleteOfframps } from "./removed-offramp-store.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, lockOfframps, openOfframps } from "./store.ts";
 import { SWEEP_DOCUMENTS_TASK } from "./task-kinds.ts";
-import { dropLater } from "./upload-documents.ts";
 
 export type Removal = {
   user_id: string;

@@ -3,8 +3,8 @@ import { minorDigits } from "../catalogue/currencies.ts";
 import type { Clock } from "../platform/clock.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { minorToNumber } from "../platform/money.ts";
-import { type Quote, quoteStatus } from "../quotes/model.ts";
 import type { Offramp } from "./model.ts";
+import { type Quote, quoteStatus } from "./quotes/model.ts";
 import { OfframpRecord, QuoteAnswer, QuoteListAnswer } from "./schemas.ts";
 
 const writeRecord = compileRender(OfframpRecord);

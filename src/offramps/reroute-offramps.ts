@@ -1,6 +1,6 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Rail } from "../catalogue/rails.ts";
-import { loadPayables, type Payable } from "../invoices/payments.ts";
+import { loadPayables, type Payable } from "../invoices/payments/payments.ts";
 import { type PaymentDetail, satisfiesRail } from "../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import { AccountMap } from "../platform/account-map.ts";

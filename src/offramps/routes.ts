@@ -1,4 +1,4 @@
-import { orProposal } from "../access/proposal-render.ts";
+import { orProposal } from "../approvals/render.ts";
 import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
@@ -6,10 +6,12 @@ import type { Problem } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
-import type { PriceBook } from "../quotes/prices.ts";
+import type { PriceBook } from "../prices/prices.ts";
+import { type WatchedDeps, watchedRefund, watchedReroute } from "./approved-changes.ts";
 import { changeOfframps } from "./change-offramps.ts";
 import { checkItems, checkReference } from "./check-items.ts";
 import { createOfframps } from "./create-offramps.ts";
+import { readDocumentId } from "./documents/uploaded-document-routes.ts";
 import { addOfframpReadRoutes } from "./read-routes.ts";
 import { removeOfframps } from "./remove-offramps.ts";
 import {
@@ -20,8 +22,6 @@ import {
   UpdateOfframpBody,
 } from "./schemas.ts";
 import { type OfframpEdit, updateOfframps } from "./update-offramps.ts";
-import { readDocumentId } from "./uploaded-document-routes.ts";
-import { type WatchedDeps, watchedRefund, watchedReroute } from "./watched-changes.ts";
 
 export type OfframpDeps = WatchedDeps & {
   database: Database;

@@ -1,8 +1,8 @@
 import Type from "typebox";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
-import { QUOTE_STATUSES } from "../quotes/model.ts";
-import { CryptoTransfer, DepositAddress, QuoteRecord } from "../quotes/schemas.ts";
 import { DOCUMENT_STATUSES, OFFRAMP_STATUSES } from "./model.ts";
+import { QUOTE_STATUSES } from "./quotes/model.ts";
+import { CryptoTransfer, DepositAddress, QuoteRecord } from "./quotes/schemas.ts";
 
 const closed = { additionalProperties: false };
 const nullableText = Type.Union([Type.String(), Type.Null()]);

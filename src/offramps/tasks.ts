@@ -3,18 +3,19 @@ import { partnerTask } from "../partners/partner-task.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
-import { CLOSE_QUOTE_TASK } from "../quotes/model.ts";
-import { findQuotes } from "../quotes/store.ts";
-import { readBank } from "./apply-bank-answers.ts";
 import { assessOfframps } from "./assess-offramps.ts";
-import { type ChaseDeps, chasePayouts } from "./chase-payouts.ts";
-import { closeQuote } from "./close-quote.ts";
-import { type FetchDeps, fetchDocuments } from "./fetch-documents.ts";
+import { type FetchDeps, fetchDocuments } from "./documents/fetch-documents.ts";
+import { sweepDocuments } from "./documents/sweep-documents.ts";
+import { dropDocuments } from "./documents/upload-documents.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
-import { fundQuote } from "./fund-quote.ts";
-import { recordDeposits } from "./record-deposits.ts";
-import { type SendDeps, sendPayouts } from "./send-payouts.ts";
-import { sweepDocuments } from "./sweep-documents.ts";
+import { readBank } from "./payouts/apply-bank-answers.ts";
+import { type ChaseDeps, chasePayouts } from "./payouts/flag-unanswered-payouts.ts";
+import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
+import { closeQuote } from "./quotes/close-quote.ts";
+import { fundQuote } from "./quotes/fund-quote.ts";
+import { CLOSE_QUOTE_TASK } from "./quotes/model.ts";
+import { recordDeposits } from "./quotes/record-deposits.ts";
+import { findQuotes } from "./quotes/store.ts";
 import {
   ANNOUNCE_TRANSFER_TASK,
   ASSESS_OFFRAMP_TASK,
@@ -28,7 +29,6 @@ import {
   SWEEP_DOCUMENTS_TASK,
   WATCH_CHAINS_TASK,
 } from "./task-kinds.ts";
-import { dropDocuments } from "./upload-documents.ts";
 
 export type OfframpTaskDeps = SendDeps &
   FetchDeps &

@@ -1,4 +1,11 @@
-import { type Chain, isToken, TOKEN_DIGITS, TOKENS, type Token } from "../catalogue/chains.ts";
+import {
+  type Chain,
+  isToken,
+  TOKEN_AMOUNT_MAX,
+  TOKEN_DIGITS,
+  TOKENS,
+  type Token,
+} from "../catalogue/chains.ts";
 import { DEPOSIT_RAILS, type DepositRail, ONRAMP_RAILS } from "../catalogue/rails.ts";
 import { isBlank, textOf } from "../catalogue/text.ts";
 import type { BankPort } from "../partners/bank/port.ts";
@@ -7,10 +14,9 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import type { Problem } from "../platform/errors.ts";
 import { minorToText, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
-import { TOKEN_AMOUNT_MAX } from "../quotes/model.ts";
-import type { Prices } from "../quotes/prices.ts";
-import { hasRate, priceOnramp } from "../quotes/pricing.ts";
-import { readCode } from "../quotes/read-values.ts";
+import type { Prices } from "../prices/prices.ts";
+import { hasRate, priceOnramp } from "../prices/pricing.ts";
+import { readCode } from "../prices/read-values.ts";
 import type { OnrampTerms } from "./create-onramps.ts";
 
 export type TermsDeps = { bank: BankPort; chain: ChainPort };

@@ -4,7 +4,7 @@ import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { least } from "../platform/money.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import type { DepositFacts } from "./fiat-deposit-store.ts";
+import type { DepositFacts } from "./deposits/store.ts";
 import { type DepositReason, fundingProblem, openAmount } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { lockOnramps, openOnramps } from "./store.ts";

@@ -2,7 +2,7 @@ import { postEntries } from "../ledger/post.ts";
 import { onrampGivenBack } from "../ledger/postings.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import type { DepositFacts } from "./fiat-deposit-store.ts";
+import type { DepositFacts } from "./deposits/store.ts";
 import { isReturnable } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { lockOnramps, openOnramps } from "./store.ts";

@@ -1,5 +1,5 @@
 import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
-import { findUnmatched } from "./fiat-deposit-store.ts";
+import { findUnmatched } from "./deposits/store.ts";
 
 /** Money that came in and waits for the operator. */
 export function depositMetrics(operator_id: string): MetricSource {

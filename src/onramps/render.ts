@@ -3,7 +3,7 @@ import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { minorToNumber } from "../platform/money.ts";
-import { formatDepositCode } from "./deposit-code.ts";
+import { formatDepositCode } from "./deposits/deposit-code.ts";
 import { DEPOSIT_REASONS, type FiatDeposit, type Onramp } from "./model.ts";
 import {
   FiatDepositAnswer,

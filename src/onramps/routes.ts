@@ -7,7 +7,7 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
-import type { PriceBook } from "../quotes/prices.ts";
+import type { PriceBook } from "../prices/prices.ts";
 import type { KycEnforcement } from "../users/clearance.ts";
 import { findUser } from "../users/store.ts";
 import { checkTerms } from "./check-terms.ts";

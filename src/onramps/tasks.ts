@@ -3,9 +3,10 @@ import { partnerTask } from "../partners/partner-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
 import { type DeliverDeps, deliverOnramps } from "./deliver-onramps.ts";
+import { depositProposalTasks } from "./deposits/approved-settlements.ts";
+import { type MoveDeps, moveDeposits } from "./deposits/move-deposits.ts";
+import { type CreditDeps, recordCredits } from "./deposits/record-credits.ts";
 import { expireOnramps } from "./expire-onramps.ts";
-import { type MoveDeps, moveDeposits } from "./move-deposits.ts";
-import { type CreditDeps, recordCredits } from "./record-credits.ts";
 import { updateDeliveriesDue } from "./store.ts";
 import {
   DELIVER_ONRAMP_TASK,
@@ -13,7 +14,6 @@ import {
   MOVE_DEPOSIT_TASK,
   READ_CREDITS_TASK,
 } from "./task-kinds.ts";
-import { depositProposalTasks } from "./watched-deposits.ts";
 
 export type OnrampTaskDeps = CreditDeps & MoveDeps & DeliverDeps;
 

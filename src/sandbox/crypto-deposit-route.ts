@@ -1,6 +1,8 @@
 import { isToken, TOKEN_DIGITS, TOKENS } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
-import { recordDeposits } from "../offramps/record-deposits.ts";
+import type { Quote } from "../offramps/quotes/model.ts";
+import { recordDeposits } from "../offramps/quotes/record-deposits.ts";
+import { findQuotes } from "../offramps/quotes/store.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import { sandboxSender } from "../partners/chain/sandbox.ts";
@@ -15,8 +17,6 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { isId, newId } from "../platform/ids.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
-import type { Quote } from "../quotes/model.ts";
-import { findQuotes } from "../quotes/store.ts";
 import { CryptoDepositAnswer, CryptoDepositBody } from "./schemas.ts";
 
 export type CryptoDepositDeps = {

@@ -1,7 +1,7 @@
 import { type Chain, isToken, TOKEN_DIGITS, TOKENS, type Token } from "../catalogue/chains.ts";
 import { lowerAscii, textOf } from "../catalogue/text.ts";
 import { chainOf } from "../invoices/check-parties.ts";
-import { listClaims } from "../invoices/claim-store.ts";
+import { listClaims } from "../invoices/payments/claim-store.ts";
 import { CHECK_CLAIM_TASK } from "../invoices/task-kinds.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import { insertWalletTransfer } from "../partners/chain/sandbox-store.ts";

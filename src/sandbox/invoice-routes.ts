@@ -1,14 +1,14 @@
-import type { CarryDeps } from "../invoices/carry-changes.ts";
-import { findVisibleView } from "../invoices/find-visible.ts";
+import { findVisibleView } from "../invoices/counterparty/find-visible.ts";
+import type { CarryDeps } from "../invoices/counterparty/sync-counterparty.ts";
 import { INVOICE_STATUSES } from "../invoices/model.ts";
 import { InvoiceRecord } from "../invoices/schemas.ts";
 import type { Clock } from "../platform/clock.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { Problems } from "../platform/problems.ts";
+import { walkInvoice } from "./force-invoice-status.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { InvoiceStatusBody } from "./schemas.ts";
-import { walkInvoice } from "./walk-invoice.ts";
 
 /** Plays the parties of an invoice. */
 export function addSandboxInvoiceRoute(

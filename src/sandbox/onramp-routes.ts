@@ -1,9 +1,9 @@
 import { isToken } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { hasForbiddenCharacters, textOf } from "../catalogue/text.ts";
-import { findLines, openDeposits } from "../onramps/fiat-deposit-store.ts";
+import { recordCredits } from "../onramps/deposits/record-credits.ts";
+import { findLines, openDeposits } from "../onramps/deposits/store.ts";
 import { ONRAMP_STATUSES } from "../onramps/model.ts";
-import { recordCredits } from "../onramps/record-credits.ts";
 import { renderDeposit, renderOnramp } from "../onramps/render.ts";
 import { FiatDepositAnswer, OnrampAnswer } from "../onramps/schemas.ts";
 import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
@@ -12,10 +12,10 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
-import { readAmount, readCode } from "../quotes/read-values.ts";
+import { readAmount, readCode } from "../prices/read-values.ts";
+import { type OnrampWalkDeps, walkOnramp } from "./force-onramp-status.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { DepositBody, OnrampStatusBody } from "./schemas.ts";
-import { type OnrampWalkDeps, walkOnramp } from "./walk-onramp.ts";
 
 export type OnrampSandboxDeps = OnrampWalkDeps & { poke: () => void };
 

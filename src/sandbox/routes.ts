@@ -14,11 +14,11 @@ import { advanceClock } from "../platform/tasks/advance-clock.ts";
 import { waitUntilIdle } from "../platform/tasks/wait-until-idle.ts";
 import { addSandboxCryptoDepositRoute } from "./crypto-deposit-route.ts";
 import { findPath } from "./find-path.ts";
+import { type WalkDeps, walkOfframp } from "./force-offramp-status.ts";
 import { addSandboxKycRoute, type KycSandboxDeps } from "./kyc-route.ts";
 import { addOnrampSandboxRoutes, type OnrampSandboxDeps } from "./onramp-routes.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { ClockAnswer, ClockBody, OfframpStatusBody, PaymentDetailStatusBody } from "./schemas.ts";
-import { type WalkDeps, walkOfframp } from "./walk-offramp.ts";
 import { addSandboxWebhookRoute } from "./webhook-route.ts";
 
 export type SandboxDeps = WalkDeps &

@@ -1,4 +1,4 @@
-import { RAMP_EVENTS, type RampEvent } from "../access/app-model.ts";
+import { RAMP_EVENTS, type RampEvent } from "../apps/model.ts";
 import type { InvoiceStatus } from "../invoices/model.ts";
 import { createInvoiceRenderer } from "../invoices/render.ts";
 import { OFFRAMP_STATUSES, type OfframpStatus } from "../offramps/model.ts";

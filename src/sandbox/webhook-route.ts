@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { RAMP_EVENTS } from "../access/app-model.ts";
+import { RAMP_EVENTS } from "../apps/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";

@@ -1,5 +1,5 @@
-import { recordAudit } from "../access/audit.ts";
-import type { Actor } from "../access/model.ts";
+import { recordAudit } from "../accounts/audit.ts";
+import type { Actor } from "../accounts/model.ts";
 import { listBalances } from "../ledger/store.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";

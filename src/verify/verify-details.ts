@@ -1,7 +1,7 @@
-import { findContents, type SealedProposal } from "../access/proposal-store.ts";
+import { findContents, type SealedProposal } from "../approvals/store.ts";
 import { type InvoiceRow, openInvoices } from "../invoices/store.ts";
 import { type OfframpRow, openOfframps } from "../offramps/store.ts";
-import { type FiatDepositRow, openDeposits } from "../onramps/fiat-deposit-store.ts";
+import { type FiatDepositRow, openDeposits } from "../onramps/deposits/store.ts";
 import { type OnrampRow, openOnramps } from "../onramps/store.ts";
 import { type PaymentDetailRow, toPaymentDetails } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";

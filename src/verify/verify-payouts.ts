@@ -9,7 +9,7 @@ import {
   payoutReturned,
 } from "../ledger/postings.ts";
 import type { OfframpStatus } from "../offramps/model.ts";
-import { endToEndId, type Payout } from "../offramps/payout-store.ts";
+import { endToEndId, type Payout } from "../offramps/payouts/store.ts";
 import { compareEntry } from "./compare-entries.ts";
 
 export type AttemptRow = Omit<Payout, "account_id" | "created_at" | "updated_at">;

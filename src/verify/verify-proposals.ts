@@ -1,4 +1,4 @@
-import { CONFIRMATIONS_NEEDED, type ProposalStatus } from "../access/proposal-model.ts";
+import { CONFIRMATIONS_NEEDED, type ProposalStatus } from "../approvals/model.ts";
 import type { Session } from "../platform/db/database.ts";
 import { formatDecimal, parseDecimal } from "../platform/money.ts";
 import { eachPage } from "./each-page.ts";

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
-import { AUDIT_LOG } from "../access/audit.ts";
-import { listAccounts } from "../access/store.ts";
+import { AUDIT_LOG } from "../accounts/audit.ts";
+import { listAccounts } from "../accounts/store.ts";
 import { LEDGER_LOG } from "../ledger/sealed.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";

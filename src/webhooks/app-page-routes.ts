@@ -1,20 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { makeWebhookSecret } from "../access/app-model.ts";
-import type { AppChange } from "../access/change-app.ts";
-import type { AppRules } from "../access/check-app.ts";
-import { createApp, type NewApp } from "../access/create-app.ts";
-import { APPS_PATH, appsPage, type Secrets } from "../access/oauth/apps-pages.ts";
-import { type AppForm, checkNewApp, EMPTY_FORM } from "../access/oauth/check-new-app.ts";
-import { loadApplications } from "../access/oauth/load-applications.ts";
-import { revokeConsent } from "../access/oauth/revoke-consent.ts";
 import {
   addPageScope,
   type PageDeps,
   readField,
   requireSession,
   sendPage,
-} from "../access/page-scope.ts";
-import { rolesThatMay } from "../access/roles.ts";
+} from "../accounts/page-scope.ts";
+import { rolesThatMay } from "../accounts/roles.ts";
+import type { AppChange } from "../apps/change-app.ts";
+import type { AppRules } from "../apps/check-app.ts";
+import { type AppForm, checkNewApp, EMPTY_FORM } from "../apps/check-new-app.ts";
+import { createApp, type NewApp } from "../apps/create-app.ts";
+import { loadApplications } from "../apps/load-applications.ts";
+import { makeWebhookSecret } from "../apps/model.ts";
+import { revokeConsent } from "../apps/oauth/revoke-consent.ts";
+import { APPS_PATH, appsPage, type Secrets } from "../apps/pages.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";

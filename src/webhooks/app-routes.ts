@@ -1,14 +1,14 @@
-import { headerNamesOf } from "../access/app-model.ts";
-import { listEndpoints } from "../access/apps-store.ts";
-import { recordAudit } from "../access/audit.ts";
-import type { AppChange } from "../access/change-app.ts";
+import { recordAudit } from "../accounts/audit.ts";
+import type { AppChange } from "../apps/change-app.ts";
 import {
   type AppInput,
   type AppRules,
   checkApp,
   isWebhookSecret,
   SECRET_MESSAGE,
-} from "../access/check-app.ts";
+} from "../apps/check-app.ts";
+import { headerNamesOf } from "../apps/model.ts";
+import { listEndpoints } from "../apps/store.ts";
 import { textOf } from "../catalogue/text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";

@@ -1,4 +1,4 @@
-import type { App } from "../access/app-model.ts";
+import type { App } from "../apps/model.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { EventRow } from "./store.ts";
 

@@ -1,7 +1,7 @@
-import { type App, headerNamesOf, makeWebhookSecret } from "../access/app-model.ts";
-import type { Revealed } from "../access/change-app.ts";
-import type { CheckedApp } from "../access/check-app.ts";
-import { makeApp, type NewApp, recordNewApp } from "../access/create-app.ts";
+import type { Revealed } from "../apps/change-app.ts";
+import type { CheckedApp } from "../apps/check-app.ts";
+import { makeApp, type NewApp, recordNewApp } from "../apps/create-app.ts";
+import { type App, headerNamesOf, makeWebhookSecret } from "../apps/model.ts";
 import type { UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";

@@ -1,5 +1,5 @@
-import { openForApp, type SealedColumn } from "../access/app-model.ts";
-import { listEndpoints } from "../access/apps-store.ts";
+import { openForApp, type SealedColumn } from "../apps/model.ts";
+import { listEndpoints } from "../apps/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { DecryptionError, open as openSealed } from "../platform/encryption/cipher.ts";

@@ -1,4 +1,4 @@
-import { type Health, WELL } from "../access/app-model.ts";
+import { type Health, WELL } from "../apps/model.ts";
 import { CIRCUIT_FAILURES, circuitOpenMs, DISABLE_AFTER_MS } from "./model.ts";
 
 export type Verdict = {

@@ -1,4 +1,4 @@
-import { listConsentsHeld, listEndpointVersions } from "../access/apps-store.ts";
+import { listConsentsHeld, listEndpointVersions } from "../apps/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";

@@ -1,4 +1,4 @@
-import { listConsents, listEndpointsFor } from "../access/apps-store.ts";
+import { listConsents, listEndpointsFor } from "../apps/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { open } from "../platform/encryption/cipher.ts";

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { listConsents, listEndpointsFor } from "../access/apps-store.ts";
+import { listConsents, listEndpointsFor } from "../apps/store.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import { sealChain } from "../platform/sealing/seal.ts";

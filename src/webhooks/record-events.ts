@@ -1,4 +1,4 @@
-import type { RampEvent } from "../access/app-model.ts";
+import type { RampEvent } from "../apps/model.ts";
 import { findTrace } from "../platform/commands/traces.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Place, seal } from "../platform/encryption/cipher.ts";

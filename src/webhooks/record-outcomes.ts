@@ -1,5 +1,5 @@
-import { listEndpoints, updateDisabled, updateHealth } from "../access/apps-store.ts";
-import { recordAudit } from "../access/audit.ts";
+import { recordAudit } from "../accounts/audit.ts";
+import { listEndpoints, updateDisabled, updateHealth } from "../apps/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";

@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import type { Revealed } from "../access/change-app.ts";
+import type { Revealed } from "../apps/change-app.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { type Endpoint, missingSetup } from "./audience.ts";
 import type { Delivery } from "./delivery-store.ts";

@@ -1,4 +1,4 @@
-import { listConsentingAccounts, listConsents, listEndpoints } from "../access/apps-store.ts";
+import { listConsentingAccounts, listConsents, listEndpoints } from "../apps/store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";

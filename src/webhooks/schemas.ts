@@ -1,6 +1,6 @@
 import Type from "typebox";
-import { APP_FLOWS, RAMP_EVENTS } from "../access/app-model.ts";
-import { EVENTS_MAX, REDIRECTS_MAX } from "../access/check-app.ts";
+import { EVENTS_MAX, REDIRECTS_MAX } from "../apps/check-app.ts";
+import { APP_FLOWS, RAMP_EVENTS } from "../apps/model.ts";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
 import { DELIVERY_STATUSES } from "./model.ts";
 import { INVOICE_EVENTS } from "./record-events.ts";

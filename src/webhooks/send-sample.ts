@@ -1,5 +1,5 @@
-import type { App } from "../access/app-model.ts";
-import { listEndpointsFor } from "../access/apps-store.ts";
+import type { App } from "../apps/model.ts";
+import { listEndpointsFor } from "../apps/store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";

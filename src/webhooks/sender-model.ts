@@ -1,4 +1,4 @@
-import type { EndpointHealth } from "../access/apps-store.ts";
+import type { EndpointHealth } from "../apps/store.ts";
 import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";

@@ -1,4 +1,4 @@
-import { listAccounts } from "../access/store.ts";
+import { listAccounts } from "../accounts/store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";

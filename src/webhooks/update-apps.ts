@@ -1,8 +1,8 @@
-import { type App, headerNamesOf } from "../access/app-model.ts";
-import { lockApps, updateApp } from "../access/apps-store.ts";
-import { recordAudit } from "../access/audit.ts";
-import { type AppChange, type AppKeys, changeApp, type Revealed } from "../access/change-app.ts";
-import type { Actor } from "../access/model.ts";
+import { recordAudit } from "../accounts/audit.ts";
+import type { Actor } from "../accounts/model.ts";
+import { type AppChange, type AppKeys, changeApp, type Revealed } from "../apps/change-app.ts";
+import { type App, headerNamesOf } from "../apps/model.ts";
+import { lockApps, updateApp } from "../apps/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { UseCase, Verdict } from "../platform/commands/use-case.ts";

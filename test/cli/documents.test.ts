@@ -2,7 +2,12 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Ended, runCommand } from "../harness/command-line.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { type DocumentRoom, openDocumentRoom, PDF, PNG } from "../offramps/document-room.ts";
+import {
+  type DocumentRoom,
+  openDocumentRoom,
+  PDF,
+  PNG,
+} from "../offramps/documents/document-fixture.ts";
 
 const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
 const hashOf = (file: Buffer) => createHash("sha256").update(file).digest("hex");

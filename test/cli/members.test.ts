@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { HttpVisitor } from "../access/http-visitor.ts";
 import { type Ended, runCommand } from "../harness/command-line.ts";
+import { HttpVisitor } from "../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 
 let server: TestServer;

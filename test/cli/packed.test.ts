@@ -55,7 +55,12 @@ test("the package is compiled, and brings what the service reads while it runs",
   const files = await readdir(installed, { recursive: true });
   expect(files.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual([]);
   for (const file of [
-    ...["bin/sliproad", "src/cli/main.js", "src/invoices/pdf-worker.js", "src/access/pages.css"],
+    ...[
+      "bin/sliproad",
+      "src/cli/main.js",
+      "src/invoices/pdf-worker.js",
+      "src/platform/pages/pages.css",
+    ],
     ...["migrations/0001_create_installation.sql", "docs/guides/operating.md", "LICENSE"],
     ...["dashboard/dist/kyc/index.html", "src/docs/assets/docs.css", "SECURITY.md"],
   ]) {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { png } from "../kyc/kyc-room.ts";
+import { png } from "../kyc/kyc-fixture.ts";
 import { openStage, type Stage, WIDTHS } from "./kyc-stage.ts";
 import { addFile, chooseDocument, PDF } from "./kyc-walk.ts";
 

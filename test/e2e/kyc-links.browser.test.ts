@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { HttpVisitor } from "../access/http-visitor.ts";
-import { addWaiting, decide, signInAs } from "../kyc/review-room.ts";
+import type { HttpVisitor } from "../harness/http-visitor.ts";
+import { addWaiting, decide, signInAs } from "../kyc/review/review-fixture.ts";
 import { openStage, type Stage, WIDTHS } from "./kyc-stage.ts";
 import { addFile, chooseDocument, fillAddress, fillDate, goOn, heading } from "./kyc-walk.ts";
 

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { AppFlow } from "../../src/access/app-model.ts";
-import { createApp } from "../../src/access/create-app.ts";
-import { createMember } from "../../src/access/create-member.ts";
-import type { Role } from "../../src/access/model.ts";
-import { hashPassword } from "../../src/access/passwords.ts";
-import { startSession } from "../../src/access/sessions.ts";
+import { createMember } from "../../src/accounts/create-member.ts";
+import type { Role } from "../../src/accounts/model.ts";
+import { hashPassword } from "../../src/accounts/passwords.ts";
+import { startSession } from "../../src/accounts/sessions.ts";
+import { createApp } from "../../src/apps/create-app.ts";
+import type { AppFlow } from "../../src/apps/model.ts";
 import type { Answer, TestServer } from "./server.ts";
 
 export const PASSWORD = "correct horse battery";

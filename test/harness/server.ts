@@ -1,10 +1,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAccount } from "../../src/access/create-account.ts";
-import { createApiKey } from "../../src/access/create-api-key.ts";
-import { makeApiKey } from "../../src/access/model.ts";
-import { type App, type Core, createApp, openCore, type Partners } from "../../src/app.ts";
+import { createAccount } from "../../src/accounts/create-account.ts";
+import { createApiKey } from "../../src/accounts/create-api-key.ts";
+import { makeApiKey } from "../../src/accounts/model.ts";
+import {
+  type App,
+  type Core,
+  createApp,
+  openCore,
+  type Partners,
+} from "../../src/app/create-app.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import type { LogDestination } from "../../src/platform/http/server.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { openClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/database.ts";
 import { createWorker } from "../../src/platform/tasks/worker.ts";
-import { finishWithEffects, SILENT, writeEffects } from "./task-room.ts";
+import { finishWithEffects, SILENT, writeEffects } from "./task-fixture.ts";
 
 export type FromProcess = { started: number } | { ended: number } | { refused: string };
 

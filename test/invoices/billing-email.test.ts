@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../harness/command-line.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, findFault, good, settle } from "../offramps/story.ts";
-import { create, show } from "./invoice-room.ts";
+import { create, show } from "./invoice-fixture.ts";
 
 let server: TestServer;
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import {
   expectProblem,
   namesOf,
   sendInvoice,
-} from "./invoice-room.ts";
+} from "./invoice-fixture.ts";
 
 let server: TestServer;
 let seller: BilledAccount;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newInvoice } from "../harness/records.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { expectRefusal, findFault, good } from "../offramps/story.ts";
-import { change, create, expectProblem, namesOf, show } from "./invoice-room.ts";
+import { change, create, expectProblem, namesOf, show } from "./invoice-fixture.ts";
 
 let server: TestServer;
 beforeAll(async () => {

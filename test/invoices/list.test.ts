@@ -8,7 +8,7 @@ import {
   create,
   expectProblem,
   type Json,
-} from "./invoice-room.ts";
+} from "./invoice-fixture.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -9,7 +9,7 @@ import {
 } from "../harness/browser.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { good } from "../offramps/story.ts";
-import { create, show } from "./invoice-room.ts";
+import { create, show } from "./invoice-fixture.ts";
 
 let server: TestServer;
 let browser: Browser;

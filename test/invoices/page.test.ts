@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HttpVisitor } from "../access/http-visitor.ts";
+import { HttpVisitor } from "../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { findFault, good } from "../offramps/story.ts";
 import {
@@ -10,7 +10,7 @@ import {
   namesOf,
   sendInvoice,
   show,
-} from "./invoice-room.ts";
+} from "./invoice-fixture.ts";
 
 let server: TestServer;
 beforeAll(async () => {

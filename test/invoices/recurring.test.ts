@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { occurrenceAfter, occurrenceFrom, parseRecurrence } from "../../src/invoices/recurrence.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, expectRefusal, findFault, good, settle } from "../offramps/story.ts";
-import { addBilledAccount, change, create, expectProblem, namesOf, show } from "./invoice-room.ts";
+import {
+  addBilledAccount,
+  change,
+  create,
+  expectProblem,
+  namesOf,
+  show,
+} from "./invoice-fixture.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;

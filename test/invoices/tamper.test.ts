@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { findFault, good } from "../offramps/story.ts";
-import { change, create } from "./invoice-room.ts";
+import { change, create } from "./invoice-fixture.ts";
 
 let server: TestServer;
 let id: string;

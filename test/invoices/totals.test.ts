@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { InvoiceItem } from "../../src/invoices/document.ts";
-import { formatMoney } from "../../src/invoices/printed-text.ts";
+import { formatMoney } from "../../src/invoices/pdf/printed-text.ts";
 import { totalsOf } from "../../src/invoices/totals.ts";
 
 const item = (more: Partial<InvoiceItem>): InvoiceItem => ({

@@ -17,8 +17,8 @@ import {
   pdf,
   png,
   statusOf,
-} from "./kyc-room.ts";
-import { waitForStatus } from "./review-room.ts";
+} from "./kyc-fixture.ts";
+import { waitForStatus } from "./review/review-fixture.ts";
 
 let server: TestServer;
 let identity: ScriptedIdentity;

@@ -2,8 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addUser, openLink, PageVisitor, png } from "./kyc-room.ts";
-import { decide, signInAs, waitForStatus } from "./review-room.ts";
+import { addUser, openLink, PageVisitor, png } from "./kyc-fixture.ts";
+import { decide, signInAs, waitForStatus } from "./review/review-fixture.ts";
 
 const SECRETS = {
   first_name: "Canarianne",

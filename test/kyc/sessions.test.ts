@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeKycToken } from "../../src/kyc/tokens.ts";
-import { useRateClock } from "../access/rate-clock.ts";
+import { useRateClock } from "../accounts/rate-clock.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addUser, LIVING, openLink, PageVisitor, png } from "./kyc-room.ts";
+import { addUser, LIVING, openLink, PageVisitor, png } from "./kyc-fixture.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;

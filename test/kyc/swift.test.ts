@@ -1,11 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { HttpVisitor } from "../access/http-visitor.ts";
+import type { HttpVisitor } from "../harness/http-visitor.ts";
 import { addPaymentDetail, addQuote, execute, setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { findFault, good } from "../offramps/story.ts";
-import { addUser } from "./kyc-room.ts";
-import { addWaiting, auditOf, decide, seenIn, setAccount, signInAs } from "./review-room.ts";
+import { addUser } from "./kyc-fixture.ts";
+import {
+  addWaiting,
+  auditOf,
+  decide,
+  seenIn,
+  setAccount,
+  signInAs,
+} from "./review/review-fixture.ts";
 
 let server: TestServer;
 /** On the same database, where approval clears for swift. */

@@ -1,8 +1,8 @@
 import * as postings from "../../src/ledger/postings.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
-import { endToEndId } from "../../src/offramps/payout-store.ts";
+import { endToEndId } from "../../src/offramps/payouts/store.ts";
 import { newId } from "../../src/platform/ids.ts";
-import { type LedgerRoom, NOW, type Quote, TOKEN } from "./ledger-room.ts";
+import { type LedgerRoom, NOW, type Quote, TOKEN } from "./ledger-fixture.ts";
 
 let transfers = 0;
 

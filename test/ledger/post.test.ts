@@ -10,7 +10,7 @@ import {
   listBalances,
 } from "../../src/ledger/store.ts";
 import { verifyLedger } from "../../src/verify/verify-ledger.ts";
-import { type LedgerRoom, openLedgerRoom } from "./ledger-room.ts";
+import { type LedgerRoom, openLedgerRoom } from "./ledger-fixture.ts";
 
 let room: LedgerRoom;
 let account_id: string;

@@ -4,7 +4,7 @@ import { owedTo } from "../../src/ledger/model.ts";
 import { isOverdrawn } from "../../src/ledger/post.ts";
 import { findLedgerAccountBalance } from "../../src/ledger/store.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
-import { CURRENCY, type LedgerRoom, openLedgerRoom, TOKEN } from "./ledger-room.ts";
+import { CURRENCY, type LedgerRoom, openLedgerRoom, TOKEN } from "./ledger-fixture.ts";
 import { tellPayouts } from "./payout-story.ts";
 
 let room: LedgerRoom;

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
-import { type Beats, openBeats, PAYOUT_BEATS } from "../harness/beats.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute, setKyc } from "../harness/ramp.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { type Beats, openBeats, PAYOUT_BEATS } from "../harness/steps.ts";
 import { findFault, good, HOUR_MS } from "./story.ts";
 
 let server: TestServer;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { openDocumentRoom, PDF } from "./document-room.ts";
+import { openDocumentRoom, PDF } from "./documents/document-fixture.ts";
 import { advance, EXPIRY_MS, expectRefusal, findFault, good, openStory, settle } from "./story.ts";
 
 let server: TestServer;

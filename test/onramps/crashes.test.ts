@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findDeposit, findLines } from "../../src/onramps/fiat-deposit-store.ts";
+import { recordCredits } from "../../src/onramps/deposits/record-credits.ts";
+import { findDeposit, findLines } from "../../src/onramps/deposits/store.ts";
 import { fundOnramp } from "../../src/onramps/fund-onramp.ts";
-import { recordCredits } from "../../src/onramps/record-credits.ts";
 import { findOpenOnramp } from "../../src/onramps/store.ts";
 import { READ_CREDITS_TASK } from "../../src/onramps/task-kinds.ts";
 import type { ChainPort } from "../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { eraseUser as erase } from "../../src/users/erase-user.ts";
-import { Crash, openBeats } from "../harness/beats.ts";
 import { createScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { Crash, openBeats } from "../harness/steps.ts";
 import { findFault, good } from "../offramps/story.ts";
 import { act, credit, openOnramp } from "./story.ts";
 

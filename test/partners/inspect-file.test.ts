@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { inspectFile } from "../../src/partners/files/inspect-file.ts";
 import type { FileType } from "../../src/partners/files/judge-file.ts";
-import { jpeg, pdf, png } from "../kyc/kyc-room.ts";
+import { jpeg, pdf, png } from "../kyc/kyc-fixture.ts";
 
 const inspect = (type: FileType, bytes: Buffer, part = bytes.length) => {
   const parts: Buffer[] = [];

@@ -4,7 +4,7 @@ import {
   type Batchable,
   Batcher,
   type BatcherOptions,
-} from "../../src/platform/batcher/batcher.ts";
+} from "../../src/platform/commands/batcher.ts";
 import { Refusal } from "../../src/platform/errors.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

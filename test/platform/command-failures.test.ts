@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openNoteRoom, revokeKey, type Stage } from "../harness/note-room.ts";
+import { openNoteRoom, revokeKey, type Stage } from "../harness/note-fixture.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 
 let server: TestServer;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eraseUser } from "../../src/users/erase-user.ts";
-import { revokeKey } from "../harness/note-room.ts";
+import { revokeKey } from "../harness/note-fixture.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

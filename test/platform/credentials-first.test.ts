@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addUser, openLink, PageVisitor } from "../kyc/kyc-room.ts";
+import { addUser, openLink, PageVisitor } from "../kyc/kyc-fixture.ts";
 
 const MIB = 1024 * 1024;
 const ID = "01900000-0000-7000-8000-000000000000";

@@ -4,7 +4,7 @@ import { refusePooler } from "../../src/platform/db/refuse-pooler.ts";
 import { StartupError } from "../../src/platform/startup-error.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { startTestServer } from "../harness/server.ts";
-import { addUser } from "../kyc/kyc-room.ts";
+import { addUser } from "../kyc/kyc-fixture.ts";
 
 let db: TestDatabase;
 beforeAll(async () => {

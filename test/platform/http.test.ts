@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { revokeApiKey } from "../../src/access/revoke-api-key.ts";
+import { revokeApiKey } from "../../src/accounts/revoke-api-key.ts";
 import { ERRORS, type ErrorCode } from "../../src/platform/errors.ts";
 import { VERSION } from "../../src/platform/http/server.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";

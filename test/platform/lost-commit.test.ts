@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findActiveKeys } from "../../src/access/store.ts";
-import { type Core, openCore } from "../../src/app.ts";
+import { findActiveKeys } from "../../src/accounts/store.ts";
+import { type Core, openCore } from "../../src/app/create-app.ts";
 import { createExecutor, type ExecutorDeps } from "../../src/platform/commands/executor.ts";
 import { addOpenApi } from "../../src/platform/http/docs.ts";
 import { addRoute, type Caller } from "../../src/platform/http/route.ts";
 import { createServer } from "../../src/platform/http/server.ts";
 import { addUserRoutes } from "../../src/users/routes.ts";
 import { type CuttingProxy, startCuttingProxy } from "../harness/cutting-proxy.ts";
-import { openNoteRoom } from "../harness/note-room.ts";
+import { openNoteRoom } from "../harness/note-fixture.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

@@ -7,7 +7,7 @@ import { masterKeys } from "../../src/platform/encryption/master-keys.ts";
 import { rotateEncryption } from "../../src/platform/encryption/rotate-encryption.ts";
 import { createKmsProgram } from "../harness/kms-program.ts";
 import { startTestServer } from "../harness/server.ts";
-import { addUser } from "../kyc/kyc-room.ts";
+import { addUser } from "../kyc/kyc-fixture.ts";
 import { testMasterKeys } from "./master-keys-conformance.ts";
 
 let data_dir: string;

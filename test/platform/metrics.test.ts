@@ -5,7 +5,7 @@ import { depositMetrics } from "../../src/onramps/metrics.ts";
 import type { Session } from "../../src/platform/db/database.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
 import { taskMetrics } from "../../src/platform/tasks/task-metrics.ts";
-import { rateMetrics } from "../../src/quotes/metrics.ts";
+import { rateMetrics } from "../../src/prices/metrics.ts";
 import { webhookMetrics } from "../../src/webhooks/metrics.ts";
 import { runCommand, startCommand } from "../harness/command-line.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";

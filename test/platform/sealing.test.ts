@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AUDIT_LOG, recordAudit } from "../../src/access/audit.ts";
+import { AUDIT_LOG, recordAudit } from "../../src/accounts/audit.ts";
 import { openDatabase, type Transaction } from "../../src/platform/db/database.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";

@@ -9,7 +9,7 @@ import {
   openTaskRoom,
   type TaskRoom,
   writeEffects,
-} from "../harness/task-room.ts";
+} from "../harness/task-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import type { FromProcess } from "../harness/worker-process.ts";
 

@@ -15,7 +15,7 @@ import {
   openTaskRoom,
   type TaskRoom,
   writeEffects,
-} from "../harness/task-room.ts";
+} from "../harness/task-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const MINUTE_MS = 60 * 1000;

@@ -6,7 +6,7 @@ import { realTime } from "../../src/platform/tasks/real-time.ts";
 import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../../src/platform/tasks/tasks.ts";
 import { workerHealth } from "../../src/platform/tasks/worker-health.ts";
-import { finishWithEffects, openTaskRoom, SILENT, type TaskRoom } from "../harness/task-room.ts";
+import { finishWithEffects, openTaskRoom, SILENT, type TaskRoom } from "../harness/task-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const MINUTE_MS = 60 * 1000;

@@ -2,8 +2,8 @@ import type { Chain } from "../../src/catalogue/chains.ts";
 import type { BankAnswer } from "../../src/partners/bank/port.ts";
 import type { ChainPort } from "../../src/partners/chain/port.ts";
 import type { Database } from "../../src/platform/db/database.ts";
-import { Crash } from "../harness/beats.ts";
 import { createScriptedBank } from "../harness/scripted-bank.ts";
+import { Crash } from "../harness/steps.ts";
 import type { Random } from "./random.ts";
 
 /** How likely something goes wrong at a call; zero once the simulation calms down. */

@@ -7,7 +7,13 @@ import type { Session } from "../../src/platform/db/database.ts";
 import { verifyLedger } from "../../src/verify/verify-ledger.ts";
 import { verifyOfframps } from "../../src/verify/verify-offramps.ts";
 import { verifyQuotes } from "../../src/verify/verify-quotes.ts";
-import { type LedgerRoom, NOW, openLedgerRoom, type Quote, TOKEN } from "../ledger/ledger-room.ts";
+import {
+  type LedgerRoom,
+  NOW,
+  openLedgerRoom,
+  type Quote,
+  TOKEN,
+} from "../ledger/ledger-fixture.ts";
 import { tellPayouts } from "../ledger/payout-story.ts";
 
 let room: LedgerRoom;

@@ -3,7 +3,7 @@ import type { Session } from "../../src/platform/db/database.ts";
 import { verifyUsers } from "../../src/verify/verify-users.ts";
 import { setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addUser } from "../kyc/kyc-room.ts";
+import { addUser } from "../kyc/kyc-fixture.ts";
 import { findFault, good } from "../offramps/story.ts";
 
 let server: TestServer;

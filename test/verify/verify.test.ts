@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { recordAudit } from "../../src/access/audit.ts";
+import { recordAudit } from "../../src/accounts/audit.ts";
 import type { Database, Session } from "../../src/platform/db/database.ts";
 import { type Block, hashBlock, sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { WELL } from "../../src/access/app-model.ts";
+import { WELL } from "../../src/apps/model.ts";
 import type { OutboundAnswer } from "../../src/partners/outbound-http/outbound-request.ts";
 import type { Task } from "../../src/platform/tasks/tasks.ts";
 import type { DueDelivery } from "../../src/webhooks/delivery-store.ts";

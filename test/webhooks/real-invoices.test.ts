@@ -10,7 +10,7 @@ import {
   change,
   create,
   show,
-} from "../invoices/invoice-room.ts";
+} from "../invoices/invoice-fixture.ts";
 import { good } from "../offramps/story.ts";
 import { addApp, advance, idle, type MadeApp } from "./webhook-room.ts";
 

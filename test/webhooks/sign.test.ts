@@ -1,6 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { makeWebhookSecret } from "../../src/access/app-model.ts";
+import { makeWebhookSecret } from "../../src/apps/model.ts";
 import { readSecret, secretsAt, signatureHeaders, standardForm } from "../../src/webhooks/sign.ts";
 
 const STANDARD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

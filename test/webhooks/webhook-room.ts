@@ -1,11 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import {
-  insertAppGrant,
-  updateAppGrantRevoked,
-  updateAppUsed,
-} from "../../src/access/apps-store.ts";
-import { listAccounts } from "../../src/access/store.ts";
+import { listAccounts } from "../../src/accounts/store.ts";
+import { insertAppGrant, updateAppGrantRevoked, updateAppUsed } from "../../src/apps/store.ts";
 import { digestOf } from "../../src/platform/sealing/seal.ts";
 import { verifyDeliveries } from "../../src/verify/verify-deliveries.ts";
 import {

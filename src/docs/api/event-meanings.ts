@@ -1,4 +1,4 @@
-import type { RampEvent } from "../../access/app-model.ts";
+import type { RampEvent } from "../../apps/model.ts";
 import type { InvoiceEvent } from "../../webhooks/record-events.ts";
 
 export const INVOICE_EVENT_MEANINGS: Readonly<Record<InvoiceEvent, string>> = {

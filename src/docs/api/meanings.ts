@@ -1,4 +1,5 @@
-import type { ProposalStatus } from "../../access/proposal-model.ts";
+import type { ProposalStatus } from "../../approvals/model.ts";
+import type { RefundStatus } from "../../balances/refund-store.ts";
 import type { Chain, Token } from "../../catalogue/chains.ts";
 import type { DepositRail, Rail } from "../../catalogue/rails.ts";
 import type { ChangeType, InvoiceFormat, InvoiceStatus } from "../../invoices/model.ts";
@@ -6,7 +7,6 @@ import type { DocumentStatus, OfframpStatus } from "../../offramps/model.ts";
 import { DEPOSIT_REASONS, type DepositStatus, type OnrampStatus } from "../../onramps/model.ts";
 import type { PaymentDetailStatus } from "../../payment-details/model.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../../platform/errors.ts";
-import type { RefundStatus } from "../../quotes/refund-store.ts";
 import type { KycStatus } from "../../users/model.ts";
 import { INVOICE_EVENT_MEANINGS, RAMP_EVENT_MEANINGS } from "./event-meanings.ts";
 

@@ -1,4 +1,4 @@
-import type { RampEvent } from "../../access/app-model.ts";
+import type { RampEvent } from "../../apps/model.ts";
 import { buildExample, type Json } from "./build-example.ts";
 import {
   INVOICE_EVENT_MEANINGS,

@@ -1,4 +1,4 @@
-import { Batcher } from "../batcher/batcher.ts";
+import { Batcher } from "./batcher.ts";
 import { createTurns } from "./in-turn.ts";
 import { createKeeping, type KeepAnswer, keepAnswers } from "./keep-answers.ts";
 import type { Answer, CommandRequest, ExecutorDeps, Outcome, Queued } from "./model.ts";

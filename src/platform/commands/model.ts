@@ -1,8 +1,8 @@
-import type { Batchable } from "../batcher/batcher.ts";
 import type { Clock } from "../clock.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import type { Keyring } from "../encryption/keyring.ts";
 import type { Refusal } from "../errors.ts";
+import type { Batchable } from "./batcher.ts";
 import type { Command, Idempotency } from "./use-case.ts";
 
 /** What a caller hands in. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createLanes, type Lane } from "./lanes.ts";
+import { createLanes, type Lane } from "./queues.ts";
 import { realTime } from "./real-time.ts";
 import { type RunDependencies, runSet, type TaskHandler } from "./run-set.ts";
 import { type Claim, claimTasks, type DueKind, updateLeases } from "./store.ts";

@@ -1,0 +1,70 @@
+import type { Session } from "../platform/db/database.ts";
+import { keyedHash } from "../platform/encryption/cipher.ts";
+import type { Caller } from "../platform/http/route.ts";
+import { LruMap } from "../platform/lru-map.ts";
+import { isKeyOfMode, isOwnKey, type Mode } from "./model.ts";
+import { findActiveKeys, findApiKeyByHash } from "./store.ts";
+
+/** A revoked key or token may still read for this long; writes ask the database every time. */
+const CACHED_MS = 1_000;
+const CALLERS_CACHED_MAX = 10_000;
+
+/** Credentials that are no API keys: the access tokens of applications, which `apps` knows. */
+export type TokenPort = {
+  findCaller(text: string): Promise<Caller | null>;
+  isCredential(credential_id: string): boolean;
+  listActive(session: Session, credential_ids: readonly string[]): Promise<string[]>;
+};
+
+/** Who presents this key or token? */
+export function createAuthenticate(
+  deps: { database: Session; index_key: Buffer },
+  mode: Mode,
+  tokens: TokenPort,
+): (text: string) => Promise<Caller | null> {
+  const { database, index_key } = deps;
+  const cache = new LruMap<string, { caller: Caller; until_ms: number }>(CALLERS_CACHED_MAX);
+  return async (text) => {
+    if (!isKeyOfMode(text, mode)) return null;
+    const key_hash = hashApiKey(index_key, text);
+    const name = key_hash.toString("base64");
+    const asked_ms = performance.now();
+    const cached = cache.get(name);
+    if (cached && cached.until_ms > asked_ms) return cached.caller;
+    // A key of ours says that it is one; any other text may be a token, or a key of the operator's.
+    const by_token = isOwnKey(text) ? null : await tokens.findCaller(text);
+    const caller = by_token ?? (await findKeyCaller(database, key_hash));
+    if (!caller) return null;
+    // Counted from before the question: an answer that was slow to come is not trusted longer.
+    cache.set(name, { caller, until_ms: asked_ms + CACHED_MS });
+    return caller;
+  };
+}
+
+/** Of these keys and tokens, those that may still be used: asked in every write's transaction. */
+export async function findActiveCredentials(
+  tx: Session,
+  tokens: TokenPort,
+  credential_ids: string[],
+  account_ids: string[],
+): Promise<Set<string>> {
+  const token_ids = credential_ids.filter(tokens.isCredential);
+  if (token_ids.length === 0) return findActiveKeys(tx, credential_ids, account_ids);
+  const key_ids = credential_ids.filter((id) => !tokens.isCredential(id));
+  const [active_keys, active_tokens] = await Promise.all([
+    findActiveKeys(tx, key_ids, account_ids),
+    tokens.listActive(tx, token_ids),
+  ]);
+  return new Set([...active_keys, ...active_tokens]);
+}
+
+export function hashApiKey(index_key: Buffer, key: string): Buffer {
+  return keyedHash(index_key, "api key", key);
+}
+
+async function findKeyCaller(session: Session, key_hash: Buffer): Promise<Caller | null> {
+  const found = await findApiKeyByHash(session, key_hash);
+  if (!found) return null;
+  const { account_id, id, prefix, last_four } = found;
+  return { account_id, credential_id: id, key_label: `${prefix}…${last_four}` };
+}

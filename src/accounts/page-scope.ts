@@ -1,0 +1,165 @@
+import cookie from "@fastify/cookie";
+import formbody from "@fastify/formbody";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Clock } from "../platform/clock.ts";
+import { type Database, DatabaseUnavailableError } from "../platform/db/database.ts";
+import { Refusal } from "../platform/errors.ts";
+import type { Html } from "../platform/http/html.ts";
+import { logFailure } from "../platform/http/log-failure.ts";
+import { PAGE_BODY_BYTES_MAX } from "../platform/http/server.ts";
+import { readCookie } from "../platform/pages/cookies.ts";
+import { localPath } from "../platform/pages/local-path.ts";
+import { realTime } from "../platform/tasks/real-time.ts";
+import type { Mode, Role } from "./model.ts";
+import { errorPage } from "./pages.ts";
+import { findSession, formCsrfOf, isSameToken, isToken, type MemberSession } from "./sessions.ts";
+
+export type PageDeps = {
+  database: Database;
+  index_key: Buffer;
+  public_url: () => string;
+  mode: Mode;
+  clock: Clock;
+};
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who is signed in; only on routes of a page scope. */
+    member: MemberSession | null;
+  }
+  interface FastifyContextConfig {
+    /** A form shown to people who are not signed in: guarded by a cookie, not by the session. */
+    is_public_form?: boolean;
+  }
+}
+
+const RETRY_AFTER_SECONDS = 2;
+/** Of every page. */
+export const PAGE_HEADERS = {
+  "Content-Security-Policy":
+    "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+    "img-src 'self' data:; base-uri 'none'",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "same-origin",
+  "Cache-Control": "no-store",
+};
+
+/**
+ * The frame for pages: routes added to the scope know who is signed in, take HTML forms (each
+ * guarded against forgery), carry the security headers, and answer errors with a page.
+ */
+export function addPageScope(
+  app: FastifyInstance,
+  deps: PageDeps,
+  addPages: (scope: FastifyInstance) => void,
+): void {
+  app.register(async (scope) => {
+    await scope.register(cookie);
+    // Forms and nothing else: the server's own parser takes JSON of any caller.
+    scope.removeAllContentTypeParsers();
+    await scope.register(formbody, { bodyLimit: PAGE_BODY_BYTES_MAX });
+    scope.decorateRequest("member", null);
+    scope.addHook("onRequest", async (request, reply) => {
+      reply.headers(PAGE_HEADERS);
+      const token = readCookie(request, deps.public_url(), "session");
+      request.member = await findSession(deps, token, realTime(deps.clock));
+    });
+    // Twice: who is nobody is refused before the body is read, a wrong form after.
+    scope.addHook("preParsing", async (request) => void expectedCsrf(deps, request));
+    scope.addHook("preHandler", async (request) => checkForm(deps, request));
+    scope.setErrorHandler((error, request, reply) => sendErrorPage(deps, error, request, reply));
+    addPages(scope);
+  });
+}
+
+/** For the `onRequest` of a page: signed in, and with one of these roles if any are named. */
+export function requireSession(...roles: Role[]) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { member } = request;
+    if (!member) return reply.redirect(signInPath(request), 303);
+    if (roles.length === 0 || roles.includes(member.role)) return;
+    throw new Refusal(
+      "insufficient_scope",
+      "Your role does not have access to this page. Ask an admin if you need it.",
+    );
+  };
+}
+
+export function sendPage(reply: FastifyReply, page: Html, status = 200): FastifyReply {
+  return reply.code(status).type("text/html; charset=utf-8").send(page.text);
+}
+
+/** A field of a form; one that is absent or given twice is empty. */
+export function readField(request: FastifyRequest, name: string): string {
+  const fields = request.body as Record<string, unknown> | null | undefined;
+  const value = fields?.[name];
+  return typeof value === "string" ? value : "";
+}
+
+function signInPath(request: FastifyRequest): string {
+  // What was sent by a form cannot be sent again by a redirect.
+  const next = localPath(request.method === "GET" ? request.url : undefined, "/dashboard");
+  return `/sign-in?next=${encodeURIComponent(next).replaceAll("%2F", "/")}`;
+}
+
+/** Every POST, whatever its route: a page that forgets to ask is refused, not open. */
+function checkForm(deps: PageDeps, request: FastifyRequest): void {
+  const expected = expectedCsrf(deps, request);
+  if (expected === null || isSameToken(expected, readField(request, "csrf"))) return;
+  throw outOfDate();
+}
+
+/** What the form must show; null where nothing is sent. Refuses who could show nothing right. */
+function expectedCsrf(deps: PageDeps, request: FastifyRequest): string | null {
+  if (["GET", "HEAD"].includes(request.method)) return null;
+  const expected = request.routeOptions.config.is_public_form
+    ? publicFormCsrf(deps, request)
+    : request.member?.csrf;
+  if (expected === undefined) throw outOfDate();
+  return expected;
+}
+
+function outOfDate(): Refusal {
+  return new Refusal(
+    "insufficient_scope",
+    "This form is out of date and was not submitted. Reload the page and try again.",
+  );
+}
+
+function publicFormCsrf(deps: PageDeps, request: FastifyRequest): string | undefined {
+  const form_token = readCookie(request, deps.public_url(), "form");
+  return isToken(form_token) ? formCsrfOf(deps.index_key, form_token) : undefined;
+}
+
+function sendErrorPage(
+  deps: PageDeps,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  // Programs get the JSON that the server's own handler gives; whoever shows a key is one.
+  const is_program = request.headers.authorization !== undefined;
+  if (is_program || !/text\/html/i.test(request.headers.accept ?? "")) throw error;
+  const status = statusOf(error);
+  if (status >= 500) logFailure(request, error, "failed");
+  const retry_after_seconds =
+    error instanceof Refusal ? error.retry_after_seconds : status === 503 && RETRY_AFTER_SECONDS;
+  if (retry_after_seconds) reply.header("Retry-After", retry_after_seconds);
+  const shown = errorPage({
+    status,
+    message: error instanceof Refusal ? error.message : null,
+    request_id: request.id,
+    mode: deps.mode,
+    session: request.member,
+  });
+  return sendPage(reply, shown, status);
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof Refusal) return error.status;
+  if (error instanceof DatabaseUnavailableError) return 503;
+  // Fastify's own refusals (body too large, wrong content type) carry their status.
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  return code?.startsWith("FST_ERR_") && statusCode ? statusCode : 500;
+}

@@ -1,0 +1,164 @@
+import { type Html, html } from "../platform/http/html.ts";
+import { badge, csrfField, moment, NONE, page, table } from "../platform/pages/layout.ts";
+import type { Dashboard } from "./load-dashboard.ts";
+import type { ApiKey, Mode } from "./model.ts";
+import { may, ROLE_NAMES } from "./roles.ts";
+import type { MemberSession } from "./sessions.ts";
+import type { AuditEntryRow, Membership } from "./store.ts";
+
+const REVIEWS_LINK = html`<p><a href="/dashboard/kyc">Identity reviews</a></p>`;
+
+export function signInPage(options: {
+  mode: Mode;
+  csrf: string;
+  next: string;
+  email: string;
+  /** What went wrong and what to do, after a refused attempt. */
+  problem: string | null;
+}): Html {
+  const { mode, csrf, next, email, problem } = options;
+  const described = problem === null ? null : html` aria-describedby="problem"`;
+  // The cursor waits where the person will type: after a refusal that is the password.
+  const [in_email, in_password] =
+    email === "" ? [html` autofocus`, null] : [null, html` autofocus`];
+  const body = html`<h1>Sign in</h1>
+${problem !== null && html`<p class="alert" id="problem" role="alert">${problem}</p>`}
+<form method="post" action="/sign-in">
+${csrfField(csrf)}
+<input type="hidden" name="next" value="${next}">
+<label for="email">E-mail</label>
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254"
+  autocapitalize="none" spellcheck="false" value="${email}"${in_email}${described}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required
+  maxlength="200"${in_password}${described}>
+<button class="primary wide" type="submit">Sign in</button>
+</form>
+${mode === "sandbox" && html`<p class="hint">This is a sandbox. No real money moves here.</p>`}`;
+  return page({ title: "Sign in", mode, session: null, body });
+}
+
+export function dashboardPage(mode: Mode, session: MemberSession, dashboard: Dashboard): Html {
+  const { memberships, has_pending_proposals, api_keys, audit_entries, names } = dashboard;
+  const body = html`<div class="heading"><h1>${session.account_name}</h1>
+${memberships.length > 1 && accountForm(session, memberships)}</div>
+<section class="card" aria-labelledby="account-title">
+<h2 id="account-title">Account</h2>
+<dl>
+<div><dt>Mode</dt><dd>${badge(mode)}</dd></div>
+<div><dt>Signed in as</dt><dd>${session.email}</dd></div>
+<div><dt>Your role</dt><dd>${ROLE_NAMES[session.role]}</dd></div>
+${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
+<div><dt>Settings</dt><dd><a href="/dashboard/apps">Applications</a></dd></div>
+</dl>
+${may(session.role, "review_kyc") && REVIEWS_LINK}
+</section>
+<section class="card" aria-labelledby="proposals-title">
+<h2 id="proposals-title">Proposals</h2>
+<p>${has_pending_proposals ? "Some proposals need approval." : "No proposals need approval."}
+<a href="/dashboard/proposals">View proposals</a></p>
+</section>
+${
+  api_keys === null || audit_entries === null
+    ? html`<section class="card"><h2>API keys and audit log</h2>
+<p class="muted">Only admins and developers can view these.</p></section>`
+    : html`${apiKeysSection(api_keys)}${auditSection(audit_entries, names)}`
+}`;
+  return page({ title: session.account_name, mode, session, body });
+}
+
+// What to say for each status; a deliberate refusal may say it more exactly.
+const ERROR_TEXTS: Record<number, readonly [title: string, text: string]> = {
+  403: ["Request refused", "Ask an admin of your account if you need it."],
+  404: ["Page not found", "Check the URL, or start again from the dashboard."],
+  413: ["Request too large", "Send a smaller request."],
+  429: ["Too many attempts", "Wait a minute, then try again."],
+  500: [
+    "Something went wrong",
+    "This is an error on our side. Try again, or report the request id below.",
+  ],
+  503: ["Not available right now", "Nothing was done. Wait a moment, then try again."],
+};
+
+export function errorPage(options: {
+  status: number;
+  message: string | null;
+  request_id: string;
+  mode: Mode;
+  session: MemberSession | null;
+}): Html {
+  const { status, message, request_id, mode, session } = options;
+  const [title, text] = ERROR_TEXTS[status] ?? ["This did not work", "Go back and try again."];
+  const shown = status === 403 || status === 429 ? (message ?? text) : text;
+  const text_body = html`<h1>${title}</h1>
+<p>${shown}</p>
+<p><a href="/dashboard">Go to the dashboard</a></p>
+${status >= 500 && html`<p class="hint">Request <code>${request_id}</code></p>`}`;
+  // The quiet page of somebody who is not signed in is a card already.
+  const body = session ? html`<section class="card">${text_body}</section>` : text_body;
+  return page({ title, mode, session, body });
+}
+
+function accountForm(session: MemberSession, memberships: readonly Membership[]): Html {
+  return html`<form class="inline" method="post" action="/dashboard/account">
+${csrfField(session.csrf)}
+<label for="account_id">Account</label>
+<select id="account_id" name="account_id">${memberships.map(
+    ({ account_id, account_name }) =>
+      html`<option value="${account_id}"${
+        account_id === session.account_id && html` selected`
+      }>${account_name}</option>`,
+  )}</select>
+<button type="submit">Switch</button>
+</form>`;
+}
+
+function apiKeysSection(api_keys: readonly ApiKey[]): Html {
+  return html`<section class="card" aria-labelledby="keys-title">
+<h2 id="keys-title">API keys</h2>
+${table({
+  label: "API keys",
+  columns: ["Key", "Name", "Created", "State"],
+  rows: api_keys.map((key) => [
+    html`<code>${key.prefix}…${key.last_four}</code>`,
+    key.name,
+    moment(key.created_at),
+    key.revoked_at ? html`Revoked ${moment(key.revoked_at)}` : "Active",
+  ]),
+  empty: "This account has no API keys.",
+})}
+</section>
+`;
+}
+
+function auditSection(entries: readonly AuditEntryRow[], names: ReadonlyMap<string, string>): Html {
+  return html`<section class="card" aria-labelledby="audit-title">
+<h2 id="audit-title">Audit log</h2>
+${table({
+  label: "Audit log, newest first",
+  columns: ["When", "Who", "Did what", "To what", "Why"],
+  rows: entries.map((entry) => [
+    moment(entry.at),
+    nameOf(entry.actor, names),
+    html`<code>${entry.action}</code>`,
+    // Who signs in acts on themselves; once is enough.
+    idOf(entry.record) === idOf(entry.actor) ? NONE : nameOf(entry.record, names),
+    entry.reason || NONE,
+  ]),
+  empty: "The audit log is empty.",
+})}
+</section>`;
+}
+
+function idOf(reference: string): string {
+  return reference.slice(reference.indexOf(":") + 1);
+}
+
+/** The name of what `kind:id` stands for; without one, its kind and the end of its id. */
+export function nameOf(reference: string, names: ReadonlyMap<string, string>): Html | string {
+  const [kind, id] = reference.split(":");
+  if (kind === undefined || id === undefined) return reference;
+  const words = kind.replaceAll("_", " ");
+  const shown = names.get(id) ?? (id.length > 8 ? `${words} …${id.slice(-8)}` : `${words} ${id}`);
+  return html`<span title="${reference}">${shown}</span>`;
+}

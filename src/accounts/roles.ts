@@ -1,0 +1,67 @@
+import { ROLES, type Role } from "./model.ts";
+
+export const ROLE_NAMES: Record<Role, string> = {
+  admin: "Admin",
+  finance_manager: "Finance manager",
+  accountant: "Accountant",
+  approver: "Approver",
+  developer: "Developer",
+};
+
+type Permission = { readonly roles: readonly Role[]; readonly meaning: string };
+
+/**
+ * What members may do on the pages, by role: the one table that pages and use cases ask. The
+ * reference page (docs/reference/roles.md) is generated from it.
+ */
+export const PERMISSIONS = {
+  see_account: {
+    roles: ROLES,
+    meaning: "See the account, its open proposals and the applications that you authorized.",
+  },
+  vote: {
+    roles: ["admin", "finance_manager", "approver"],
+    meaning: "See the details of proposals, and confirm or reject them.",
+  },
+  review_kyc: {
+    roles: ["admin", "finance_manager", "approver"],
+    meaning:
+      "Review KYC applications: in the operator's account those of all accounts, elsewhere those " +
+      "of your account once the operator has delegated its reviews.",
+  },
+  see_keys_and_log: {
+    roles: ["admin", "developer"],
+    meaning: "See the API keys (their last four characters) and the audit log.",
+  },
+  manage_apps: {
+    roles: ["admin", "developer"],
+    meaning: "Create and delete applications, and rotate their secrets.",
+  },
+  reset_app_used: {
+    roles: ["admin"],
+    meaning: "Reset an application to “not used yet”, so that it receives all invoice events.",
+  },
+  manage_consents: {
+    roles: ["admin"],
+    meaning: "See and revoke what other members authorized applications to do.",
+  },
+  authorize_reads: {
+    roles: ROLES,
+    meaning: "Authorize an application to read invoices (`invoices:read`).",
+  },
+  authorize_writes: {
+    roles: ["admin", "finance_manager", "developer"],
+    meaning: "Authorize an application to create and change invoices (`invoices:write`).",
+  },
+} as const satisfies Record<string, Permission>;
+
+export type PermissionName = keyof typeof PERMISSIONS;
+
+export function rolesThatMay(permission: PermissionName): readonly Role[] {
+  return PERMISSIONS[permission].roles;
+}
+
+/** A person who is no member any more has no role, and may do nothing. */
+export function may(role: Role | undefined, permission: PermissionName): boolean {
+  return role !== undefined && rolesThatMay(permission).includes(role);
+}

@@ -1,0 +1,138 @@
+import type { Mode } from "../accounts/model.ts";
+import { nameOf } from "../accounts/pages.ts";
+import type { MemberSession } from "../accounts/sessions.ts";
+import { type Html, html } from "../platform/http/html.ts";
+import { minorToText } from "../platform/money.ts";
+import { csrfField, moment, NONE, page, table } from "../platform/pages/layout.ts";
+import type { ProposalsView, ProposalView } from "./load-proposals.ts";
+import {
+  CONFIRMATIONS_NEEDED,
+  mayVote,
+  type Proposal,
+  type ProposalStatus,
+  REASON_LENGTH_MAX,
+  type Vote,
+} from "./model.ts";
+
+export const PROPOSALS_PATH = "/dashboard/proposals";
+
+const STATUS_NAMES: Record<ProposalStatus, string> = {
+  pending: "Waiting",
+  confirmed: "Confirmed, about to be done",
+  rejected: "Rejected",
+  done: "Done",
+  failed: "Failed",
+};
+
+type Names = ReadonlyMap<string, string>;
+
+export function proposalsPage(options: {
+  mode: Mode;
+  session: MemberSession;
+  view: ProposalsView;
+  /** What went wrong with a vote, and what to do. */
+  problem: string | null;
+}): Html {
+  const { mode, session, view, problem } = options;
+  const body = html`<p><a href="/dashboard">Dashboard</a></p>
+<div class="heading"><h1>Proposals</h1></div>
+${problem !== null && html`<p class="alert" role="alert">${problem}</p>`}
+<p class="muted">Requests above the approval amount wait here until two members confirm them.
+${
+  mayVote(session.role)
+    ? "Check the details before you confirm. One rejection ends a proposal."
+    : "Admins, finance managers and approvers vote on them."
+}</p>
+${
+  view.pending.length === 0 &&
+  html`<section class="card"><p class="muted">No proposals need approval.</p></section>`
+}
+${view.pending.map((entry) => pendingSection(session, entry, view.names))}
+${view.has_more && html`<p class="muted">More proposals appear once these are decided.</p>`}
+${endedSection(view)}`;
+  return page({ title: "Proposals", mode, session, body });
+}
+
+function pendingSection(session: MemberSession, entry: ProposalView, names: Names): Html {
+  const { proposal, votes, details } = entry;
+  const title_id = `title-${proposal.id}`;
+  return html`<section class="card" aria-labelledby="${title_id}">
+<h2 id="${title_id}">${proposal.summary}</h2>
+<dl>
+<div><dt>Amount</dt><dd>${amount(proposal.amount_usd)}</dd></div>
+${details?.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
+<div><dt>Proposed by</dt><dd>${proposerOf(proposal, names)}</dd></div>
+<div><dt>Proposed</dt><dd>${moment(proposal.created_at)}</dd></div>
+<div><dt>Concerns</dt><dd><code>${proposal.record_id}</code></dd></div>
+<div><dt>Confirmed</dt><dd>${proposal.confirmations} of ${CONFIRMATIONS_NEEDED}${
+    votes.length > 0 && html`: ${voteList(votes, names)}`
+  }</dd></div>
+</dl>
+${mayVote(session.role) && choices(session, entry)}
+</section>
+`;
+}
+
+function choices(session: MemberSession, { proposal, votes, details }: ProposalView): Html {
+  if (votes.some((vote) => vote.person_id === session.person_id)) {
+    return html`<p class="hint">You have confirmed this; another member must confirm it too.</p>`;
+  }
+  const path = `${PROPOSALS_PATH}/${proposal.id}`;
+  const reason_id = `reason-${proposal.id}`;
+  // What cannot be looked at can only be turned down.
+  return html`<div class="choices">
+${
+  details === null
+    ? html`<p class="muted">The user was erased.</p>`
+    : html`<form method="post" action="${path}/confirm">${csrfField(session.csrf)}
+<button class="primary" type="submit">Confirm</button></form>`
+}
+<form class="reject" method="post" action="${path}/reject">${csrfField(session.csrf)}
+<label for="${reason_id}">Reason for rejecting</label>
+<input id="${reason_id}" name="reason" required maxlength="${REASON_LENGTH_MAX}"
+  autocomplete="off">
+<button type="submit">Reject</button></form>
+</div>`;
+}
+
+function endedSection({ ended, names }: ProposalsView): Html {
+  return html`<section class="card" aria-labelledby="ended-title">
+<h2 id="ended-title">Recent decisions</h2>
+${table({
+  label: "Recent decisions, newest first",
+  columns: ["Proposed", "What", "Amount", "By", "Votes", "State"],
+  rows: ended.map(({ proposal, votes }) => [
+    moment(proposal.created_at),
+    html`<span title="${proposal.record_id}">${proposal.summary}</span>`,
+    amount(proposal.amount_usd),
+    proposerOf(proposal, names),
+    votes.length > 0 ? voteList(votes, names) : NONE,
+    html`${STATUS_NAMES[proposal.status]}${proposal.outcome && `: ${proposal.outcome}`}`,
+  ]),
+  empty: "No proposals have been decided.",
+})}
+</section>`;
+}
+
+function proposerOf({ proposed_by }: Proposal, names: Names): Html | string {
+  const name = nameOf(proposed_by, names);
+  return proposed_by.startsWith("api_key:") ? html`<code>${name}</code>` : name;
+}
+
+function voteList(votes: readonly Vote[], names: Names): Html {
+  // In one element: on a narrow screen every child of a cell gets a place of its own.
+  return html`<span>${votes.map(
+    ({ person_id, verdict }, at) =>
+      html`${at > 0 && ", "}${nameOf(`member:${person_id}`, names)}${
+        verdict === "reject" && " (rejects)"
+      }`,
+  )}</span>`;
+}
+
+/** With thousands apart, as people read money. */
+function amount(cents: bigint | null): Html | string {
+  if (cents === null) return "not known in usd";
+  const [whole = "", decimals = ""] = minorToText(cents, 2).split(".");
+  const grouped = BigInt(whole).toLocaleString("en-US").replaceAll(",", " ");
+  return html`<span class="amount">${grouped}.${decimals.padEnd(2, "0")} usd</span>`;
+}

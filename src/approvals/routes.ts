@@ -1,0 +1,130 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import {
+  addPageScope,
+  type PageDeps,
+  readField,
+  requireSession,
+  sendPage,
+} from "../accounts/page-scope.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
+import { cutPage, readPage } from "../platform/http/list.ts";
+import type { AddRoute } from "../platform/http/route.ts";
+import { loadProposals } from "./load-proposals.ts";
+import type { Verdict } from "./model.ts";
+import { PROPOSALS_PATH, proposalsPage } from "./page.ts";
+import {
+  ProposalAnswer,
+  ProposalListQuery,
+  ProposalsAnswer,
+  renderProposal,
+  renderProposals,
+} from "./render.ts";
+import { findProposal, listProposals } from "./store.ts";
+import { voteOnProposal } from "./vote-on-proposal.ts";
+
+export type ProposalPageDeps = PageDeps & {
+  keyring: Keyring;
+  /** A worker of this process looks for tasks at once. */
+  poke: () => void;
+};
+
+const TAG = "Proposals";
+/** Pages are no part of the documented API. */
+const HIDDEN = { hide: true };
+
+/** An account's own proposals, for the program that made them. */
+export function addProposalRoutes(addRoute: AddRoute, { database }: { database: Database }): void {
+  addRoute({
+    method: "GET",
+    path: "/proposals",
+    operation: "listProposals",
+    summary: "List proposals",
+    description:
+      "Requests that wait for two members of the account, and the outcome of earlier ones.",
+    tag: TAG,
+    query: ProposalListQuery,
+    answer: ProposalsAnswer,
+    errors: [],
+    handle: async ({ caller, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      if (found.length > 0) throw Refusal.of(found);
+      const statuses = query.status && [query.status];
+      const listed = await listProposals(database, caller.account_id, statuses, page);
+      const { rows, has_more } = cutPage(listed, page);
+      return renderProposals(rows, has_more);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/proposals/:proposal_id",
+    operation: "showProposal",
+    summary: "Show a proposal",
+    description: "Shows how many members confirmed it and, once it ran, its outcome.",
+    tag: TAG,
+    answer: ProposalAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const proposal = await findProposal(database, caller.account_id, params.proposal_id!);
+      if (!proposal) throw Refusal.of([...problems, notFound("proposal_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      return renderProposal(proposal);
+    },
+  });
+}
+
+/** Where members look at proposals and decide on them. */
+export function addProposalPages(app: FastifyInstance, deps: ProposalPageDeps): void {
+  const signed_in = { schema: HIDDEN, onRequest: requireSession() };
+  addPageScope(app, deps, (scope) => {
+    scope.get(PROPOSALS_PATH, signed_in, (request, reply) => show(deps, request, reply, null));
+    for (const verdict of ["confirm", "reject"] as const) {
+      scope.post(`${PROPOSALS_PATH}/:proposal_id/${verdict}`, signed_in, (request, reply) =>
+        vote(deps, request, reply, verdict),
+      );
+    }
+  });
+}
+
+async function vote(
+  deps: ProposalPageDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  verdict: Verdict,
+): Promise<FastifyReply> {
+  const { proposal_id = "" } = request.params as Record<string, string>;
+  const reason = withoutControls(readField(request, "reason"));
+  try {
+    await voteOnProposal(deps, request.member!, { proposal_id, verdict, reason });
+  } catch (error) {
+    // Too late, or incomplete: shown where the person can see how things stand now.
+    if (!(error instanceof Refusal) || error.code !== "invalid_transition") throw error;
+    return show(deps, request, reply, error);
+  }
+  deps.poke();
+  return reply.redirect(PROPOSALS_PATH, 303);
+}
+
+async function show(
+  deps: ProposalPageDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusal: Refusal | null,
+): Promise<FastifyReply> {
+  const session = request.member!;
+  const view = await loadProposals(deps, session);
+  const problem = refusal?.message ?? null;
+  const shown = proposalsPage({ mode: deps.mode, session, view, problem });
+  return sendPage(reply, shown, refusal?.status ?? 200);
+}
+
+/** One line of text: what a field of one line cannot hold was not typed by a person. */
+function withoutControls(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\p{Cc}+/gu, " ")
+    .trim();
+}

@@ -1,0 +1,168 @@
+import { textOf } from "../catalogue/text.ts";
+import type { ErrorCode, Problem } from "../platform/errors.ts";
+import { Problems, quoted } from "../platform/problems.ts";
+import { APP_FLOWS, type AppFlow, RAMP_EVENTS, type RampEvent } from "./model.ts";
+import { findBadRedirect } from "./redirect-uris.ts";
+
+/** What a caller may send about an application; a missing field is left out. */
+export type AppInput = {
+  name?: string | null;
+  flow?: string | null;
+  redirect_uris?: string[] | null;
+  webhook_url?: string | null;
+  webhook_secret?: string | null;
+  webhook_headers?: Record<string, unknown> | null;
+  events?: string[] | null;
+  is_ordered?: boolean | null;
+};
+
+export type CheckedApp = {
+  name?: string;
+  flow?: AppFlow;
+  redirect_uris?: string[];
+  webhook_url?: string | null;
+  webhook_secret?: string | null;
+  webhook_headers?: Record<string, string>;
+  events?: RampEvent[];
+  is_ordered?: boolean;
+};
+
+export type AppRules = {
+  allow_http: boolean;
+  /** Why the guarded sender would not send there; null when it would. */
+  refuseUrl: (url: string) => string | null;
+};
+
+const NAME_MAX = 100;
+const URL_MAX = 2048;
+export const REDIRECTS_MAX = 20;
+/** More than there are: one may stand twice. */
+export const EVENTS_MAX = 20;
+const HEADERS_MAX = 20;
+const HEADER_VALUE_MAX = 1_000;
+const SECRET = /^[\x21-\x7e]{12,200}$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
+const HEADER_VALUE = /^[\x20-\x7e]*$/;
+/** These are the sender's, or steer the connection itself. */
+const HEADERS_DENIED = [
+  /^(accept-encoding|connection|content-.*|cookie|expect|host|keep-alive|proxy-.*)$/i,
+  /^(te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-.*)$/i,
+  /^(x-)?webhook-.*$/i,
+  /^(__proto__|date|forwarded|set-cookie|x-real-ip)$/i,
+];
+
+/** Every problem of what was sent, each naming its field. */
+export function checkApp(
+  input: AppInput,
+  rules: AppRules,
+  prefix: string,
+  already: readonly Problem[] = [],
+): { fields: CheckedApp; problems: readonly Problem[] } {
+  const problems = new Problems(already);
+  const report = (name: string, message: string, code: ErrorCode = "record_invalid") =>
+    problems.report(`${prefix}${name}`, code, message);
+  const fields: CheckedApp = {};
+  if (input.name != null) {
+    fields.name = input.name.trim();
+    if (fields.name === "") report("name", "Send a name.", "parameter_missing");
+    else if (fields.name.length > NAME_MAX) {
+      report("name", `Send at most ${NAME_MAX} characters.`, "value_too_long");
+    }
+  }
+  if (input.flow != null) {
+    const flow = APP_FLOWS.find((known) => known === input.flow);
+    if (flow) fields.flow = flow;
+    else report("flow", `Send one of ${APP_FLOWS.join(", ")}.`);
+  }
+  if (input.redirect_uris != null) {
+    fields.redirect_uris = input.redirect_uris;
+    if (input.redirect_uris.length > REDIRECTS_MAX) {
+      report("redirect_uris", `Send at most ${REDIRECTS_MAX} URLs.`);
+    } else {
+      const bad = findBadRedirect(input.redirect_uris, rules.allow_http);
+      if (bad) report(`redirect_uris[${bad.index}]`, bad.message);
+    }
+  }
+  if (input.webhook_url !== undefined) {
+    fields.webhook_url = input.webhook_url;
+    const why = input.webhook_url === null ? null : refuseWebhookUrl(input.webhook_url, rules);
+    if (why) report("webhook_url", why);
+  }
+  if (input.webhook_secret != null) {
+    fields.webhook_secret = input.webhook_secret;
+    if (!SECRET.test(input.webhook_secret)) report("webhook_secret", SECRET_MESSAGE);
+  }
+  if (input.webhook_headers !== undefined) {
+    fields.webhook_headers = checkHeaders(input.webhook_headers ?? {}, report);
+  }
+  if (input.events != null) {
+    fields.events = [...new Set(input.events)].flatMap((name) => {
+      const event = RAMP_EVENTS.find((known) => known === name);
+      if (!event) report("events", `${show(name)} is not one of ${RAMP_EVENTS.join(", ")}.`);
+      return event ?? [];
+    });
+  }
+  if (input.is_ordered != null) fields.is_ordered = input.is_ordered;
+  return { fields, problems: problems.list };
+}
+
+export const SECRET_MESSAGE = "Send 12 to 200 printable characters without spaces.";
+
+export function isWebhookSecret(text: string): boolean {
+  return SECRET.test(text);
+}
+
+function refuseWebhookUrl(text: string, { allow_http, refuseUrl }: AppRules): string | null {
+  // Parsing would take both away without a word: what is kept would not be what is called.
+  if (/\s/.test(text)) return "Remove the spaces from the URL.";
+  if (text.includes("#"))
+    return "Remove the # and everything after it; it is never sent to a server.";
+  const url = URL.parse(text);
+  const is_allowed = url?.protocol === "https:" || (allow_http && url?.protocol === "http:");
+  if (!is_allowed || text.length > URL_MAX) {
+    const schemes = allow_http ? "http or https" : "https";
+    return `Send an ${schemes} URL of at most ${URL_MAX} characters.`;
+  }
+  return refuseUrl(text);
+}
+
+function checkHeaders(
+  headers: Record<string, unknown>,
+  report: (name: string, message: string) => void,
+): Record<string, string> {
+  const entries = Object.entries(headers);
+  if (entries.length > HEADERS_MAX) {
+    report("webhook_headers", `Send at most ${HEADERS_MAX} headers.`);
+    return {};
+  }
+  const seen = new Set<string>();
+  for (const [name, value] of entries) {
+    const field = `webhook_headers.${name}`;
+    if (!HEADER_NAME.test(name)) report(field, `${show(name)} is not a valid header name.`);
+    else if (isDenied(name)) report(field, `Sliproad sets ${name} itself: remove it.`);
+    else if (seen.has(folded(name))) report(field, `${name} is listed twice: remove one.`);
+    else if (!isHeaderValue(value)) {
+      const limit = `of at most ${HEADER_VALUE_MAX} printable ASCII characters`;
+      report(field, `Send a string ${limit} for ${name}.`);
+    }
+    seen.add(folded(name));
+  }
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]));
+}
+
+function isHeaderValue(value: unknown): boolean {
+  return typeof value === "string" && value.length <= HEADER_VALUE_MAX && HEADER_VALUE.test(value);
+}
+
+function isDenied(name: string): boolean {
+  return HEADERS_DENIED.some((denied) => denied.test(name) || denied.test(folded(name)));
+}
+
+/** Many servers read `_` as `-`: two such names would arrive as one. */
+function folded(name: string): string {
+  return name.toLowerCase().replaceAll("_", "-");
+}
+
+function show(name: string): string {
+  return JSON.stringify(quoted(name).slice(0, 40));
+}

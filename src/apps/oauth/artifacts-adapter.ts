@@ -1,0 +1,141 @@
+import type { Adapter, AdapterPayload } from "oidc-provider";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { isId } from "../../platform/ids.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import { findAppByClientId } from "../store.ts";
+import {
+  type ArtifactRow,
+  deleteArtifact,
+  deleteArtifactsOfGrant,
+  type FoundArtifact,
+  findArtifact,
+  findArtifactByUid,
+  insertArtifact,
+  updateArtifactConsumed,
+} from "./artifacts-store.ts";
+import { clientOf } from "./client-metadata.ts";
+import { accountOfGrant, mayGrant, REFRESH_GRACE_MS } from "./model.ts";
+import { revokeGrant } from "./revoke-grant.ts";
+import { hashArtifactId, openPayload, sealPayload } from "./sealed-artifacts.ts";
+
+export type AdapterDeps = {
+  database: Database;
+  index_key: Buffer;
+  clock: Clock;
+  /** What a code that was used twice at the same time is answered with. */
+  alreadyUsed: () => Error;
+};
+
+/** How the OAuth library stores what it remembers: in PostgreSQL, shared by all processes. */
+export function createArtifactsAdapter(deps: AdapterDeps): (model: string) => Adapter {
+  return (model) => (model === "Client" ? clientsAdapter(deps) : artifactsAdapter(deps, model));
+}
+
+function artifactsAdapter(deps: AdapterDeps, model: string): Adapter {
+  const { database, index_key, clock } = deps;
+  const hash = (id: string) => hashArtifactId(index_key, model, id);
+  const now = () => realTime(clock);
+  return {
+    upsert: async (id, payload, expiresIn) => {
+      const row = { model, id_hash: hash(id), uid: payload.uid ?? null };
+      await insertArtifact(database, {
+        ...row,
+        ...ownersOf(model, id, payload),
+        payload: sealPayload(index_key, row, payload),
+        consumed_at: null,
+        expires_at: new Date(now().getTime() + (expiresIn ?? 0) * 1000),
+      });
+    },
+    find: async (id) => {
+      const at = now();
+      return toPayload(index_key, await findArtifact(database, model, hash(id), at), at);
+    },
+    findByUid: async (uid) => {
+      const at = now();
+      return toPayload(index_key, await findArtifactByUid(database, model, uid, at), at);
+    },
+    // Only devices have user codes, and that flow is not offered.
+    findByUserCode: async () => undefined,
+    consume: async (id) => {
+      const is_first = await updateArtifactConsumed(database, model, hash(id), now());
+      // Two requests with one code: the library let both pass, the database only one.
+      if (!is_first && model === "AuthorizationCode") throw deps.alreadyUsed();
+    },
+    destroy: async (id) => {
+      if (model === "Grant") await revokeGrant(deps, id);
+      else await deleteArtifact(database, model, hash(id));
+    },
+    revokeByGrantId: (grant_id) => deleteArtifactsOfGrant(database, model, grant_id),
+  };
+}
+
+/** Clients are the applications: read at every request, so that a change acts at once. */
+function clientsAdapter({ database }: AdapterDeps): Adapter {
+  const refuse = async () => {
+    throw new Error("applications are not changed through OAuth");
+  };
+  return {
+    find: async (id) => {
+      const app = isId(id) ? await findAppByClientId(database, id.toLowerCase()) : undefined;
+      // An id in capitals is another text: the library compares it with what it was given.
+      return app?.id === id ? clientOf(app) : undefined;
+    },
+    upsert: refuse,
+    findByUid: refuse,
+    findByUserCode: refuse,
+    consume: refuse,
+    destroy: refuse,
+    revokeByGrantId: refuse,
+  };
+}
+
+function ownersOf(
+  model: string,
+  id: string,
+  { grantId, clientId, accountId }: AdapterPayload,
+): Pick<ArtifactRow, "grant_id" | "app_id" | "account_id" | "person_id"> {
+  // An interaction only mentions the consent that was there before.
+  const grant_id = model === "Grant" ? id : model === "Interaction" ? null : (grantId ?? null);
+  return {
+    grant_id,
+    app_id: clientId ?? null,
+    account_id: grant_id === null ? null : accountOfGrant(grant_id),
+    person_id: accountId ?? null,
+  };
+}
+
+function toPayload(
+  index_key: Buffer,
+  row: FoundArtifact | undefined,
+  now: Date,
+): AdapterPayload | undefined {
+  if (!row) return undefined;
+  const payload = withinRole(openPayload<AdapterPayload>(index_key, row), row);
+  if (!row.consumed_at) return payload;
+  const used_ms = row.consumed_at.getTime();
+  const is_in_grace = row.model === "RefreshToken" && now.getTime() - used_ms < REFRESH_GRACE_MS;
+  return is_in_grace ? payload : { ...payload, consumed: Math.floor(used_ms / 1000) };
+}
+
+const WRITES = "invoices:write";
+/** What is given out or asked about; the others only remember what somebody wanted. */
+const MODELS_WITH_SCOPE = ["AccessToken", "RefreshToken", "AuthorizationCode", "Grant"];
+
+/** A person whose role no longer allows a scope takes it back from all that rests on them. */
+function withinRole(payload: AdapterPayload, { model, role }: FoundArtifact): AdapterPayload {
+  const may_write = role === null || mayGrant(role, [WRITES]);
+  if (may_write || !MODELS_WITH_SCOPE.includes(model)) return payload;
+  const { scope, openid } = payload as { scope?: string; openid?: { scope?: string } };
+  const kept = { ...payload };
+  if (scope !== undefined) kept.scope = withoutWrites(scope);
+  if (openid?.scope !== undefined) kept.openid = { ...openid, scope: withoutWrites(openid.scope) };
+  return kept;
+}
+
+function withoutWrites(scope: string): string {
+  return scope
+    .split(" ")
+    .filter((name) => name !== WRITES)
+    .join(" ");
+}

@@ -1,0 +1,236 @@
+import type { Role } from "../../accounts/model.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
+
+/** A code, token, consent or session of the OAuth server. */
+export type ArtifactRow = {
+  model: string;
+  id_hash: Buffer;
+  payload: Buffer;
+  grant_id: string | null;
+  uid: string | null;
+  app_id: string | null;
+  account_id: string | null;
+  person_id: string | null;
+  consumed_at: Date | null;
+  expires_at: Date;
+};
+
+/**
+ * Only what still holds: the application is there, and so are the consent that the artifact rests
+ * on and the person's membership (whose end deletes the consent).
+ */
+const HOLDS = `
+  (artifact.app_id is null or exists (
+    select from app_ids
+    join apps on apps.account_id = app_ids.account_id and apps.id = app_ids.id
+    where app_ids.id = artifact.app_id and apps.deleted_at is null))
+  and (artifact.grant_id is null or (
+    exists (
+      select from oauth_artifacts consent
+      where consent.model = 'Grant' and consent.grant_id = artifact.grant_id)
+    and exists (
+      select from app_grants
+      where app_grants.account_id = artifact.account_id and app_grants.app_id = artifact.app_id
+        and app_grants.person_id = artifact.person_id and app_grants.revoked_at is null)))`;
+
+const ROLE = `left join members on members.account_id = artifact.account_id
+  and members.person_id = artifact.person_id`;
+
+/** Saved again, it keeps the time of its use: a used code stays used. */
+export async function insertArtifact(session: Session, row: ArtifactRow): Promise<void> {
+  await session.query(
+    `insert into oauth_artifacts
+       (model, id_hash, payload, grant_id, uid, app_id, account_id, person_id, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     on conflict (model, id_hash) do update
+       set payload = excluded.payload, grant_id = excluded.grant_id, uid = excluded.uid,
+         app_id = excluded.app_id, account_id = excluded.account_id,
+         person_id = excluded.person_id, expires_at = excluded.expires_at`,
+    [
+      row.model,
+      row.id_hash,
+      row.payload,
+      row.grant_id,
+      row.uid,
+      row.app_id,
+      row.account_id,
+      row.person_id,
+      row.expires_at,
+    ],
+  );
+}
+
+/** With the role that its person has in its account now. */
+export type FoundArtifact = ArtifactRow & { role: Role | null };
+
+export async function findArtifact(
+  session: Session,
+  model: string,
+  id_hash: Buffer,
+  now: Date,
+): Promise<FoundArtifact | undefined> {
+  const [row] = await session.query<FoundArtifact>(
+    `select artifact.*, members.role from oauth_artifacts artifact ${ROLE}
+     where model = $1 and id_hash = $2 and expires_at > $3 and ${HOLDS}`,
+    [model, id_hash, now],
+  );
+  return row;
+}
+
+export async function findArtifactByUid(
+  session: Session,
+  model: string,
+  uid: string,
+  now: Date,
+): Promise<FoundArtifact | undefined> {
+  const [row] = await session.query<FoundArtifact>(
+    `select artifact.*, members.role from oauth_artifacts artifact ${ROLE}
+     where model = $1 and uid = $2 and expires_at > $3 and ${HOLDS}`,
+    [model, uid, now],
+  );
+  return row;
+}
+
+/** True for the one who used it first; the time of the first use stays. */
+export async function updateArtifactConsumed(
+  session: Session,
+  model: string,
+  id_hash: Buffer,
+  now: Date,
+): Promise<boolean> {
+  const rows = await session.query(
+    `update oauth_artifacts set consumed_at = $3
+     where model = $1 and id_hash = $2 and consumed_at is null returning model`,
+    [model, id_hash, now],
+  );
+  return rows.length > 0;
+}
+
+export async function deleteArtifact(
+  session: Session,
+  model: string,
+  id_hash: Buffer,
+): Promise<void> {
+  await session.query("delete from oauth_artifacts where model = $1 and id_hash = $2", [
+    model,
+    id_hash,
+  ]);
+}
+
+/** In key order, as below: the library ends a consent with several statements at once. */
+export async function deleteArtifactsOfGrant(
+  session: Session,
+  model: string,
+  grant_id: string,
+): Promise<void> {
+  await session.query(
+    `delete from oauth_artifacts where (model, id_hash) in (
+       select model, id_hash from oauth_artifacts where grant_id = $2 and model = $1
+       order by model, id_hash for update)`,
+    [model, grant_id],
+  );
+}
+
+/** Everything that a person let an application do for an account, however often they consented. */
+export function deleteGrantsOf(
+  tx: Transaction,
+  grant: { account_id: string; app_id: string; person_id: string },
+): void {
+  tx.write(
+    `delete from oauth_artifacts where (model, id_hash) in (
+       select model, id_hash from oauth_artifacts where grant_id in (
+         select grant_id from oauth_artifacts
+         where model = 'Grant' and person_id = $1 and app_id = $2 and account_id = $3)
+       order by model, id_hash for update)`,
+    [grant.person_id, grant.app_id, grant.account_id],
+  );
+}
+
+/** The latest consent of a person to an application; of one account, if it is named. */
+export async function findGrantId(
+  session: Session,
+  consent: { app_id: string; person_id: string; account_id: string | null },
+  now: Date,
+): Promise<string | undefined> {
+  const [row] = await session.query<{ grant_id: string }>(
+    `select artifact.grant_id from oauth_artifacts artifact
+     where model = 'Grant' and person_id = $1 and app_id = $2 and expires_at > $4
+       and ($3::uuid is null or account_id = $3) and ${HOLDS}
+     order by expires_at desc limit 1`,
+    [consent.person_id, consent.app_id, consent.account_id, now],
+  );
+  return row?.grant_id;
+}
+
+/** What an access token leads to, besides what is sealed in it. */
+export type TokenRow = ArtifactRow & {
+  app_account_id: string;
+  /** Of the person in the granting account; null for an application by itself. */
+  role: Role | null;
+};
+
+/** The token of a person (`AccessToken`) or of an application by itself (`ClientCredentials`). */
+export async function findToken(
+  session: Session,
+  id_hashes: Readonly<Record<"AccessToken" | "ClientCredentials", Buffer>>,
+  now: Date,
+): Promise<TokenRow | undefined> {
+  const [row] = await session.query<TokenRow>(
+    `select artifact.*, app_ids.account_id as app_account_id, members.role
+     from oauth_artifacts artifact
+     join app_ids on app_ids.id = artifact.app_id
+     ${ROLE}
+     where (model, id_hash) in (('AccessToken', $1), ('ClientCredentials', $2))
+       and expires_at > $3 and ${HOLDS}`,
+    [id_hashes.AccessToken, id_hashes.ClientCredentials, now],
+  );
+  return row;
+}
+
+/** Of these tokens, those that still hold: asked in the transaction of every write. */
+export async function findTokensThatHold(
+  session: Session,
+  id_hashes: readonly Buffer[],
+  now: Date,
+): Promise<Buffer[]> {
+  const rows = await session.query<{ id_hash: Buffer }>(
+    `select artifact.id_hash from oauth_artifacts artifact
+     where model in ('AccessToken', 'ClientCredentials') and id_hash = any($1::bytea[])
+       and expires_at > $2 and ${HOLDS}`,
+    [id_hashes, now],
+  );
+  return rows.map((row) => row.id_hash);
+}
+
+/** At most `limit` of those whose time is over; returns how many there were. */
+export async function deleteExpiredArtifacts(
+  session: Session,
+  now: Date,
+  limit: number,
+): Promise<number> {
+  const rows = await session.query(
+    `delete from oauth_artifacts where (model, id_hash) in (
+       select model, id_hash from oauth_artifacts where expires_at <= $1
+       order by expires_at limit $2 for update skip locked)
+     returning model`,
+    [now, limit],
+  );
+  return rows.length;
+}
+
+export type SigningKeyRow = { id: string; jwk: Buffer; created_at: Date };
+
+/** The newest first: it signs; the others still verify. */
+export function listSigningKeys(session: Session): Promise<SigningKeyRow[]> {
+  return session.query<SigningKeyRow>(
+    "select * from oauth_signing_keys order by created_at desc, id",
+  );
+}
+
+export function insertSigningKey(tx: Transaction, row: SigningKeyRow): void {
+  tx.write("insert into oauth_signing_keys (id, jwk, created_at) values ($1, $2, $3)", [
+    row.id,
+    row.jwk,
+    row.created_at,
+  ]);
+}

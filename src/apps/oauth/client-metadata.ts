@@ -1,0 +1,32 @@
+import type { AdapterPayload } from "oidc-provider";
+import type { App } from "../model.ts";
+import { applicationType } from "../redirect-uris.ts";
+import { ALL_SCOPES, APP_SCOPES } from "./model.ts";
+
+/** An application as the OAuth library knows it; one flow each, the other one is refused. */
+export function clientOf(app: App): AdapterPayload {
+  const by_flow =
+    app.flow === "authorization_code"
+      ? {
+          grant_types: ["authorization_code", "refresh_token"],
+          response_types: ["code" as const],
+          redirect_uris: app.redirect_uris,
+          application_type: applicationType(app.redirect_uris),
+          scope: ALL_SCOPES.join(" "),
+        }
+      : {
+          grant_types: ["client_credentials"],
+          response_types: [],
+          redirect_uris: [],
+          scope: APP_SCOPES.join(" "),
+        };
+  return {
+    client_id: app.id,
+    client_name: app.name,
+    // The hash: `compareClientSecret` knows that it is one.
+    client_secret: app.client_secret_hash.toString("base64url"),
+    // The library takes this to mean either way of sending the secret, header or body.
+    token_endpoint_auth_method: "client_secret_basic",
+    ...by_flow,
+  };
+}

@@ -1,0 +1,92 @@
+import type { Provider } from "oidc-provider";
+import { recordAudit } from "../../accounts/audit.ts";
+import { findMember } from "../../accounts/store.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Session, Transaction } from "../../platform/db/database.ts";
+import { Refusal } from "../../platform/errors.ts";
+import { isId } from "../../platform/ids.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import type { App } from "../model.ts";
+import { insertAppGrant } from "../store.ts";
+import { findGrantId } from "./artifacts-store.ts";
+import { makeGrantId, mayGrant, type Scope } from "./model.ts";
+
+export type NewGrant = {
+  app: App;
+  person_id: string;
+  /** As the form sent it. */
+  account_id: string;
+  scopes: readonly Scope[];
+};
+
+/**
+ * Records that a person lets an application act for one of their accounts; returns its id. The
+ * library's part is saved first: without the row of `app_grants` it opens nothing, whereas that row
+ * alone would let an application without a token be told of events.
+ */
+export async function createGrant(
+  deps: { database: Database; clock: Clock },
+  provider: Provider,
+  input: NewGrant,
+): Promise<string> {
+  const { database, clock } = deps;
+  await checkMember(database, input);
+  const grant_id = await saveGrant(deps, provider, input);
+  await database.transaction(async (tx) => {
+    await checkMember(tx, input);
+    recordGrant(tx, input, clock.now());
+  });
+  return grant_id;
+}
+
+async function checkMember(
+  session: Session,
+  { account_id, person_id, scopes }: NewGrant,
+): Promise<void> {
+  const member = isId(account_id) && (await findMember(session, account_id, person_id));
+  if (!member) throw new Refusal("insufficient_scope", "You are not a member of that account.");
+  if (!mayGrant(member.role, scopes)) {
+    throw new Refusal("insufficient_scope", "Your role in that account does not allow this.");
+  }
+}
+
+async function saveGrant(
+  { database, clock }: { database: Database; clock: Clock },
+  provider: Provider,
+  input: NewGrant,
+): Promise<string> {
+  const { app, person_id, account_id, scopes } = input;
+  const consent = { app_id: app.id, person_id, account_id };
+  const known_id = await findGrantId(database, consent, realTime(clock));
+  const known = known_id === undefined ? undefined : await provider.Grant.find(known_id);
+  const grant = known ?? newGrant(provider, input);
+  grant.addOIDCScope(scopes.join(" "));
+  return grant.save();
+}
+
+function recordGrant(
+  tx: Transaction,
+  { app, person_id, account_id, scopes }: NewGrant,
+  now: Date,
+): void {
+  const grant = { account_id, app_id: app.id, app_account_id: app.account_id, person_id };
+  insertAppGrant(tx, { ...grant, created_at: now });
+  recordAudit(
+    tx,
+    {
+      account_id,
+      actor: `member:${person_id}`,
+      action: "app_grant.create",
+      record: `app:${app.id}`,
+      reason: "",
+      detail: { scope: scopes.join(" ") },
+    },
+    now,
+  );
+}
+
+function newGrant(provider: Provider, { app, person_id, account_id }: NewGrant) {
+  const grant = new provider.Grant({ accountId: person_id, clientId: app.id });
+  grant.jti = makeGrantId(account_id);
+  return grant;
+}

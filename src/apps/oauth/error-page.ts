@@ -1,0 +1,26 @@
+import type { KoaContextWithOIDC } from "oidc-provider";
+import type { Mode } from "../../accounts/model.ts";
+import { PAGE_HEADERS } from "../../accounts/page-scope.ts";
+import { html } from "../../platform/http/html.ts";
+import { page } from "../../platform/pages/layout.ts";
+
+/** For people when the application cannot be told: its address is unknown or not its own. */
+export function showOauthError(
+  mode: Mode,
+  ctx: KoaContextWithOIDC,
+  out: { error: string; error_description?: string | undefined },
+): void {
+  if (ctx.accepts("json", "html") !== "html") {
+    ctx.body = out;
+    return;
+  }
+  const body = html`<h1>This request cannot be carried out</h1>
+<p>Go back to the application and start again. If it happens once more, tell its makers what stands
+below.</p>
+<p class="hint"><code>${out.error}</code>${
+    out.error_description !== undefined && html`: ${out.error_description}`
+  }</p>`;
+  ctx.set(PAGE_HEADERS);
+  ctx.type = "text/html; charset=utf-8";
+  ctx.body = page({ title: "Request refused", mode, session: null, body }).text;
+}

@@ -1,0 +1,219 @@
+import type { EventEmitter } from "node:events";
+import type { IncomingMessage } from "node:http";
+import type { Configuration, KoaContextWithOIDC, Provider, Session } from "oidc-provider";
+import type { Mode } from "../../accounts/model.ts";
+import { openEmail } from "../../accounts/person-email.ts";
+import { isSameToken, type MemberSession, SESSION_MS } from "../../accounts/sessions.ts";
+import { findPersonById } from "../../accounts/store.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { type Database, DatabaseUnavailableError } from "../../platform/db/database.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import { hashClientSecret } from "../model.ts";
+import { createArtifactsAdapter } from "./artifacts-adapter.ts";
+import { findGrantId } from "./artifacts-store.ts";
+import { showOauthError } from "./error-page.ts";
+import { loadLibrary } from "./load-library.ts";
+import {
+  ACCESS_TOKEN_SECONDS,
+  ALL_SCOPES,
+  AUDIENCE_RULE,
+  CODE_SECONDS,
+  GRANT_SECONDS,
+  ID_TOKEN_SECONDS,
+  INTERACTION_SECONDS,
+  isAudience,
+  REFRESH_TOKEN_SECONDS,
+  readScopes,
+} from "./model.ts";
+import { cookieKey } from "./sealed-artifacts.ts";
+import { openSigningKeys } from "./signing-keys.ts";
+
+export type OauthDeps = {
+  database: Database;
+  index_key: Buffer;
+  clock: Clock;
+  public_url: () => string;
+  mode: Mode;
+  log: { error(detail: object, message: string): void };
+};
+
+/** Who is signed in on the pages, by the request that the library was given. */
+export type MembersByRequest = WeakMap<IncomingMessage, MemberSession>;
+
+export const ROUTES = {
+  authorization: "/authorize",
+  token: "/oauth/token",
+  revocation: "/oauth/revoke",
+  introspection: "/oauth/introspect",
+  userinfo: "/userinfo",
+  jwks: "/.well-known/jwks.json",
+} as const;
+
+export const CONSENT_PATH = "/consent";
+const SESSION_SECONDS = SESSION_MS / 1000;
+
+export async function createProvider(
+  deps: OauthDeps,
+  members: MembersByRequest,
+): Promise<Provider> {
+  const library = await loadLibrary();
+  const { errors } = library;
+  const { database, index_key, clock } = deps;
+  const adapter = createArtifactsAdapter({
+    ...deps,
+    alreadyUsed: () => new errors.InvalidGrant("authorization code already consumed"),
+  });
+  const keys = await openSigningKeys(database, index_key, realTime(clock));
+  const issuer = deps.public_url();
+  const provider = new library.Provider(issuer, {
+    ...settingsOf(deps),
+    adapter,
+    jwks: { keys },
+    extraParams: { audience: (ctx, value) => checkRequest(errors, ctx, value) },
+  });
+  // Our handler tells it the public address in these headers; those of the caller never arrive.
+  provider.proxy = true;
+  provider.Client.prototype.compareClientSecret = function (secret) {
+    const hash = hashClientSecret(index_key, this.clientId, secret).toString("base64url");
+    return isSameToken(hash, this.clientSecret);
+  };
+  followSignIn(provider, members);
+  // Mostly callers who hung up; the library would print it on the console.
+  const emitter: EventEmitter = provider;
+  emitter.on("error", (error) => deps.log.error({ err: error }, "oauth answer failed"));
+  // A database that is away is no fault of ours, and trying again helps.
+  provider.on("server_error", (ctx, error) => {
+    deps.log.error({ err: error }, "oauth failed");
+    if (!(error instanceof DatabaseUnavailableError)) return;
+    ctx.status = 503;
+    ctx.set("Retry-After", "2");
+    ctx.body = { error: "temporarily_unavailable", error_description: "try again" };
+  });
+  return provider;
+}
+
+function settingsOf(deps: OauthDeps): Configuration {
+  const { database, index_key, clock } = deps;
+  const is_https = deps.public_url().startsWith("https:");
+  const cookie = { httpOnly: true, sameSite: "lax", signed: true, secure: is_https } as const;
+  const name = (kind: string) => `${is_https ? "__Secure-" : ""}sliproad_oauth_${kind}`;
+  return {
+    routes: ROUTES,
+    scopes: ALL_SCOPES,
+    claims: { openid: ["sub"], email: ["email"], profile: [] },
+    responseTypes: ["code"],
+    subjectTypes: ["public"],
+    clientAuthMethods: ["client_secret_basic", "client_secret_post"],
+    clientDefaults: { id_token_signed_response_alg: "RS256" },
+    enabledJWA: { idTokenSigningAlgValues: ["RS256"] },
+    pkce: { required: () => true },
+    rotateRefreshToken: true,
+    // Only sign-in sessions end with a sign-out; what was granted is taken back by name.
+    expiresWithSession: async () => false,
+    clientBasedCORS: () => false,
+    conformIdTokenClaims: false,
+    ttl: {
+      AccessToken: ACCESS_TOKEN_SECONDS,
+      ClientCredentials: ACCESS_TOKEN_SECONDS,
+      AuthorizationCode: CODE_SECONDS,
+      RefreshToken: REFRESH_TOKEN_SECONDS,
+      IdToken: ID_TOKEN_SECONDS,
+      Interaction: INTERACTION_SECONDS,
+      Grant: GRANT_SECONDS,
+      Session: SESSION_SECONDS,
+    },
+    cookies: {
+      keys: [cookieKey(index_key)],
+      names: {
+        session: name("session"),
+        interaction: name("interaction"),
+        resume: name("resume"),
+      },
+      long: cookie,
+      short: cookie,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      // Not offered: the API itself would have to check what these add to a token.
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      // There is one resource, this API.
+      resourceIndicators: { enabled: false },
+      clientCredentials: { enabled: true },
+      introspection: { enabled: true, allowedPolicy: isOwnToken },
+      revocation: { enabled: true, allowedPolicy: isOwnToken },
+    },
+    interactions: { url: (_ctx, { uid }) => `${deps.public_url()}${CONSENT_PATH}/${uid}` },
+    renderError: (ctx, out) => showOauthError(deps.mode, ctx, out),
+    findAccount: async (_ctx, person_id) => {
+      const person = await findPersonById(database, person_id);
+      if (!person) return undefined;
+      const email = () => openEmail(index_key, person.id, person.email);
+      return { accountId: person.id, claims: async () => ({ sub: person.id, email: email() }) };
+    },
+    loadExistingGrant: async (ctx) => {
+      const { result, session, client, provider } = ctx.oidc;
+      const [app_id, person_id] = [client!.clientId, session!.accountId!];
+      const named = result?.consent?.grantId ?? session!.grantIdFor(app_id);
+      const known = named === undefined ? undefined : await provider.Grant.find(named);
+      if (known || result?.consent?.grantId !== undefined) return known;
+      const consent = { app_id, person_id, account_id: null };
+      const grant_id = await findGrantId(database, consent, realTime(clock));
+      return grant_id === undefined ? undefined : provider.Grant.find(grant_id);
+    },
+  };
+}
+
+/** An application may ask about its own tokens and end them; of others it learns nothing. */
+function isOwnToken(
+  _ctx: KoaContextWithOIDC,
+  client: { clientId: string },
+  token: { clientId?: string | undefined },
+): boolean {
+  return token.clientId === client.clientId;
+}
+
+type Errors = typeof import("oidc-provider").errors;
+
+/** The last check of an authorization request, after the library's own. */
+function checkRequest(
+  errors: Errors,
+  { oidc, query }: KoaContextWithOIDC,
+  audience: string | undefined,
+): void {
+  if (!isAudience(audience)) throw new errors.InvalidTarget(AUDIENCE_RULE);
+  const { asked, unknown } = readScopes(typeof query.scope === "string" ? query.scope : "");
+  if (asked.length === 0) throw new errors.InvalidScope("ask for at least one scope", "");
+  if (unknown.length > 0) {
+    throw new errors.InvalidScope("requested scope is not known", unknown.join(" "));
+  }
+  // The library drops it unless the page is shown anew. Here the consent to it is on record, which
+  // is what the page would be shown for.
+  if (asked.includes("offline_access")) oidc.params!.scope = [...new Set(asked)].join(" ");
+}
+
+/**
+ * The library's session follows ours: whoever is signed in on the pages is signed in here, and
+ * nobody else. A session of somebody else, left over in the browser, is not used.
+ */
+function followSignIn(provider: Provider, members: MembersByRequest): void {
+  const { Session } = provider;
+  const getStored = Session.get.bind(Session);
+  Session.get = async (ctx) => {
+    const member = members.get(ctx.req);
+    const stored = await getStored(ctx);
+    const login_ts = member && Math.floor(member.signed_in_at.getTime() / 1000);
+    const is_theirs = stored.accountId === member?.person_id;
+    if (is_theirs && stored.loginTs === login_ts) return stored;
+    // Who signs in again goes on with the session they had; anybody else begins a new one.
+    const session: Session & { touched?: boolean } = is_theirs ? stored : new Session();
+    if (member) {
+      session.loginAccount({ accountId: member.person_id, loginTs: login_ts });
+      session.touched = true;
+    }
+    const { oidc } = ctx as unknown as KoaContextWithOIDC;
+    oidc.entity("Session", session);
+    return session;
+  };
+}

@@ -1,0 +1,164 @@
+import type { Mode } from "../accounts/model.ts";
+import { may } from "../accounts/roles.ts";
+import type { MemberSession } from "../accounts/sessions.ts";
+import { type Html, html } from "../platform/http/html.ts";
+import { csrfField, moment, NONE, page, table } from "../platform/pages/layout.ts";
+import type { AppForm } from "./check-new-app.ts";
+import type { Applications } from "./load-applications.ts";
+import { type App, type AppFlow, RAMP_EVENTS } from "./model.ts";
+
+export const APPS_PATH = "/dashboard/apps";
+
+const FLOW_NAMES: Record<AppFlow, string> = {
+  authorization_code: "Authorization code: acts for people who let it in",
+  client_credentials: "Client credentials: acts for this account",
+};
+const FLOW_WORDS: Record<AppFlow, string> = {
+  authorization_code: "Authorization code",
+  client_credentials: "Client credentials",
+};
+
+/** What exists nowhere else, shown this one time. */
+export type Secrets = {
+  app_name: string;
+  client_id: string;
+  client_secret: string;
+  webhook_secret: string | null;
+};
+
+export function appsPage(options: {
+  mode: Mode;
+  session: MemberSession;
+  applications: Applications;
+  form: AppForm;
+  problems: readonly string[];
+  secrets: Secrets | null;
+}): Html {
+  const { mode, session, applications, form, problems, secrets } = options;
+  const { apps, consents } = applications;
+  const body = html`<div class="heading"><h1>Applications</h1>
+<a href="/dashboard">Back to ${session.account_name}</a></div>
+${secrets && secretsSection(secrets)}
+${
+  apps === null
+    ? html`<section class="card"><h2>Applications of ${session.account_name}</h2>
+<p class="muted">Admins and developers of this account make and see them here.</p></section>`
+    : html`${ownSection(session, apps)}${newSection(session, form, problems)}`
+}
+${consentsSection(session, consents)}`;
+  return page({ title: "Applications", mode, session, body });
+}
+
+function secretsSection({ app_name, client_id, client_secret, webhook_secret }: Secrets): Html {
+  return html`<section class="card notice" role="status" aria-labelledby="secrets-title">
+<h2 id="secrets-title">Keep these: they are not shown again</h2>
+<dl>
+<div><dt>Application</dt><dd>${app_name}</dd></div>
+<div><dt>Client ID</dt><dd><code>${client_id}</code></dd></div>
+<div><dt>Client secret</dt><dd><code>${client_secret}</code></dd></div>
+${
+  webhook_secret !== null &&
+  html`<div><dt>Webhook secret</dt><dd><code>${webhook_secret}</code></dd></div>`
+}
+</dl>
+</section>`;
+}
+
+function ownSection(session: MemberSession, apps: readonly App[]): Html {
+  return html`<section class="card" aria-labelledby="own-title">
+<h2 id="own-title">Applications of ${session.account_name}</h2>
+${table({
+  label: "Applications of this account",
+  columns: ["Application", "Flow", "Webhook", "First used", "Secret", "Delete"],
+  rows: apps.map((app) => [
+    html`<div>${app.name}<br><code>${app.id}</code></div>`,
+    FLOW_WORDS[app.flow],
+    app.webhook_url ?? NONE,
+    usedCell(session, app),
+    html`<form method="post" action="${APPS_PATH}/rotate">${csrfField(session.csrf)}
+<input type="hidden" name="app_id" value="${app.id}">
+<code>…${app.client_secret_last_four}</code>
+<button type="submit" aria-label="Create a new secret for ${app.name}">New secret</button></form>`,
+    html`<form method="post" action="${APPS_PATH}/delete">${csrfField(session.csrf)}
+<input type="hidden" name="app_id" value="${app.id}">
+<button type="submit" aria-label="Permanently delete ${app.name}">Delete</button></form>`,
+  ]),
+  empty: "This account has no applications.",
+})}
+</section>`;
+}
+
+/** Once used, an application is told of fewer invoices; only an admin makes that undone. */
+function usedCell(session: MemberSession, app: App): Html | string {
+  if (!app.used_at) return "Not yet";
+  if (!may(session.role, "reset_app_used")) return moment(app.used_at);
+  return html`<form method="post" action="${APPS_PATH}/reset_used">${csrfField(session.csrf)}
+<input type="hidden" name="app_id" value="${app.id}">${moment(app.used_at)}
+<button type="submit" aria-label="Reset ${app.name} to not yet used">Reset</button></form>`;
+}
+
+function newSection(session: MemberSession, form: AppForm, problems: readonly string[]): Html {
+  return html`<section class="card" aria-labelledby="new-title">
+<h2 id="new-title">New application</h2>
+${
+  problems.length > 0 &&
+  html`<div class="alert" role="alert"><ul>${problems.map(
+    (text) => html`<li>${text}</li>`,
+  )}</ul></div>`
+}
+<form class="narrow" method="post" action="${APPS_PATH}">${csrfField(session.csrf)}
+<label for="name">Name, as shown to users</label>
+<input id="name" name="name" required maxlength="100" value="${form.name}">
+<fieldset><legend>Flow</legend>
+${(Object.keys(FLOW_NAMES) as AppFlow[]).map(
+  (flow) =>
+    html`<label class="check"><input type="radio" name="flow" value="${flow}"${
+      form.flow === flow && html` checked`
+    }> ${FLOW_NAMES[flow]}</label>`,
+)}</fieldset>
+<label for="redirect_uris">Redirect URLs, one per line</label>
+<textarea id="redirect_uris" name="redirect_uris" rows="3" spellcheck="false"
+  aria-describedby="redirect-hint">${form.redirect_uris}</textarea>
+<p class="hint" id="redirect-hint">Only for the authorization code flow. https, or http on
+localhost.</p>
+<label for="webhook_url">Webhook URL (optional)</label>
+<input id="webhook_url" name="webhook_url" inputmode="url" spellcheck="false"
+  value="${form.webhook_url}">
+<label for="webhook_secret">Webhook secret (leave empty to generate one)</label>
+<input id="webhook_secret" name="webhook_secret" autocomplete="off" spellcheck="false">
+<fieldset><legend>Events in addition to invoice events</legend>
+${RAMP_EVENTS.map(
+  (event) =>
+    html`<label class="check"><input type="checkbox" name="events" value="${event}"${
+      form.events.includes(event) && html` checked`
+    }> <code>${event}</code></label>`,
+)}</fieldset>
+<button class="primary" type="submit">Create application</button>
+</form>
+</section>`;
+}
+
+function consentsSection(session: MemberSession, consents: Applications["consents"]): Html {
+  return html`<section class="card" aria-labelledby="connected-title">
+<h2 id="connected-title">Connected applications</h2>
+${table({
+  label: "Applications with access to an account",
+  columns: ["Application", "Owner", "Account", "Authorized by", "Since", "Access"],
+  rows: consents.map((consent) => [
+    consent.app_name,
+    consent.owner_name,
+    consent.account_name,
+    consent.person_id === session.person_id ? "You" : consent.email,
+    moment(consent.created_at),
+    html`<form method="post" action="${APPS_PATH}/revoke">${csrfField(session.csrf)}
+<input type="hidden" name="app_id" value="${consent.app_id}">
+<input type="hidden" name="account_id" value="${consent.account_id}">
+<input type="hidden" name="person_id" value="${consent.person_id}">
+<button type="submit"
+  aria-label="Revoke the access of ${consent.app_name} to ${consent.account_name}">Revoke</button>
+</form>`,
+  ]),
+  empty: "No applications are connected to your accounts.",
+})}
+</section>`;
+}

@@ -1,0 +1,268 @@
+import type { Session, Transaction } from "../platform/db/database.ts";
+import type { App, AppGrant, Health } from "./model.ts";
+
+export function insertApp(tx: Transaction, app: App): void {
+  tx.write(
+    `insert into apps (account_id, id, name, flow, client_secret_hash, client_secret_last_four,
+       redirect_uris, webhook_url, webhook_secret, webhook_headers, events, is_ordered,
+       webhook_state, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7::text[], $8, $9, $10, $11::text[], $12, $13, $14, $15)`,
+    [
+      app.account_id,
+      app.id,
+      app.name,
+      app.flow,
+      app.client_secret_hash,
+      app.client_secret_last_four,
+      app.redirect_uris,
+      app.webhook_url,
+      app.webhook_secret,
+      app.webhook_headers,
+      app.events,
+      app.is_ordered,
+      app.webhook_state,
+      app.created_at,
+      app.updated_at,
+    ],
+  );
+  tx.write("insert into app_ids (id, account_id) values ($1, $2)", [app.id, app.account_id]);
+}
+
+/** By client_id alone, for whoever presents it; a deleted application is absent. */
+export async function findAppByClientId(session: Session, id: string): Promise<App | undefined> {
+  const [app] = await session.query<App>(
+    `select apps.* from app_ids
+     join apps on apps.account_id = app_ids.account_id and apps.id = app_ids.id
+     where app_ids.id = $1 and apps.deleted_at is null`,
+    [id],
+  );
+  return app;
+}
+
+/** Oldest first. */
+export function listApps(session: Session, account_id: string): Promise<App[]> {
+  return session.query<App>(
+    "select * from apps where account_id = $1 and deleted_at is null order by id",
+    [account_id],
+  );
+}
+
+/** Notes the first use; later calls change nothing until an admin resets it. */
+export function updateAppUsed(
+  tx: Transaction,
+  app: { account_id: string; id: string },
+  now: Date,
+): void {
+  tx.write("update apps set used_at = $3 where account_id = $1 and id = $2 and used_at is null", [
+    app.account_id,
+    app.id,
+    now,
+  ]);
+}
+
+/** A person's consent; given again, it is as new. */
+export function insertAppGrant(tx: Transaction, grant: Omit<AppGrant, "revoked_at">): void {
+  tx.write(
+    `insert into app_grants (account_id, app_id, app_account_id, person_id, created_at)
+     values ($1, $2, $3, $4, $5)
+     on conflict (account_id, app_id, person_id)
+     do update set created_at = excluded.created_at, revoked_at = null
+       where app_grants.revoked_at is not null`,
+    [grant.account_id, grant.app_id, grant.app_account_id, grant.person_id, grant.created_at],
+  );
+}
+
+export function updateAppGrantRevoked(
+  tx: Transaction,
+  grant: { account_id: string; app_id: string; person_id: string },
+  now: Date,
+): void {
+  tx.write(
+    `update app_grants set revoked_at = $4
+     where account_id = $1 and app_id = $2 and person_id = $3 and revoked_at is null`,
+    [grant.account_id, grant.app_id, grant.person_id, now],
+  );
+}
+
+/** Applications by account and id, deleted ones left out, with what else decides about sending. */
+export function listEndpoints(
+  session: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<(App & { webhooks_enabled_at: Date | null })[]> {
+  return session.query(
+    `select apps.*, accounts.webhooks_enabled_at
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
+     join accounts on accounts.id = apps.account_id
+     where apps.deleted_at is null`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/** The applications of an account and those that its members authorised. */
+export function listEndpointsFor(
+  session: Session,
+  account_id: string,
+): Promise<(App & { webhooks_enabled_at: Date | null })[]> {
+  return session.query(
+    `select apps.*, accounts.webhooks_enabled_at
+     from apps join accounts on accounts.id = apps.account_id
+     where apps.deleted_at is null and (apps.account_id = $1 or (apps.account_id, apps.id) in (
+       select app_account_id, app_id from app_grants
+       where account_id = $1 and revoked_at is null))
+     order by apps.account_id, apps.id`,
+    [account_id],
+  );
+}
+
+/** Which applications these accounts have authorised. */
+export function listConsents(
+  session: Session,
+  account_ids: readonly string[],
+): Promise<{ account_id: string; app_id: string }[]> {
+  return session.query(
+    `select distinct account_id, app_id from app_grants
+     where account_id = any($1::uuid[]) and revoked_at is null`,
+    [account_ids],
+  );
+}
+
+/** Which of these consents still hold. */
+export function listConsentsHeld(
+  session: Session,
+  consents: readonly { account_id: string; app_id: string }[],
+): Promise<{ account_id: string; app_id: string }[]> {
+  return session.query(
+    `select distinct g.account_id, g.app_id
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, app_id)
+     join app_grants g on g.account_id = wanted.account_id and g.app_id = wanted.app_id
+     where g.revoked_at is null`,
+    [consents.map((one) => one.account_id), consents.map((one) => one.app_id)],
+  );
+}
+
+/** The accounts whose members authorised this application. */
+export async function listConsentingAccounts(session: Session, app_id: string): Promise<string[]> {
+  const rows = await session.query<{ account_id: string }>(
+    `select distinct account_id from app_grants
+     where app_id = $1 and revoked_at is null order by account_id`,
+    [app_id],
+  );
+  return rows.map((row) => row.account_id);
+}
+
+export async function lockApps(
+  tx: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<App[]> {
+  return tx.query<App>(
+    `select apps.* from apps
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     where apps.deleted_at is null
+     order by account_id, id for no key update of apps`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/** Everything that its owner may change. */
+export function updateApp(tx: Transaction, app: App): void {
+  tx.write(
+    `update apps set name = $3, redirect_uris = $4::text[], client_secret_hash = $5,
+       client_secret_last_four = $6, webhook_url = $7, webhook_secret = $8,
+       webhook_secret_next = $9, webhook_secret_switch_at = $10, webhook_headers = $11,
+       events = $12::text[], is_ordered = $13, webhook_state = $14, webhook_state_reason = $15,
+       failing_since = $16, circuit_failures = $17, circuit_until = $18, updated_at = $19,
+       failed_at = $20, failures_in_a_row = $21, webhook_version = webhook_version + 1,
+       deleted_at = $22, used_at = $23
+     where account_id = $1 and id = $2`,
+    [
+      app.account_id,
+      app.id,
+      app.name,
+      app.redirect_uris,
+      app.client_secret_hash,
+      app.client_secret_last_four,
+      app.webhook_url,
+      app.webhook_secret,
+      app.webhook_secret_next,
+      app.webhook_secret_switch_at,
+      app.webhook_headers,
+      app.events,
+      app.is_ordered,
+      app.webhook_state,
+      app.webhook_state_reason,
+      app.failing_since,
+      app.circuit_failures,
+      app.circuit_until,
+      app.updated_at,
+      app.failed_at,
+      app.failures_in_a_row,
+      app.deleted_at,
+      app.used_at,
+    ],
+  );
+}
+
+export type EndpointHealth = Health & {
+  account_id: string;
+  id: string;
+  /** Of which it was found out: what was sent before the owner's last change proves nothing. */
+  webhook_version: number;
+};
+
+/** What deliveries found out; leaves alone what the owner may change meanwhile. */
+export function updateHealth(tx: Transaction, healths: readonly EndpointHealth[]): void {
+  if (healths.length === 0) return;
+  tx.write(
+    `update apps set failing_since = t.failing_since, circuit_failures = t.circuit_failures,
+       circuit_until = t.circuit_until, failed_at = t.failed_at,
+       failures_in_a_row = t.failures_in_a_row
+     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[], $5::timestamptz[],
+       $6::timestamptz[], $7::int[], $8::int[])
+       as t (account_id, id, failing_since, circuit_failures, circuit_until, failed_at,
+         failures_in_a_row, webhook_version)
+     where apps.account_id = t.account_id and apps.id = t.id
+       and apps.webhook_version = t.webhook_version`,
+    [
+      healths.map((health) => health.account_id),
+      healths.map((health) => health.id),
+      healths.map((health) => health.failing_since),
+      healths.map((health) => health.circuit_failures),
+      healths.map((health) => health.circuit_until),
+      healths.map((health) => health.failed_at),
+      healths.map((health) => health.failures_in_a_row),
+      healths.map((health) => health.webhook_version),
+    ],
+  );
+}
+
+/** False unless it was active and of this version: what its owner changed since stays so. */
+export async function updateDisabled(
+  tx: Session,
+  app: { account_id: string; id: string; webhook_version: number },
+  reason: string,
+  now: Date,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `update apps set webhook_state = 'disabled', webhook_state_reason = $3, updated_at = $4
+     where account_id = $1 and id = $2 and webhook_state = 'active' and webhook_version = $5
+     returning id`,
+    [app.account_id, app.id, reason, now, app.webhook_version],
+  );
+  return rows.length > 0;
+}
+
+/** The versions of these endpoints; deleted ones are left out. */
+export function listEndpointVersions(
+  session: Session,
+  keys: readonly { account_id: string; id: string }[],
+): Promise<{ id: string; webhook_version: number }[]> {
+  return session.query(
+    `select apps.id, apps.webhook_version
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join apps on apps.account_id = wanted.account_id and apps.id = wanted.id
+     where apps.deleted_at is null`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}

@@ -1,0 +1,71 @@
+import { recordAudit } from "../accounts/audit.ts";
+import { postEntries } from "../ledger/post.ts";
+import { refundFailed, refundSent } from "../ledger/postings.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
+import type { Database, Transaction } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { SEND_REFUND_TASK } from "./refund-balances.ts";
+import { lockRefund, openAddress, type Refund, updateRefund } from "./refund-store.ts";
+
+/**
+ * Sends refunds in three steps: mark it as being sent, send under a key made of its id, record
+ * the transaction. Whatever is interrupted is sent again under the same key, which sends once.
+ * One that the chain refuses for good is owed to the user again.
+ */
+export function sendRefundTask(deps: {
+  database: Database;
+  chain: ChainPort;
+  keyring: Keyring;
+}): TaskHandler {
+  const { database, chain, keyring } = deps;
+  return {
+    kind: SEND_REFUND_TASK,
+    set_max: 20,
+    handle: async (set) => {
+      for (const task of set.tasks) {
+        const { account_id, record_id } = task;
+        const refund = await database.transaction(async (tx) => {
+          if ((await set.lock(tx, [task])).length === 0) return null;
+          const row = await lockRefund(tx, account_id, record_id);
+          if (!row || row.status === "sent" || row.status === "failed") return null;
+          const { user_id } = row;
+          const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+          const address = openAddress("refunds", row, keys.get(account_id, user_id)!);
+          updateRefund(tx, { ...row, status: "sending", updated_at: set.now });
+          return { ...row, address };
+        });
+        const sent =
+          refund && (await chain.send({ ...refund, key: `refund:${account_id}:${record_id}` }));
+        await database.transaction(async (tx) => {
+          const tasks = await set.lock(tx, [task]);
+          if (tasks.length === 0) return;
+          if (refund && sent) recordOutcome(tx, refund, sent, set.now);
+          set.finish(tx, tasks);
+        });
+      }
+    },
+  };
+}
+
+function recordOutcome(
+  tx: Transaction,
+  refund: Refund,
+  outcome: { tx_id: string } | { refused: string },
+  now: Date,
+): void {
+  if ("tx_id" in outcome) {
+    updateRefund(tx, { ...refund, status: "sent", tx_id: outcome.tx_id, updated_at: now });
+    postEntries(tx, [refundSent(refund)], now);
+    return;
+  }
+  updateRefund(tx, { ...refund, status: "failed", updated_at: now });
+  postEntries(tx, [refundFailed(refund)], now);
+  const { account_id, id } = refund;
+  const act = { account_id, actor: "worker" as const, action: "refund.fail" };
+  recordAudit(
+    tx,
+    { ...act, record: `refund:${id}`, reason: outcome.refused.slice(0, 500), detail: {} },
+    now,
+  );
+}

@@ -1,0 +1,27 @@
+import type { Session } from "../platform/db/database.ts";
+import type { UserKey } from "../users/store.ts";
+
+export type Reservation = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  deposit_token: string;
+  reserved: bigint;
+};
+
+/** What executed quotes of these users have of a deposit that is still short: it stays theirs. */
+export function listReservations(
+  session: Session,
+  users: readonly UserKey[],
+): Promise<Reservation[]> {
+  return session.query<Reservation>(
+    `select q.account_id, q.id, q.user_id, q.deposit_token,
+       least(q.received::numeric + q.from_balance, q.token_amount - o.abandoned)::bigint as reserved
+     from quotes q cross join lateral (
+       select coalesce(sum(token_amount), 0) as abandoned from offramps
+       where account_id = q.account_id and quote_id = q.id and status = 'failed') o
+     where q.account_id = any($1::uuid[]) and q.user_id = any($2::uuid[])
+       and q.executed_at is not null and q.funded_at is null and q.closed_at is null`,
+    [users.map((user) => user.account_id), users.map((user) => user.user_id)],
+  );
+}

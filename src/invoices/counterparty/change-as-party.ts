@@ -1,0 +1,66 @@
+import { findActiveCredentials, type TokenPort } from "../../accounts/authenticate.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import { notFound, Refusal } from "../../platform/errors.ts";
+import { findPaying, inputProblems, notNow } from "../change-invoices.ts";
+import { findChangeByKey } from "../change-store.ts";
+import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
+import {
+  type ChangeInput,
+  type ChangeType,
+  type KeyedInvoice,
+  type Role,
+  refusalOf,
+} from "../model.ts";
+import { changeInvoice, recordChanges } from "../record-changes.ts";
+import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
+
+export type PartyAct = {
+  name: ChangeType;
+  input: ChangeInput | null;
+  role: Role;
+  /** Null for a party without an account, who came by the invoice's link. */
+  caller: { account_id: string; credential_id: string } | null;
+  /** Tells a request that is repeated from a new one. */
+  change_key: Buffer | null;
+};
+
+/**
+ * A change by whoever does not own the invoice. The owner's row is the truth, so it is decided and
+ * written there, under that account alone; the acting account hears of it by the same task as of
+ * any other change. Its stored answer is kept by a transaction of its own: the change carries the
+ * request's key, so that a repetition in between finds it done.
+ */
+export async function changeAsParty(
+  deps: InvoiceUseCaseDeps & { database: Database; tokens: TokenPort },
+  key: InvoiceKey,
+  act: PartyAct,
+  now: Date,
+): Promise<KeyedInvoice> {
+  return deps.database.transaction(async (tx) => {
+    if (act.caller) await checkCredential(tx, deps.tokens, act.caller);
+    const [row] = await lockInvoices(tx, [key]);
+    const [entry] = await openInvoices(tx, deps.keyring, row ? [row] : []);
+    if (!entry) throw Refusal.of([notFound("invoice_id")]);
+    if (act.change_key && (await findChangeByKey(tx, key, act.change_key))) return entry;
+    const paying = await findPaying(tx, [entry.invoice]);
+    const reason = refusalOf(entry.invoice, act.name, act.role, paying.has(key.id));
+    if (reason) throw Refusal.of([notNow(act.name, reason)]);
+    const problems = inputProblems(entry.invoice, act.name, act.input);
+    if (problems.length > 0) throw Refusal.of(problems);
+    const { name, input, caller } = act;
+    const change = { name, input, actor_account_id: caller?.account_id ?? null };
+    const changed = changeInvoice(entry, change, now, act.change_key);
+    recordChanges(tx, deps.renderer, [changed], now);
+    return changed;
+  });
+}
+
+/** A key or token that was revoked a moment ago must not act any more. */
+async function checkCredential(
+  tx: Transaction,
+  tokens: TokenPort,
+  { account_id, credential_id }: NonNullable<PartyAct["caller"]>,
+): Promise<void> {
+  const active = await findActiveCredentials(tx, tokens, [credential_id], [account_id]);
+  if (!active.has(credential_id)) throw new Refusal("unauthorized");
+}

@@ -1,0 +1,113 @@
+import { AccountMap } from "../../platform/account-map.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import type { Task } from "../../platform/tasks/tasks.ts";
+import { type NewEvent, recordEvents } from "../../webhooks/record-events.ts";
+import { listUntold, type UntoldChange } from "../change-store.ts";
+import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
+import { wordsOf } from "../links.ts";
+import { type KeyedInvoice, otherRole, ownRole } from "../model.ts";
+import { eventName } from "../record-changes.ts";
+import { findInvoices, openInvoices } from "../store.ts";
+import {
+  insertViews,
+  insertWords,
+  lockViews,
+  updateFreedOfSent,
+  updateViews,
+} from "./view-store.ts";
+
+export type CarryDeps = InvoiceUseCaseDeps & { database: Database };
+
+/**
+ * Tells the other party's account what happened to invoices: each change once and in order,
+ * however often and in whatever order the tasks run, since the account's own row counts how far it
+ * has come. Writes for that account only.
+ */
+export async function carryChanges(deps: CarryDeps, set: TaskSet): Promise<void> {
+  // Several changes of one invoice are one errand.
+  const by_invoice = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
+  for (const tasks of by_invoice.values()) await carryOne(deps, set, tasks);
+}
+
+async function carryOne(deps: CarryDeps, set: TaskSet, wanted: Task[]): Promise<void> {
+  const key = { account_id: wanted[0]!.account_id, id: wanted[0]!.record_id };
+  await deps.database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, wanted);
+    if (tasks.length === 0) return;
+    const [row] = await findInvoices(tx, [key]);
+    const [entry] = await openInvoices(tx, deps.keyring, row ? [row] : []);
+    if (entry?.invoice.shared_with) await tellOther(tx, deps, entry, set.now);
+    set.finish(tx, tasks);
+  });
+}
+
+async function tellOther(
+  tx: Transaction,
+  { keyring, index_key }: CarryDeps,
+  entry: KeyedInvoice,
+  now: Date,
+): Promise<void> {
+  const { invoice } = entry;
+  const account_id = invoice.shared_with!;
+  const role = otherRole(ownRole(invoice.format));
+  const keys = await keyring.openAccounts(tx, [account_id]);
+  const views = await lockViews(tx, [{ account_id, id: invoice.id }]);
+  const view = AccountMap.of(views, (one) => one).get(account_id, invoice.id);
+  const known = view?.sequence ?? invoice.shared_from! - 1;
+  // No change later than the invoice that was read: what it means for this account (its search
+  // words, its view) is read from the invoice. A later one has a task of its own.
+  const changes = await listUntold(tx, invoice, known, entry.key);
+  const last = changes.at(-1);
+  const sequence = last?.sequence ?? known;
+  // Whoever asks for what changed since they last looked must find what was told later.
+  const told_at = (at: Date) => new Date(Math.max(at.getTime(), now.getTime()));
+  if (!view) {
+    const updated_at = told_at(invoice.updated_at);
+    insertViews(tx, [{ account_id, role, sequence, entry, updated_at }]);
+  }
+  if (!view || changes.some(({ name }) => name === "trackTransaction")) {
+    insertWords(tx, wordsOf(index_key, account_id, invoice));
+  }
+  if (last) {
+    const { to_status: status, at } = last;
+    const updated_at = told_at(at);
+    updateViews(tx, [{ account_id, id: invoice.id, status, sequence, updated_at }]);
+  }
+  const unpaid = changes.findLast((change) => change.name === "markUnpaid");
+  if (unpaid) updateFreedOfSent(tx, [{ account_id, id: invoice.id, at: unpaid.at }]);
+  const events = changes.flatMap((change) =>
+    toEvent(entry, change, { account_id, role, key: keys.get(account_id)! }),
+  );
+  recordEvents(tx, events, now);
+}
+
+function toEvent(
+  { invoice }: KeyedInvoice,
+  change: UntoldChange,
+  reader: { account_id: string; role: NonNullable<NewEvent["invoice"]>["role"]; key: Buffer },
+): NewEvent[] {
+  const name = eventName(change);
+  if (!name || change.body === null) return [];
+  return [
+    {
+      account_id: reader.account_id,
+      name,
+      record_id: invoice.id,
+      sequence: change.sequence,
+      from_status: change.from_status,
+      to_status: change.to_status,
+      facts: change.facts,
+      subject_id: null,
+      key: reader.key,
+      body: change.body,
+      invoice: {
+        change_id: change.id,
+        role: reader.role,
+        // Whoever made the invoice belongs to the owner, and is told there.
+        app_id: null,
+        counterpart_account_id: invoice.account_id,
+      },
+    },
+  ];
+}

@@ -1,0 +1,249 @@
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import type { InvoiceFormat, InvoiceStatus, KeyedInvoice, Role } from "../model.ts";
+import type { InvoiceKey } from "../store.ts";
+
+/** That an account sees an invoice, and on which side it stands. */
+export type InvoiceView = {
+  account_id: string;
+  /** The invoice's id, as its owner has it. */
+  id: string;
+  owner_account_id: string;
+  role: Role;
+  sequence: number;
+  offramp_id: string | null;
+};
+
+const COLUMNS = "account_id, id, owner_account_id, role, sequence, offramp_id";
+
+export async function findView(
+  session: Session,
+  account_id: string,
+  id: string,
+): Promise<InvoiceView | undefined> {
+  const [view] = await session.query<InvoiceView>(
+    `select ${COLUMNS} from invoice_views where account_id = $1 and id = $2`,
+    [account_id, id],
+  );
+  return view;
+}
+
+/** Views without a lock; absent ones are left out. `id` is the invoice's. */
+export function findViews(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceView[]> {
+  return session.query<InvoiceView>(
+    `select ${COLUMNS} from invoice_views
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/**
+ * Of these invoices (by their buyers' accounts) those that an offramp pays now: it holds the place
+ * and has money in. One that waits for its deposit may never have any; when it comes after all, the
+ * offramp is held back as for a canceled invoice. One that was sent or returned, and is known to
+ * be, waits for nobody.
+ */
+export function listPaying(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceKey[]> {
+  return session.query<InvoiceKey>(
+    `select v.account_id, v.id from invoice_views v
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     where coalesce((
+       select s.kind not in ('sent', 'bounced') or s.applied_at is null
+       from invoice_payment_steps s
+       where s.account_id = v.account_id and s.offramp_id = v.offramp_id
+       order by s.step desc limit 1), false)`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/** Locks views in key order; absent ones are left out. `id` is the invoice's. */
+export function lockViews(tx: Session, keys: readonly InvoiceKey[]): Promise<InvoiceView[]> {
+  return tx.query<InvoiceView>(
+    `select ${COLUMNS} from invoice_views
+     join (select distinct * from unnest($1::uuid[], $2::uuid[])) as wanted (account_id, id)
+       using (account_id, id)
+     order by account_id, id for no key update of invoice_views`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+export type NewView = {
+  account_id: string;
+  role: Role;
+  sequence: number;
+  entry: KeyedInvoice;
+  /** When the account could see it, which may be long after the invoice's own last change. */
+  updated_at: Date;
+};
+
+export function insertViews(tx: Transaction, views: readonly NewView[]): void {
+  const of = <Value>(read: (view: NewView) => Value) => views.map(read);
+  tx.write(
+    `insert into invoice_views (account_id, id, owner_account_id, role, format, status,
+       creation_date, due_at, sequence, updated_at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[],
+       $7::timestamptz[], $8::timestamptz[], $9::int[], $10::timestamptz[])
+     on conflict do nothing`,
+    [
+      of((view) => view.account_id),
+      of(({ entry }) => entry.invoice.id),
+      of(({ entry }) => entry.invoice.account_id),
+      of((view) => view.role),
+      of(({ entry }) => entry.invoice.format),
+      of(({ entry }) => entry.invoice.status),
+      of(({ entry }) => entry.invoice.creation_date),
+      of(({ entry }) => entry.invoice.due_at),
+      of((view) => view.sequence),
+      of((view) => view.updated_at),
+    ],
+  );
+}
+
+/** How far the accounts have come to know their invoices. */
+export function updateViews(
+  tx: Transaction,
+  views: readonly (InvoiceKey & { status: string; sequence: number; updated_at: Date })[],
+): void {
+  if (views.length === 0) return;
+  tx.write(
+    `update invoice_views set status = t.status, sequence = t.sequence, updated_at = t.updated_at
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::timestamptz[])
+       as t (account_id, id, status, sequence, updated_at)
+     where invoice_views.account_id = t.account_id and invoice_views.id = t.id`,
+    [
+      views.map((view) => view.account_id),
+      views.map((view) => view.id),
+      views.map((view) => view.status),
+      views.map((view) => view.sequence),
+      views.map((view) => view.updated_at),
+    ],
+  );
+}
+
+/** Ties offramps to the invoices they pay. */
+export function updatePayingOfframps(
+  tx: Transaction,
+  payments: readonly (InvoiceKey & { offramp_id: string })[],
+): void {
+  if (payments.length === 0) return;
+  tx.write(
+    `update invoice_views set offramp_id = t.offramp_id
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, offramp_id)
+     where invoice_views.account_id = t.account_id and invoice_views.id = t.id`,
+    [
+      payments.map((payment) => payment.account_id),
+      payments.map((payment) => payment.id),
+      payments.map((payment) => payment.offramp_id),
+    ],
+  );
+}
+
+/** Frees invoices of an offramp that will not pay them. */
+export function updateFreed(
+  tx: Transaction,
+  payments: readonly (InvoiceKey & { offramp_id: string })[],
+): void {
+  if (payments.length === 0) return;
+  tx.write(
+    `update invoice_views set offramp_id = null
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (account_id, id, offramp_id)
+     where invoice_views.account_id = t.account_id and invoice_views.id = t.id
+       and invoice_views.offramp_id = t.offramp_id`,
+    [
+      payments.map((payment) => payment.account_id),
+      payments.map((payment) => payment.id),
+      payments.map((payment) => payment.offramp_id),
+    ],
+  );
+}
+
+/**
+ * Frees invoices that were marked unpaid of the offramp that had paid them, so that another may.
+ * One that is still under way, or was sent anew since, keeps its place: two would pay twice.
+ */
+export function updateFreedOfSent(
+  tx: Transaction,
+  unpaid: readonly (InvoiceKey & { at: Date })[],
+): void {
+  if (unpaid.length === 0) return;
+  tx.write(
+    `update invoice_views v set offramp_id = null
+     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as t (account_id, id, at)
+     where v.account_id = t.account_id and v.id = t.id and coalesce((
+       select s.kind = 'sent' and s.created_at <= t.at from invoice_payment_steps s
+       where s.account_id = v.account_id and s.offramp_id = v.offramp_id
+       order by s.step desc limit 1), false)`,
+    [unpaid.map((one) => one.account_id), unpaid.map((one) => one.id), unpaid.map((one) => one.at)],
+  );
+}
+
+export function insertWords(
+  tx: Transaction,
+  words: readonly { account_id: string; word: Buffer; invoice_id: string }[],
+): void {
+  if (words.length === 0) return;
+  tx.write(
+    `insert into invoice_words (account_id, word, invoice_id)
+     select * from unnest($1::uuid[], $2::bytea[], $3::uuid[])
+     on conflict do nothing`,
+    [
+      words.map((entry) => entry.account_id),
+      words.map((entry) => entry.word),
+      words.map((entry) => entry.invoice_id),
+    ],
+  );
+}
+
+export type ViewFilter = {
+  statuses: readonly InvoiceStatus[];
+  /** Unpaid past this time; null does not ask for it. */
+  overdue_at: Date | null;
+  role: Role | null;
+  format: InvoiceFormat | null;
+  created_from: Date | null;
+  created_to: Date | null;
+  updated_since: Date | null;
+  words: readonly Buffer[];
+};
+
+export type ViewPage = { below_id: string; skip: number; limit: number };
+
+/** Newest first, one row more than the page holds. */
+export function listViews(
+  session: Session,
+  account_id: string,
+  filter: ViewFilter,
+  page: ViewPage,
+): Promise<InvoiceView[]> {
+  const values: unknown[] = [account_id, page.below_id, page.limit + 1, page.skip];
+  const conditions: string[] = [];
+  const when = (value: unknown, condition: (place: string) => string) => {
+    if (value !== null) conditions.push(`and ${condition(`$${values.push(value)}`)}`);
+  };
+  when(filter.role, (at) => `role = ${at}`);
+  when(filter.format, (at) => `format = ${at}`);
+  when(filter.created_from, (at) => `creation_date >= ${at}`);
+  when(filter.created_to, (at) => `creation_date <= ${at}`);
+  when(filter.updated_since, (at) => `updated_at >= ${at}`);
+  for (const word of filter.words) {
+    when(
+      word,
+      (at) => `id in (select invoice_id from invoice_words
+       where account_id = $1 and word = ${at})`,
+    );
+  }
+  const states: string[] = [];
+  if (filter.statuses.length > 0) states.push(`status = any($${values.push(filter.statuses)})`);
+  if (filter.overdue_at) {
+    const at = `$${values.push(filter.overdue_at)}`;
+    states.push(`(status in ('open', 'accepted') and due_at < ${at})`);
+  }
+  if (states.length > 0) conditions.push(`and (${states.join(" or ")})`);
+  return session.query<InvoiceView>(
+    `select ${COLUMNS} from invoice_views
+     where account_id = $1 and id < $2 ${conditions.join(" ")}
+     order by id desc limit $3 offset $4`,
+    values,
+  );
+}

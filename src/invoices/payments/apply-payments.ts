@@ -1,0 +1,90 @@
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import type { Task } from "../../platform/tasks/tasks.ts";
+import type { CarryDeps } from "../counterparty/sync-counterparty.ts";
+import { findView } from "../counterparty/view-store.ts";
+import { CHANGES, type ChangeName, type KeyedInvoice } from "../model.ts";
+import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
+import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
+import {
+  insertPayment,
+  listUnappliedSteps,
+  type PaymentStep,
+  type StepKind,
+  updateApplied,
+} from "./store.ts";
+
+/** What each step of an offramp means for the invoice that it pays. */
+const STEP_CHANGES: Readonly<Record<StepKind, readonly ChangeName[]>> = {
+  funded: ["declareSentPayment"],
+  rerouted: ["declareSentPayment"],
+  sent: ["declareReceivedPayment", "paid"],
+  bounced: ["c2fPaymentFailed"],
+  failed: ["c2fPaymentFailed"],
+};
+
+/**
+ * Carries the steps of offramps to the invoices they pay, each once and in order: whoever sees a
+ * step sees those before it, and applies them first. Each step is a transaction under the invoice's
+ * owner; that it was taken is noted under the payer in another, and found again if that one fails.
+ */
+export async function applyPayments(deps: CarryDeps, set: TaskSet): Promise<void> {
+  const by_offramp = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
+  for (const tasks of by_offramp.values()) await applySteps(deps, set, tasks);
+}
+
+async function applySteps(deps: CarryDeps, set: TaskSet, tasks: Task[]): Promise<void> {
+  const { account_id, record_id: offramp_id } = tasks[0]!;
+  const steps = await listUnappliedSteps(deps.database, account_id, offramp_id);
+  for (const step of steps) {
+    const view = await findView(deps.database, account_id, step.invoice_id);
+    const invoice = { account_id: view!.owner_account_id, id: step.invoice_id };
+    await applyStep(deps, invoice, step, set.now);
+  }
+  await deps.database.transaction(async (tx) => {
+    const ours = await set.lock(tx, tasks);
+    const last = steps.at(-1);
+    if (last) updateApplied(tx, last, set.now);
+    set.finish(tx, ours);
+  });
+}
+
+async function applyStep(
+  { database, keyring, renderer }: CarryDeps,
+  key: InvoiceKey,
+  step: PaymentStep,
+  now: Date,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    const rows = await lockInvoices(tx, [key]);
+    if (!(await insertPayment(tx, key, step, now))) return;
+    const [entry] = await openInvoices(tx, keyring, rows);
+    if (entry) recordChanges(tx, renderer, changesOf(entry, step, now), now);
+  });
+}
+
+/**
+ * None where the invoice went another way meanwhile: canceled, or paid by other means. A payment
+ * that comes back after the invoice was marked unpaid is told as well, unless another offramp's
+ * progress is what the invoice shows by now: that one is not to be undone.
+ */
+function changesOf(
+  entry: KeyedInvoice,
+  { kind, offramp_id }: PaymentStep,
+  now: Date,
+): ChangedInvoice[] {
+  const payer = entry.invoice.offramp_id;
+  if (payer !== null && payer !== offramp_id) return [];
+  const is_return = kind === "bounced" || kind === "failed";
+  // Declared or received by hand: no offramp's matter.
+  if (is_return && payer === null && entry.invoice.payment !== null) return [];
+  const changes: ChangedInvoice[] = [];
+  let current = entry;
+  for (const name of STEP_CHANGES[kind]) {
+    if (!CHANGES[name].moves[current.invoice.status]) return changes;
+    const act = { name, actor_account_id: null, input: null, offramp_id };
+    const changed = changeInvoice(current, act, now);
+    changes.push(changed);
+    current = changed;
+  }
+  return changes;
+}

@@ -1,0 +1,136 @@
+import type { ChainPort, ChainTransaction } from "../../partners/chain/port.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import { enqueueTasks, type Task, taskNow } from "../../platform/tasks/tasks.ts";
+import type { Act } from "../apply-change.ts";
+import type { CarryDeps } from "../counterparty/sync-counterparty.ts";
+import { insertWords } from "../counterparty/view-store.ts";
+import { wordsOf } from "../links.ts";
+import { CHANGES, type KeyedInvoice, type TrackedTransaction } from "../model.ts";
+import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
+import { lockInvoices, openInvoices } from "../store.ts";
+import { CHECK_CLAIM_TASK } from "../task-kinds.ts";
+import { type Claim, isProven, isSameTransfer, judgeClaim } from "./claim-model.ts";
+import {
+  deleteClaims,
+  findClaim,
+  insertUsedTransfer,
+  listClaims,
+  listUsedTransfers,
+} from "./claim-store.ts";
+
+export type ClaimDeps = CarryDeps & { chain: ChainPort };
+
+const AGAIN_MIN_MS = 15_000;
+const AGAIN_MAX_MS = 10 * 60_000;
+
+/** Asks the chains for the transfers that buyers have named. */
+export async function checkClaims(deps: ClaimDeps, set: TaskSet): Promise<void> {
+  for (const task of set.tasks) await checkOne(deps, set, task);
+}
+
+async function checkOne(deps: ClaimDeps, set: TaskSet, task: Task): Promise<void> {
+  const { database, chain: port } = deps;
+  const key = { account_id: task.account_id, id: task.record_id };
+  const claim = await findClaim(database, key);
+  const found = claim && (await port.readTransaction(claim.chain, claim.tx_id));
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    if (tasks.length === 0) return;
+    const is_over = !claim || !found || (await settle(tx, deps, claim, found, set.now));
+    if (is_over) return set.finish(tx, tasks);
+    // Seldom asked after a while: most transfers are final within minutes.
+    const age_ms = set.now.getTime() - task.created_at.getTime();
+    const again_ms = Math.min(Math.max(age_ms, AGAIN_MIN_MS), AGAIN_MAX_MS);
+    set.postpone(tx, tasks, new Date(set.now.getTime() + again_ms));
+  });
+}
+
+/** False when the chain has not decided yet. */
+async function settle(
+  tx: Transaction,
+  { keyring, renderer, index_key }: ClaimDeps,
+  claim: Claim,
+  found: ChainTransaction,
+  now: Date,
+): Promise<boolean> {
+  const key = { account_id: claim.account_id, id: claim.invoice_id };
+  const rows = await lockInvoices(tx, [key]);
+  // Another worker may have settled it, or a new claim have taken its place.
+  const current = await findClaim(tx, key);
+  if (current?.tx_id !== claim.tx_id || current.chain !== claim.chain) return true;
+  const [entry] = await openInvoices(tx, keyring, rows);
+  if (!entry) return true;
+  const judged = judgeClaim(entry.invoice, entry.history, claim, found, now);
+  if ("wait" in judged) return false;
+  const changes =
+    "reason" in judged
+      ? [dropClaim(entry, judged.reason, now)]
+      : await settleFinal(tx, entry, claim, judged.candidates, now);
+  // A transfer that is only shown keeps its claim until somebody proves or confirms it.
+  const is_open = changes.every(({ change }) => change.name === "trackTransaction");
+  if (!is_open) deleteClaims(tx, [key]);
+  const shown = changes.find(({ change }) => change.name === "trackTransaction")?.invoice;
+  if (shown) insertWords(tx, wordsOf(index_key, shown.account_id, shown));
+  recordChanges(tx, renderer, changes, now);
+  return true;
+}
+
+/** What a final transfer does: it pays, it waits for the seller, or its claim is dropped. */
+async function settleFinal(
+  tx: Transaction,
+  entry: KeyedInvoice,
+  claim: Claim,
+  candidates: readonly TrackedTransaction[],
+  now: Date,
+): Promise<ChangedInvoice[]> {
+  const { invoice, history } = entry;
+  if (!CHANGES.trackTransaction.moves[invoice.status]) {
+    return [
+      dropClaim(entry, `The invoice was ${invoice.status} when the transfer was final.`, now),
+    ];
+  }
+  for (const tracked of candidates) {
+    const is_payment = invoice.status === "paid" || isProven(invoice.id, history, tracked);
+    if (!is_payment || !(await insertUsedTransfer(tx, invoice, tracked))) continue;
+    // Others may have named it without a proof: they are checked again, and dropped.
+    const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toKey);
+    const others = rivals.filter(({ id }) => id !== invoice.id);
+    enqueueTasks(
+      tx,
+      others.map((other) => taskNow(CHECK_CLAIM_TASK, other, now)),
+    );
+    const shown = trackOnce(entry, tracked, now);
+    const act = { name: "paid", actor_account_id: null, input: null, tracked } as const;
+    return [...shown, changeInvoice(shown[0] ?? entry, act, now)];
+  }
+  const used = await listUsedTransfers(tx, claim.chain, claim.tx_id);
+  const free = candidates.find(
+    ({ log_index }) => !used.some((transfer) => transfer.log_index === log_index),
+  );
+  if (free) return trackOnce(entry, free, now);
+  const by_others = used.filter(({ invoice_id }) => invoice_id !== invoice.id);
+  const withdrawn = candidates.find(({ log_index }) =>
+    by_others.some((transfer) => transfer.log_index === log_index),
+  );
+  return [dropClaim(entry, "The transfer has already paid an invoice.", now, withdrawn)];
+}
+
+const toKey = ({ account_id, invoice_id }: Claim) => ({ account_id, id: invoice_id });
+
+/** The change that shows the transfer, unless the invoice shows it already. */
+function trackOnce(entry: KeyedInvoice, tracked: TrackedTransaction, now: Date): ChangedInvoice[] {
+  if (entry.invoice.tracked.some((shown) => isSameTransfer(shown, tracked))) return [];
+  const act: Act = { name: "trackTransaction", actor_account_id: null, input: null, tracked };
+  return [changeInvoice(entry, act, now)];
+}
+
+function dropClaim(
+  entry: KeyedInvoice,
+  note: string,
+  now: Date,
+  tracked?: TrackedTransaction,
+): ChangedInvoice {
+  const act: Act = { name: "dropClaim", actor_account_id: null, input: { note } };
+  return changeInvoice(entry, tracked ? { ...act, tracked } : act, now);
+}

@@ -1,0 +1,75 @@
+import type { Chain } from "../../catalogue/chains.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import type { TrackedTransaction } from "../model.ts";
+import type { InvoiceKey } from "../store.ts";
+import type { Claim } from "./claim-model.ts";
+
+const COLUMNS = "account_id, invoice_id, chain, tx_id, expires_at";
+
+export function insertClaims(tx: Transaction, claims: readonly Claim[]): void {
+  if (claims.length === 0) return;
+  tx.write(
+    `insert into invoice_claims (${COLUMNS})
+     select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[])`,
+    [
+      claims.map((claim) => claim.account_id),
+      claims.map((claim) => claim.invoice_id),
+      claims.map((claim) => claim.chain),
+      claims.map((claim) => claim.tx_id),
+      claims.map((claim) => claim.expires_at),
+    ],
+  );
+}
+
+export function deleteClaims(tx: Transaction, keys: readonly InvoiceKey[]): void {
+  if (keys.length === 0) return;
+  tx.write(
+    `delete from invoice_claims c
+     using unnest($1::uuid[], $2::uuid[]) as t (account_id, invoice_id)
+     where c.account_id = t.account_id and c.invoice_id = t.invoice_id`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.id)],
+  );
+}
+
+/** The claim of an invoice that still waits for the chain. */
+export async function findClaim(session: Session, key: InvoiceKey): Promise<Claim | undefined> {
+  const [claim] = await session.query<Claim>(
+    `select ${COLUMNS} from invoice_claims where account_id = $1 and invoice_id = $2`,
+    [key.account_id, key.id],
+  );
+  return claim;
+}
+
+/** Of whichever account: somebody has seen this transaction. */
+export function listClaims(session: Session, chain: Chain, tx_id: string): Promise<Claim[]> {
+  return session.query<Claim>(
+    `select ${COLUMNS} from invoice_claims where chain = $1 and tx_id = $2`,
+    [chain, tx_id],
+  );
+}
+
+/** Takes a transfer for this invoice; false when it has paid one of the installation before. */
+export async function insertUsedTransfer(
+  session: Session,
+  invoice: InvoiceKey,
+  { chain, tx_id, log_index }: TrackedTransaction,
+): Promise<boolean> {
+  const rows = await session.query(
+    `insert into invoice_transfers (chain, tx_id, log_index, account_id, invoice_id)
+     values ($1, $2, $3, $4, $5) on conflict do nothing returning log_index`,
+    [chain, tx_id, log_index, invoice.account_id, invoice.id],
+  );
+  return rows.length > 0;
+}
+
+/** Which transfers of a transaction have paid an invoice of the installation. */
+export function listUsedTransfers(
+  session: Session,
+  chain: Chain,
+  tx_id: string,
+): Promise<{ log_index: number; invoice_id: string }[]> {
+  return session.query(
+    "select log_index, invoice_id from invoice_transfers where chain = $1 and tx_id = $2",
+    [chain, tx_id],
+  );
+}

@@ -1,0 +1,147 @@
+import { lowerAscii } from "../../catalogue/text.ts";
+import { AccountMap } from "../../platform/account-map.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import type { ErrorCode } from "../../platform/errors.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import {
+  findViews,
+  type InvoiceView,
+  lockViews,
+  updateFreed,
+  updatePayingOfframps,
+} from "../counterparty/view-store.ts";
+import { findInvoices, type InvoiceKey, type InvoiceRow } from "../store.ts";
+import { INVOICE_PAYMENT_TASK } from "../task-kinds.ts";
+import { insertPaymentSteps, type PaymentStep, type StepKind } from "./store.ts";
+
+/** What paying an invoice needs to know of it. */
+export type Payable = Pick<InvoiceRow, "status" | "currency" | "total"> & {
+  /** The live offramp that pays it already. */
+  offramp_id: string | null;
+  /** The offramp whose progress the invoice shows, as its owner knows by now. */
+  shown_offramp_id: string | null;
+};
+
+export type { PaymentStep, StepKind };
+
+/**
+ * The invoices that these accounts may pay: seen by them as their buyer, or as a salary's
+ * employer. `account_id` is the payer's. Locks the payer's own rows, so that of two offramps for
+ * one invoice one is refused.
+ */
+export async function loadPayables(
+  tx: Transaction,
+  keys: readonly InvoiceKey[],
+): Promise<AccountMap<Payable>> {
+  if (keys.length === 0) return new AccountMap();
+  return toPayables(tx, await lockViews(tx, keys));
+}
+
+/** The same without a lock, for whoever only asks whether to go on. */
+export async function findPayables(
+  session: Session,
+  keys: readonly InvoiceKey[],
+): Promise<AccountMap<Payable>> {
+  if (keys.length === 0) return new AccountMap();
+  return toPayables(session, await findViews(session, keys));
+}
+
+async function toPayables(
+  session: Session,
+  seen: readonly InvoiceView[],
+): Promise<AccountMap<Payable>> {
+  const payables = new AccountMap<Payable>();
+  const views = seen.filter((view) => view.role === "buyer");
+  const rows = await findInvoices(
+    session,
+    views.map(({ owner_account_id, id }) => ({ account_id: owner_account_id, id })),
+  );
+  const by_owner = AccountMap.of(rows, (row) => row);
+  for (const { account_id, id, owner_account_id, offramp_id } of views) {
+    const row = by_owner.get(owner_account_id, id);
+    if (!row) continue;
+    const { status, currency, total, offramp_id: shown_offramp_id } = row;
+    payables.set(account_id, id, { status, currency, total, offramp_id, shown_offramp_id });
+  }
+  return payables;
+}
+
+/** Why this payment cannot pay the invoice; null when it can. Null fields are not judged. */
+export function paymentProblem(
+  payable: Payable | undefined,
+  payment: { currency: string | null; amount: bigint | null },
+): [code: ErrorCode, message: string] | null {
+  if (!payable) return ["record_not_found", "This record does not exist; check the id."];
+  // What is under way keeps its place; what came to its end is told by the invoice's own state.
+  const is_under_way = isUnpaid(payable) || payable.status === "declaredPaid";
+  if (payable.offramp_id !== null && is_under_way) return TAKEN;
+  if (!isUnpaid(payable)) return notPayable(payable);
+  if (payment.currency !== null && payment.currency !== lowerAscii(payable.currency)) {
+    return ["record_invalid", `The invoice is in ${payable.currency}; pay it in that currency.`];
+  }
+  if (payment.amount !== null && payment.amount !== payable.total) {
+    return ["record_invalid", `Pay the total of the invoice: ${payable.total} minor units.`];
+  }
+  return null;
+}
+
+/**
+ * Why an offramp that was made for this invoice may not pay it (any more): another has its place,
+ * or it was canceled, rejected or paid by other means; null when it may.
+ */
+export function paymentEnd(
+  payable: Payable | undefined,
+  offramp_id: string,
+): [code: ErrorCode, message: string] | null {
+  if (!payable) return ["record_not_found", "This record does not exist; check the id."];
+  if (payable.offramp_id !== null && payable.offramp_id !== offramp_id) return TAKEN;
+  // Its own progress may have brought the invoice to where it is; what comes next is on the way.
+  if (isUnpaid(payable) || payable.shown_offramp_id === offramp_id) return null;
+  return notPayable(payable);
+}
+
+const TAKEN: [ErrorCode, string] = [
+  "record_not_unique",
+  "Another offramp pays this invoice; follow or refund that one.",
+];
+
+function isUnpaid({ status }: Payable): boolean {
+  return status === "open" || status === "accepted";
+}
+
+function notPayable({ status }: Payable): [ErrorCode, string] {
+  return ["record_invalid", `The invoice is ${status}; it must be open or accepted.`];
+}
+
+/** From now on this offramp pays the invoice, until it fails. */
+export function reservePayments(
+  tx: Transaction,
+  payments: readonly (InvoiceKey & { offramp_id: string })[],
+): void {
+  updatePayingOfframps(tx, payments);
+}
+
+/** What an offramp that pays an invoice has gone through, in the transaction of its change. */
+export function recordPaymentSteps(
+  tx: Transaction,
+  steps: readonly PaymentStep[],
+  now: Date,
+): void {
+  if (steps.length === 0) return;
+  insertPaymentSteps(tx, steps, now);
+  const by_offramp = new Map(steps.map((step) => [step.offramp_id, step]));
+  enqueueTasks(
+    tx,
+    [...by_offramp.values()].map(({ account_id, offramp_id }) =>
+      taskNow(INVOICE_PAYMENT_TASK, { account_id, id: offramp_id }, now),
+    ),
+  );
+}
+
+/** These offramps will not pay their invoices: others may. */
+export function releasePayments(
+  tx: Transaction,
+  payments: readonly (InvoiceKey & { offramp_id: string })[],
+): void {
+  updateFreed(tx, payments);
+}

@@ -1,0 +1,243 @@
+import { createHash } from "node:crypto";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import { Refusal } from "../../platform/errors.ts";
+import type { PrintedInvoice } from "./load-pdf.ts";
+import { createPdfQueue } from "./queue.ts";
+
+/** Prints invoices away from the thread that answers requests. */
+export type PdfPress = {
+  /**
+   * `account_id` is whose share of the queue it takes; `gone` fires when the caller has hung up:
+   * what nobody waits for any more is not printed.
+   */
+  print(printed: PrintedInvoice, account_id: string, gone?: AbortSignal): Promise<Buffer>;
+  /** Gives up at once what waits and what is being printed. */
+  close(): Promise<void>;
+};
+
+export type PressLimits = {
+  /** Jobs that wait while one is printed; what comes then is told to come again. */
+  waiting_max: number;
+  /** Of all files that are kept for whoever asks again. */
+  kept_bytes_max: number;
+  /** After so long without a job, thread and files are given back. */
+  idle_ms: number;
+  /** A job that takes longer is given up. */
+  job_ms_max: number;
+};
+
+const LIMITS: PressLimits = {
+  waiting_max: 64,
+  kept_bytes_max: 8 * 1024 * 1024,
+  idle_ms: 60_000,
+  job_ms_max: 30_000,
+};
+const RETRY_AFTER_SECONDS = 5;
+const THREAD_MEMORY_MB = 256;
+
+type Job = {
+  id: number;
+  account_id: string;
+  printed: PrintedInvoice;
+  resolve: (bytes: Buffer) => void;
+  reject: (error: unknown) => void;
+};
+
+type PrintJob = {
+  bytes: Promise<Buffer>;
+  /** Takes it out of the queue; false when it is being printed, or done. */
+  drop: () => boolean;
+};
+type SharedJob = PrintJob & { callers: number };
+type PdfThread = {
+  print(printed: PrintedInvoice, account_id: string): PrintJob;
+  close(): Promise<void>;
+};
+
+/** What the thread is sent, and what it answers. */
+export type PrintOrder = { job_id: number; printed: PrintedInvoice };
+export type PrintResult = { job_id: number; bytes: Uint8Array };
+
+export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
+  const kept = keepFiles(limits.kept_bytes_max);
+  const under_way = new Map<string, SharedJob>();
+  const thread = openThread(limits, kept.clear);
+
+  const begin = (name: string, version: string, printed: PrintedInvoice, account_id: string) => {
+    const job = { ...thread.print(printed, account_id), callers: 0 };
+    under_way.set(name, job);
+    const end = () => {
+      if (under_way.get(name) === job) under_way.delete(name);
+    };
+    job.bytes.then((bytes) => kept.keep(version, bytes)).then(end, end);
+    return job;
+  };
+  return {
+    print: async (printed, account_id, gone) => {
+      const version = versionOf(printed);
+      const found = kept.find(version);
+      if (found) return found;
+      if (gone?.aborted) throw hungUp();
+      // Whoever asks for the same waits for the same, but not in another account's queue.
+      const name = `${account_id} ${version}`;
+      const job = under_way.get(name) ?? begin(name, version, printed, account_id);
+      job.callers += 1;
+      const leave = () => {
+        job.callers -= 1;
+        // Who asks for it from now on must not join a job that was dropped.
+        if (job.callers === 0 && job.drop()) under_way.delete(name);
+      };
+      gone?.addEventListener("abort", leave, { once: true });
+      try {
+        return await job.bytes;
+      } finally {
+        gone?.removeEventListener("abort", leave);
+      }
+    },
+    close: thread.close,
+  };
+}
+
+function tooMany(): Refusal {
+  const message = "Too many invoices are being printed; wait a moment, then try again.";
+  return new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
+}
+
+function stopping(): Refusal {
+  return new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
+}
+
+function hungUp(): Refusal {
+  return new Refusal("unavailable", "Nobody waits for this invoice any more.");
+}
+
+/** One job at a time, in a thread that is started when there is one. */
+function openThread(limits: PressLimits, onIdle: () => void): PdfThread {
+  const queue = createPdfQueue<Job>(limits.waiting_max);
+  let worker: Worker | null = null;
+  let current: Job | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let last_id = 0;
+  let is_closed = false;
+
+  const stop = async (): Promise<void> => {
+    clearTimeout(timer);
+    onIdle();
+    const stopped = worker;
+    worker = null;
+    await stopped?.terminate();
+  };
+  const finish = (settle: (job: Job) => void) => {
+    clearTimeout(timer);
+    const job = current;
+    current = null;
+    if (job) settle(job);
+    next();
+  };
+  const fail = (from: Worker, error: unknown) => {
+    if (from !== worker) return;
+    worker = null;
+    void from.terminate();
+    finish((job) => job.reject(error));
+  };
+  const start = (): Worker => {
+    const started = startWorker();
+    started.on("message", ({ job_id, bytes }: PrintResult) => {
+      // A thread that was given up may have been done all the same.
+      if (started !== worker || job_id !== current?.id) return;
+      finish((job) => job.resolve(Buffer.from(bytes)));
+    });
+    started.on("error", (error) => fail(started, error));
+    started.on("exit", () => fail(started, new Error("the PDF thread ended")));
+    return started;
+  };
+  const next = () => {
+    if (current) return;
+    clearTimeout(timer);
+    current = queue.take() ?? null;
+    if (!current) {
+      timer = setTimeout(stop, limits.idle_ms).unref();
+      return;
+    }
+    worker ??= start();
+    const used = worker;
+    const giveUp = () => fail(used, new Error("an invoice took too long to print"));
+    timer = setTimeout(giveUp, limits.job_ms_max).unref();
+    const order: PrintOrder = { job_id: current.id, printed: current.printed };
+    used.postMessage(order);
+  };
+
+  return {
+    print: (printed, account_id) => {
+      if (is_closed) throw stopping();
+      const { promise: bytes, resolve, reject } = Promise.withResolvers<Buffer>();
+      last_id += 1;
+      const job: Job = { id: last_id, account_id, printed, resolve, reject };
+      if (!queue.add(job)) throw tooMany();
+      next();
+      const drop = () => {
+        const was_waiting = queue.remove(job);
+        if (was_waiting) reject(hungUp());
+        return was_waiting;
+      };
+      return { bytes, drop };
+    },
+    close: async () => {
+      is_closed = true;
+      const refused = [...(current ? [current] : []), ...queue.takeAll()];
+      current = null;
+      for (const job of refused) job.reject(stopping());
+      await stop();
+    },
+  };
+}
+
+function startWorker(): Worker {
+  // Beside this file, which is TypeScript in a clone and JavaScript in the published package.
+  const file = `./renderer-thread${extname(import.meta.url)}`;
+  const worker = new Worker(new URL(file, import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+  });
+  // Nobody waits for it when the process ends.
+  worker.unref();
+  return worker;
+}
+
+/** A bank account may be closed while the invoice stays as it is: then it is another file. */
+function versionOf({ invoice, ways_to_pay }: PrintedInvoice): string {
+  const ways = createHash("sha256").update(JSON.stringify(ways_to_pay)).digest("base64");
+  return `${invoice.id} ${invoice.sequence} ${invoice.updated_at.getTime()} ${ways}`;
+}
+
+/** The files used last, as many as fit. */
+function keepFiles(bytes_max: number) {
+  const files = new Map<string, Buffer>();
+  let bytes = 0;
+  const drop = (key: string) => {
+    bytes -= files.get(key)?.length ?? 0;
+    files.delete(key);
+  };
+  const keep = (key: string, file: Buffer) => {
+    drop(key);
+    if (file.length > bytes_max) return;
+    files.set(key, file);
+    bytes += file.length;
+    for (const oldest of files.keys()) {
+      if (bytes <= bytes_max) break;
+      drop(oldest);
+    }
+  };
+  return {
+    keep,
+    find: (key: string): Buffer | undefined => {
+      const file = files.get(key);
+      if (file) keep(key, file);
+      return file;
+    },
+    clear: () => {
+      files.clear();
+      bytes = 0;
+    },
+  };
+}

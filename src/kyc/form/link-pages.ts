@@ -1,0 +1,25 @@
+import type { Mode } from "../../accounts/model.ts";
+import { type Html, html } from "../../platform/http/html.ts";
+import { page } from "../../platform/pages/layout.ts";
+
+const TITLES: Readonly<Record<number, string>> = {
+  404: "This link is not valid",
+  410: "This link no longer works",
+  429: "Too many attempts",
+  503: "Not available right now",
+};
+const UNKNOWN = "Check that you copied the whole URL, or ask the sender for a new link.";
+
+/** Without script, for people who hold a link that opens nothing. */
+export function linkProblemPage(mode: Mode, status: number, message: string | null): Html {
+  const title = TITLES[status] ?? "This did not work";
+  const text = status === 404 ? UNKNOWN : (message ?? "Wait a moment, then try again.");
+  return page({ title, mode, session: null, body: html`<h1>${title}</h1>\n<p>${text}</p>` });
+}
+
+/** The pages of dashboard/ were not built: a matter for whoever runs this installation. */
+export function notBuiltPage(mode: Mode): Html {
+  const body = html`<h1>This page was not built</h1>
+<p>Whoever runs this installation has to run <code>npm run build</code>, then start it again.</p>`;
+  return page({ title: "This page was not built", mode, session: null, body });
+}

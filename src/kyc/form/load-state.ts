@@ -1,0 +1,168 @@
+import type { Mode } from "../../accounts/model.ts";
+import { findAccountById } from "../../accounts/store.ts";
+import { type Catalogue, isBlockedCountry } from "../../catalogue/catalogue.ts";
+import type { BeneficiaryType } from "../../catalogue/payment-detail-fields.ts";
+import { POSTAL_COUNTRIES } from "../../catalogue/postal.ts";
+import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
+import { findUser, openUsers } from "../../users/store.ts";
+import {
+  findKycDraft,
+  findLastApplication,
+  type KycDraft,
+  type KycFile,
+  listKycFiles,
+} from "../application-store.ts";
+import {
+  acceptedTypes,
+  DOCUMENT_TYPES,
+  FIELD_LIMITS,
+  FIELDS,
+  type FieldName,
+  isSlotRequired,
+  knownValues,
+  PERSON_FIELDS,
+  recordValues,
+  SLOTS_OF,
+  type Values,
+} from "../fields.ts";
+import { BIRTH_DATE_TRIES_MAX } from "../model.ts";
+import type { KycVisit } from "../store.ts";
+import { canEdit, gone, type Visitor, type VisitorDeps } from "./visitor.ts";
+
+export type StateDeps = VisitorDeps & { catalogue: Catalogue; mode: Mode };
+
+/** What the page shows, and nothing that this visitor may not see. */
+export async function loadState(deps: StateDeps, visitor: Visitor) {
+  const { database, keyring } = deps;
+  const { key, session, visit } = visitor;
+  const { account_id, user_id } = key;
+  const row = await findUser(database, key);
+  const [[user], keys, account] = await Promise.all([
+    openUsers(database, keyring, row ? [row] : []),
+    keyring.openSubjects(database, [{ account_id, subject_id: user_id }]),
+    findAccountById(database, account_id),
+  ]);
+  const subject_key = keys.get(account_id, user_id);
+  if (!user || !subject_key) throw gone();
+  const last = await findLastApplication(database, key, subject_key);
+  const can_edit = canEdit(user, session);
+  const [draft, files] = await Promise.all([
+    findKycDraft(database, key, subject_key),
+    listKycFiles(database, key, can_edit ? null : (last?.id ?? null)),
+  ]);
+  const type = user.beneficiary_type;
+  const known = knownValues(type, user.identity, last?.submitted ?? null);
+  const record = recordValues(type, user.identity);
+  const is_confirmed = visit.confirmed_at !== null;
+  const tries_left = BIRTH_DATE_TRIES_MAX - session.wrong_birth_dates;
+  return {
+    mode: deps.mode,
+    /** Sent with every request, so that two links in one browser are never taken for one. */
+    link_id: session.id,
+    status: user.kyc.general.status,
+    moderation_comment: user.kyc.general.moderation_comment,
+    beneficiary_type: type,
+    account_name: account?.name ?? "",
+    expires_at: session.expires_at.toISOString(),
+    is_confirmed,
+    can_confirm: can_edit && !is_confirmed && tries_left > 0 && session.birth_date_hash !== null,
+    identity: showIdentity(
+      type,
+      laidOver(known, draft),
+      (name, value) => can_edit && maySee(visit, draft, record, name, value),
+    ),
+    fields: FIELDS[type].map((field) => ({
+      ...field,
+      label_key: field.name,
+      max_length: FIELD_LIMITS[field.name],
+      options: field.name.endsWith("document_type") ? Object.keys(DOCUMENT_TYPES) : null,
+    })),
+    countries: POSTAL_COUNTRIES.map((country) => ({
+      ...country,
+      is_served: !isBlockedCountry(deps.catalogue, country.code),
+    })),
+    files: showFiles(type, laidOver(known, draft), files, (file) => {
+      return can_edit && file.visit_id === visit.id;
+    }),
+    can_edit,
+  };
+}
+
+export type KycState = Awaited<ReturnType<typeof loadState>>;
+
+/** What holds: the draft where it says something, else what is known. */
+export function laidOver(known: Partial<Values>, draft: KycDraft): Partial<Values> {
+  const typed = Object.entries(draft).map(([name, entry]) => [name, entry.value]);
+  return { ...known, ...Object.fromEntries(typed) };
+}
+
+/**
+ * What was typed is shown in the browser in which it was typed; what the account has given, to who
+ * confirmed the birth date. What others typed is shown to nobody.
+ */
+export function maySee(
+  visit: KycVisit,
+  draft: KycDraft,
+  record: Partial<Values>,
+  name: FieldName,
+  value: string,
+): boolean {
+  if (draft[name]?.visit_id === visit.id) return true;
+  return visit.confirmed_at !== null && record[name] === value;
+}
+
+function showIdentity(
+  type: BeneficiaryType,
+  values: Partial<Values>,
+  isShown: (name: FieldName, value: string) => boolean,
+) {
+  return Object.fromEntries(
+    FIELDS[type].map(({ name }) => {
+      const value = values[name] ?? null;
+      const is_masked = value !== null && !isShown(name, value);
+      const shown = is_masked ? mask(name, value) : value;
+      return [name, { value: shown, is_masked, is_known: value !== null }];
+    }),
+  );
+}
+
+const SHOWS_FIRST_LETTER: readonly FieldName[] = [
+  ...(["first_name", "last_name", "company_name"] as const),
+  ...(["controller_first_name", "controller_last_name", "address_line1", "city"] as const),
+];
+const HIDDEN = "•••";
+
+/** Enough to recognise one's own, too little to learn another's. */
+function mask(name: FieldName, value: string): string {
+  const [first] = value;
+  // One letter of a short name would be most of it.
+  const is_long = [...value].length > 2;
+  return SHOWS_FIRST_LETTER.includes(name) && is_long ? `${first}${HIDDEN}` : HIDDEN;
+}
+
+function showFiles(
+  type: BeneficiaryType,
+  values: Partial<Values>,
+  files: readonly KycFile[],
+  canPreview: (file: KycFile) => boolean,
+) {
+  const by_slot = new Map(files.map((file) => [file.slot, file]));
+  const document_type = values[PERSON_FIELDS[type].document_type] ?? null;
+  const front_type = by_slot.get("document_front")?.type;
+  return Object.fromEntries(
+    SLOTS_OF[type].map((slot) => {
+      const file = by_slot.get(slot);
+      const uploaded = file
+        ? {
+            type: MEDIA_TYPES[file.type],
+            size: file.size,
+            uploaded_at: file.uploaded_at.toISOString(),
+            can_preview: canPreview(file),
+          }
+        : null;
+      const accepts = acceptedTypes(slot).map((kind) => MEDIA_TYPES[kind]);
+      const required = isSlotRequired(slot, document_type, front_type);
+      return [slot, { required, accepts, uploaded }];
+    }),
+  );
+}

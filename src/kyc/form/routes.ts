@@ -1,0 +1,286 @@
+import { join } from "node:path";
+import cookie from "@fastify/cookie";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Mode } from "../../accounts/model.ts";
+import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
+import { Refusal } from "../../platform/errors.ts";
+import { callerNetwork } from "../../platform/http/caller-network.ts";
+import type { Html } from "../../platform/http/html.ts";
+import type { JsonBody } from "../../platform/http/json-body.ts";
+import { createRateLimiter } from "../../platform/http/rate-limit.ts";
+import { PAGE_BODY_BYTES_MAX } from "../../platform/http/server.ts";
+import { addStaticFiles, readStaticFiles } from "../../platform/http/static-files.ts";
+import { isId } from "../../platform/ids.ts";
+import { listKycFiles } from "../application-store.ts";
+import { SLOTS, type Slot } from "../fields.ts";
+import { openKycFile } from "../kyc-file.ts";
+import { attachFile, deleteFile, type FileDeps } from "./attach-file.ts";
+import { confirmBirthDate } from "./confirm-birth-date.ts";
+import { linkProblemPage, notBuiltPage } from "./link-pages.ts";
+import { loadState } from "./load-state.ts";
+import { saveIdentity } from "./save-identity.ts";
+import { submitApplication } from "./submit-application.ts";
+import { createTokenAttempts, type TokenAttempts } from "./token-attempts.ts";
+import { assertOpen, findLinkSession, findVisitor, startVisit, type Visitor } from "./visitor.ts";
+
+export type KycPageDeps = FileDeps & {
+  public_url: () => string;
+  mode: Mode;
+  /** Lets a worker of this process look for tasks at once. */
+  poke: () => void;
+};
+
+type Deps = KycPageDeps & { attempts: TokenAttempts };
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who comes with a link's cookie; only on routes of a session. */
+    visitor: Visitor | null;
+  }
+}
+
+/** A file that was replaced lies on the disk for some minutes more. */
+const UPLOADS_MAX = 40;
+const UPLOADS_WINDOW_MS = 10 * 60 * 1000;
+
+const BUILT_PAGE = join(import.meta.dirname, "../../../dashboard/dist/kyc");
+const MULTIPART = "multipart/form-data";
+/** Pages are no part of the documented API. */
+const HIDDEN = { schema: { hide: true } as object };
+const SHELL_HEADERS = {
+  "Content-Security-Policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
+    "media-src 'self' blob:; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; " +
+    "base-uri 'none'",
+  "Permissions-Policy": "camera=(self)",
+};
+const HEADERS = {
+  "Referrer-Policy": "no-referrer",
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+};
+
+/** The page on which a person proves who they are, and what it asks of the server. */
+export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void {
+  const deps: Deps = { ...page_deps, attempts: createTokenAttempts(page_deps) };
+  const built = readStaticFiles(BUILT_PAGE);
+  addStaticFiles(app, "/assets/kyc", built);
+  app.register(async (scope) => {
+    await scope.register(cookie);
+    scope.addHook("onRequest", async (request, reply) => {
+      reply.headers(HEADERS);
+      assertOwnPage(request);
+      await deps.attempts.assertAllowed(callerNetwork(request.ip));
+    });
+    scope.addHook("onRoute", (route) => {
+      route.bodyLimit = PAGE_BODY_BYTES_MAX;
+    });
+    scope.decorateRequest("visitor", null);
+    addShell(scope, deps, built?.get("index.html")?.bytes);
+    addSession(scope, deps);
+    scope.register(async (session) => {
+      // Before any body is read.
+      session.addHook("onRequest", async (request) => {
+        request.visitor = await requireVisitor(deps, request);
+      });
+      addState(session, deps);
+      addChanges(session, deps);
+      addFiles(session, deps);
+    });
+  });
+}
+
+/** A form of another site can send neither this header nor, being another site, the cookie. */
+function assertOwnPage(request: FastifyRequest): void {
+  if (request.method === "GET" || request.headers["x-kyc-page"] === "1") return;
+  throw new Refusal("insufficient_scope", "Send the header X-Kyc-Page: 1.");
+}
+
+/** The same bytes for every good link, whoever's it is; a look at it changes nothing. */
+function addShell(app: FastifyInstance, deps: Deps, shell: Buffer | undefined): void {
+  app.register(async (scope) => {
+    scope.setErrorHandler((error, request, reply) => {
+      if (!(error instanceof Refusal)) throw error;
+      reply.headers(SHELL_HEADERS);
+      const seconds = error.retry_after_seconds;
+      if (seconds !== undefined) reply.header("Retry-After", seconds);
+      request.log.debug({ status: error.status }, "a link was refused");
+      return sendHtml(reply, linkProblemPage(deps.mode, error.status, error.message), error.status);
+    });
+    scope.get("/kyc/:token", HIDDEN, async (request, reply) => {
+      reply.headers(SHELL_HEADERS);
+      await openLink(deps, request);
+      if (shell) return reply.type("text/html; charset=utf-8").send(shell);
+      return sendHtml(reply, notBuiltPage(deps.mode), 503);
+    });
+  });
+}
+
+function addSession(app: FastifyInstance, deps: Deps): void {
+  // The link is looked at before any body is read, which nobody needs to send.
+  const onRequest = async (request: FastifyRequest) => void (await openLink(deps, request));
+  app.post("/kyc/:token/session", { ...HIDDEN, onRequest }, async (request, reply) => {
+    const session = await openLink(deps, request);
+    // A page that is loaded again goes on where it was: what it typed stays its own.
+    const known = await findVisitor(deps, session.id, readCookie(deps, request, session.id));
+    if (known) return sendState(deps, reply, known);
+    const { visitor, cookie: value } = await startVisit(deps, session);
+    const is_https = deps.public_url().startsWith("https:");
+    reply.setCookie(cookieName(deps, session.id), value, {
+      ...{ path: "/kyc", httpOnly: true, sameSite: "strict", secure: is_https },
+      expires: session.expires_at,
+    });
+    return sendState(deps, reply, visitor);
+  });
+}
+
+function addState(app: FastifyInstance, deps: Deps): void {
+  app.get("/kyc/session", HIDDEN, async (request, reply) =>
+    sendState(deps, reply, visitorOf(request)),
+  );
+}
+
+function addChanges(app: FastifyInstance, deps: Deps): void {
+  app.post("/kyc/session/confirm", HIDDEN, async (request, reply) => {
+    const visitor = visitorOf(request);
+    await confirmBirthDate(deps, visitor, readObject(request.body, null).date_of_birth);
+    return sendState(deps, reply, await requireVisitor(deps, request));
+  });
+
+  app.patch("/kyc/session/identity", HIDDEN, async (request, reply) => {
+    const visitor = visitorOf(request);
+    await saveIdentity(deps, visitor, readObject(request.body, "identity"));
+    return sendState(deps, reply, visitor);
+  });
+
+  app.post("/kyc/session/submit", HIDDEN, async (request, reply) => {
+    const visitor = visitorOf(request);
+    await submitApplication(deps, visitor);
+    deps.poke();
+    return sendState(deps, reply, visitor);
+  });
+}
+
+function addFiles(app: FastifyInstance, deps: Deps): void {
+  app.get("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
+    const visitor = visitorOf(request);
+    const slot = readSlot(request);
+    const found = (await listKycFiles(deps.database, visitor.key, null)).find(
+      (file) => file.slot === slot,
+    );
+    const { visit, key } = visitor;
+    // Where it was sent from, and nowhere else.
+    const may_see = found?.visit_id === visit.id;
+    const { account_id, user_id } = key;
+    const subject = { account_id, subject_id: user_id };
+    const keys = await deps.keyring.openSubjects(deps.database, [subject]);
+    const subject_key = keys.get(account_id, user_id);
+    if (!found || !may_see || !subject_key) throw new Refusal("record_not_found");
+    return reply
+      .type(MEDIA_TYPES[found.type])
+      .header("Content-Disposition", `inline; filename="${slot}.${found.type}"`)
+      .header("Content-Security-Policy", "sandbox; default-src 'none'")
+      .send(await openKycFile(deps.files, key, found.file, subject_key));
+  });
+
+  app.delete("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
+    const visitor = visitorOf(request);
+    await deleteFile(deps, visitor, readSlot(request));
+    return sendState(deps, reply, visitor);
+  });
+
+  const uploads = createRateLimiter(UPLOADS_MAX, UPLOADS_WINDOW_MS);
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    // Left alone here, as every upload: a parser that fails would end the connection.
+    scope.addContentTypeParser(MULTIPART, (_request, _payload, done) => done(null));
+    scope.put("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
+      const visitor = visitorOf(request);
+      const limit = uploads?.take(visitor.session.id);
+      if (limit && !limit.allowed) {
+        const message = "Too many uploads. Wait a few minutes, then try again.";
+        throw new Refusal("too_many_requests", message, limit.reset_seconds);
+      }
+      await attachFile(deps, visitor, readSlot(request), request);
+      return sendState(deps, reply, visitor);
+    });
+  });
+}
+
+/** The session of the link in the address, which must be open. */
+async function openLink(deps: Deps, request: FastifyRequest) {
+  const { token } = request.params as { token: string };
+  const session = await findLinkSession(deps, token);
+  if (!session) {
+    await deps.attempts.wrong(callerNetwork(request.ip));
+    throw new Refusal("record_not_found", "This link is not valid; ask for a new one.");
+  }
+  assertOpen(session, deps.clock.now());
+  return session;
+}
+
+/** The session's own hook has found it. */
+function visitorOf(request: FastifyRequest): Visitor {
+  if (!request.visitor) throw new Refusal("unauthorized");
+  return request.visitor;
+}
+
+async function requireVisitor(deps: Deps, request: FastifyRequest): Promise<Visitor> {
+  const link_id = readLinkId(request);
+  const value = link_id && readCookie(deps, request, link_id);
+  const visitor = await findVisitor(deps, link_id, value);
+  if (!visitor) {
+    await deps.attempts.wrong(callerNetwork(request.ip));
+    throw new Refusal("unauthorized", "Open the link you received again.");
+  }
+  assertOpen(visitor.session, deps.clock.now());
+  return visitor;
+}
+
+async function sendState(deps: Deps, reply: FastifyReply, visitor: Visitor): Promise<FastifyReply> {
+  const kyc = await loadState(deps, visitor);
+  return reply.type("application/json; charset=utf-8").send(JSON.stringify({ kyc }));
+}
+
+function sendHtml(reply: FastifyReply, page: Html, status: number): FastifyReply {
+  return reply.code(status).type("text/html; charset=utf-8").send(page.text);
+}
+
+/** An object of the body, or the body itself; a refusal when it is none. */
+function readObject(body: unknown, name: string | null): Record<string, unknown> {
+  const { value, problems } = (body ?? { value: null, problems: [] }) as JsonBody;
+  if (problems.length > 0) throw Refusal.of(problems);
+  const found = name === null ? value : (value as Record<string, unknown> | null)?.[name];
+  if (typeof found === "object" && found !== null && !Array.isArray(found)) {
+    return found as Record<string, unknown>;
+  }
+  const field = name ?? "body";
+  const message = "Send a JSON object.";
+  throw Refusal.of([{ field, code: "parameter_missing", message }]);
+}
+
+function readSlot(request: FastifyRequest): Slot {
+  const { slot } = request.params as { slot: string };
+  const known = SLOTS.find((name) => name === slot);
+  if (!known) throw new Refusal("record_not_found");
+  return known;
+}
+
+/**
+ * The link that the page was opened with: two of them may be open in one browser, and what is given
+ * on one must not be filed under the other. A picture's address can carry no header.
+ */
+function readLinkId(request: FastifyRequest): string | undefined {
+  const { link } = request.query as Record<string, unknown>;
+  const given = request.headers["x-kyc-link"] ?? (request.method === "GET" ? link : undefined);
+  return typeof given === "string" && isId(given) ? given.toLowerCase() : undefined;
+}
+
+function readCookie(deps: Deps, request: FastifyRequest, link_id: string): string | undefined {
+  return request.cookies[cookieName(deps, link_id)];
+}
+
+/** A cookie for each link. The prefix keeps pages without encryption from planting it. */
+function cookieName({ public_url }: Deps, link_id: string): string {
+  return `${public_url().startsWith("https:") ? "__Secure-" : ""}sliproad_kyc_${link_id}`;
+}

@@ -1,0 +1,73 @@
+import type { BeneficiaryType } from "../../catalogue/payment-detail-fields.ts";
+import type { FieldName, Values } from "../fields.ts";
+
+const NAMES_OF: Readonly<Record<BeneficiaryType, readonly FieldName[]>> = {
+  individual: ["first_name", "last_name"],
+  business: ["company_name"],
+};
+
+/**
+ * The names that contradict what is known. A person has more or fewer given names than a payroll
+ * knows, accents or none, and signs that stand or are left out: two names agree when all words of
+ * one are among those of the other, or when they read the same without spaces.
+ */
+export function findOtherNames(
+  type: BeneficiaryType,
+  known: Partial<Values>,
+  submitted: Partial<Values>,
+): FieldName[] {
+  return NAMES_OF[type].filter((name) => {
+    const before = known[name] ?? "";
+    return before !== "" && !isSameName(before, submitted[name] ?? "");
+  });
+}
+
+export function isSameName(one: string, other: string): boolean {
+  const [a, b] = [fold(one), fold(other)];
+  if (joined(a) === joined(b)) return joined(a) !== "" || one === other;
+  // Jean-Pierre is Jean and Pierre, and it is Jeanpierre.
+  return areWithin(wordsOf(a, SIGNS), wordsOf(b, SIGNS)) || areWithin(wordsOf(a), wordsOf(b));
+}
+
+/** What stands beside names and is none by itself. */
+const PARTICLES: ReadonlySet<string> = new Set([
+  ...["a", "al", "ben", "bin", "bint", "binti", "da", "das", "de", "del", "della", "der", "des"],
+  ...["di", "do", "dos", "du", "e", "el", "ibn", "la", "las", "le", "los", "ten", "ter", "van"],
+  ...["von", "y", "zu", "zum", "zur"],
+]);
+/** Letters that have no accent to take away and are written otherwise where they are not known. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ...{ ł: "l", ø: "o", ı: "i", ß: "ss", æ: "a", œ: "o", đ: "d", ð: "d", þ: "th", ħ: "h" },
+  ...{ ŋ: "n", ə: "a", ς: "σ" },
+};
+/** The accents of Latin, Greek and Cyrillic. The vowel signs of other scripts are letters. */
+const ACCENTS = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff]/g;
+const JOINERS = /[\u200c\u200d]/g;
+const SIGNS = /[^\p{L}\p{M}\p{N}]+/u;
+const SPACES = /\s+/u;
+
+/** Müller, Mueller and Muller are spellings of one name: of two such vowels the first is kept. */
+function fold(name: string): string {
+  const plain = name.toLowerCase().normalize("NFKD").replace(ACCENTS, "").replace(JOINERS, "");
+  const letters = [...plain].map((letter) => LETTERS[letter] ?? letter).join("");
+  return letters.replace(/([aou])e/g, "$1").replace(/aa/g, "a");
+}
+
+function joined(folded: string): string {
+  return folded.split(SIGNS).join("");
+}
+
+/** Without a separator, the words are those between spaces, whatever signs stand in them. */
+function wordsOf(folded: string, separator = SPACES): Set<string> {
+  return new Set(folded.split(separator).map(joined).filter(Boolean));
+}
+
+function areWithin(one: Set<string>, other: Set<string>): boolean {
+  return isWithin(one, other) || isWithin(other, one);
+}
+
+/** A particle or an initial alone says nothing about who somebody is. */
+function isWithin(words: Set<string>, others: Set<string>): boolean {
+  const says_something = [...words].some((word) => !PARTICLES.has(word) && !/^[a-z]$/.test(word));
+  return says_something && [...words].every((word) => others.has(word));
+}

@@ -1,0 +1,56 @@
+import { type Problem, Refusal } from "../../platform/errors.ts";
+import {
+  findKycDraft,
+  findLastApplication,
+  type KycDraft,
+  updateKycDraft,
+} from "../application-store.ts";
+import { checkIdentity } from "../check-identity.ts";
+import { knownValues, recordValues } from "../fields.ts";
+import { laidOver, maySee, type StateDeps } from "./load-state.ts";
+import { recordBegun } from "./record-begun.ts";
+import { changeAsVisitor, type Visitor } from "./visitor.ts";
+
+/** Lays what was given over the draft; one wrong value and nothing is saved. */
+export function saveIdentity(
+  deps: StateDeps,
+  visitor: Visitor,
+  given: Record<string, unknown>,
+): Promise<void> {
+  return changeAsVisitor(deps, visitor, async (tx, locked, now) => {
+    const { user, subject_key } = locked;
+    const type = user.beneficiary_type;
+    const draft = await findKycDraft(tx, visitor.key, subject_key);
+    const last = await findLastApplication(tx, visitor.key, subject_key);
+    const known = knownValues(type, user.identity, last?.submitted ?? null);
+    const record = recordValues(type, user.identity);
+    const today = now.toISOString().slice(0, 10);
+    const standing = laidOver(known, draft);
+    const { country } = standing;
+    if (country && !maySee(visitor.visit, draft, record, "country", country)) {
+      // By what a hidden country refuses, it could be guessed.
+      if (isJudgedByCountry(given)) throw Refusal.of([COUNTRY_NEEDED]);
+    }
+    const beside = { standing, record };
+    const { values, problems } = checkIdentity(deps.catalogue, type, given, beside, today);
+    if (problems.length > 0) throw Refusal.of(problems);
+    const names = Object.keys(values) as (keyof typeof values)[];
+    if (names.length === 0) return;
+    const changed: KycDraft = { ...draft };
+    for (const name of names) {
+      changed[name] = { value: values[name] ?? null, visit_id: visitor.visit.id };
+    }
+    updateKycDraft(tx, visitor.key, changed, subject_key, now);
+    recordBegun(tx, locked, now);
+  });
+}
+
+const COUNTRY_NEEDED: Problem = {
+  field: "identity.country",
+  code: "parameter_missing",
+  message: "Choose the country again. It is hidden here, and other fields depend on it.",
+};
+
+function isJudgedByCountry({ country, state, postcode }: Record<string, unknown>): boolean {
+  return (state ?? postcode ?? null) !== null && (country ?? null) === null;
+}

@@ -1,0 +1,71 @@
+import { type Problem, Refusal } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import {
+  findKycDraft,
+  findLastApplication,
+  insertApplication,
+  type KycApplication,
+  listKycFiles,
+  updateFilesSubmitted,
+} from "../application-store.ts";
+import { checkIdentity, findMissing } from "../check-identity.ts";
+import { isSlotRequired, knownValues, PERSON_FIELDS, recordValues, SLOTS_OF } from "../fields.ts";
+import { recordMoves } from "../move-kyc.ts";
+import { ASSESS_APPLICATION_TASK } from "../task-kinds.ts";
+import { laidOver, type StateDeps } from "./load-state.ts";
+import { findOtherNames } from "./same-name.ts";
+import { changeAsVisitor, type Visitor } from "./visitor.ts";
+
+/**
+ * The draft becomes an application, in the transaction that moves the state. The user's record
+ * stays as the account gave it until the approval: whoever holds the link must not be able to turn
+ * the user into somebody else.
+ */
+export function submitApplication(deps: StateDeps, visitor: Visitor): Promise<void> {
+  return changeAsVisitor(deps, visitor, async (tx, locked, now) => {
+    const { user, subject_key } = locked;
+    const { key } = visitor;
+    const type = user.beneficiary_type;
+    const draft = await findKycDraft(tx, key, subject_key);
+    const last = await findLastApplication(tx, key, subject_key);
+    const files = await listKycFiles(tx, key, null);
+    const known = knownValues(type, user.identity, last?.submitted ?? null);
+    const record = recordValues(type, user.identity);
+    const today = now.toISOString().slice(0, 10);
+    const standing = laidOver(known, draft);
+    const problems = findMissing(deps.catalogue, type, standing, record, today);
+    const document_type = standing[PERSON_FIELDS[type].document_type] ?? null;
+    const given = new Map(files.map((file) => [file.slot, file.type]));
+    for (const slot of SLOTS_OF[type]) {
+      if (given.has(slot)) continue;
+      if (isSlotRequired(slot, document_type, given.get("document_front"))) {
+        problems.push(missingFile(slot));
+      }
+    }
+    if (problems.length > 0) throw Refusal.of(problems);
+
+    // Once more through the checks, for the form in which values are kept.
+    const beside = { standing, record };
+    const { values } = checkIdentity(deps.catalogue, type, standing, beside, today);
+    const other_names = findOtherNames(type, record, values);
+    const application: KycApplication = {
+      account_id: key.account_id,
+      id: newId(now),
+      user_id: key.user_id,
+      submitted_at: now,
+      decided_at: null,
+      submitted: { values, known: record, other_names },
+    };
+    insertApplication(tx, application, subject_key);
+    updateFilesSubmitted(tx, key, application.id);
+    const path = user.kyc.general.status === "initiated" ? [] : (["initiated"] as const);
+    recordMoves(tx, locked, [...path, "pending_assessment"], null, now);
+    enqueueTasks(tx, [taskNow(ASSESS_APPLICATION_TASK, application, now)]);
+  });
+}
+
+function missingFile(slot: string): Problem {
+  const message = "This file is required.";
+  return { field: `files.${slot}`, code: "parameter_missing", message };
+}

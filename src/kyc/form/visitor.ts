@@ -1,0 +1,159 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Session, Transaction } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { Refusal } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { User } from "../../users/model.ts";
+import type { UserKey } from "../../users/store.ts";
+import { EDITABLE, VISITS_MAX } from "../model.ts";
+import { type LockedUser, lockKycUser } from "../move-kyc.ts";
+import {
+  findKycSession,
+  findToken,
+  findVisit,
+  findVisitCount,
+  insertTokens,
+  insertVisit,
+  type KycSession,
+  type KycVisit,
+  lockKycSession,
+} from "../store.ts";
+import { hashKycToken, isKycToken, makeKycToken } from "../tokens.ts";
+
+export type VisitorDeps = {
+  database: Database;
+  keyring: Keyring;
+  index_key: Buffer;
+  clock: Clock;
+};
+
+/** Somebody who holds a link, in one browser. */
+export type Visitor = { key: UserKey; session: KycSession; visit: KycVisit };
+
+/** The link was good once. The code is that of one that never was: pages treat them alike. */
+export class SessionGone extends Refusal {
+  constructor(message: string) {
+    super("record_not_found", message);
+  }
+
+  override get status(): number {
+    return 410;
+  }
+}
+
+const REPLACED = "This link was replaced by a newer one. Open the newest link you received.";
+const EXPIRED = "This link has expired: links work for 24 hours. Ask the sender for a new one.";
+
+const TOO_MANY_VISITS = "This link was opened in too many browsers. Ask the sender for a new one.";
+
+/** The session of a link; undefined for a link that never was. */
+export async function findLinkSession(
+  deps: VisitorDeps,
+  token: string,
+): Promise<KycSession | undefined> {
+  const found = await findByToken(deps, "link", token);
+  return found && found.visit_id === null
+    ? findKycSession(deps.database, found.account_id, found.session_id)
+    : undefined;
+}
+
+/** Refuses a session that is over, and says why. */
+export function assertOpen(session: KycSession, now: Date): void {
+  if (session.end_reason === "replaced") throw new SessionGone(REPLACED);
+  if (session.ended_at !== null || session.expires_at <= now) throw new SessionGone(EXPIRED);
+}
+
+/** Who comes with this cookie of this session; undefined when it is nobody's. */
+export async function findVisitor(
+  deps: VisitorDeps,
+  link_id: string | undefined,
+  cookie: string | undefined,
+): Promise<Visitor | undefined> {
+  const found = await findByToken(deps, "visit", cookie);
+  if (!found?.visit_id || found.session_id !== link_id) return undefined;
+  const { account_id, session_id, visit_id } = found;
+  const [session, visit] = await Promise.all([
+    findKycSession(deps.database, account_id, session_id),
+    findVisit(deps.database, account_id, visit_id),
+  ]);
+  return session && visit
+    ? { key: { account_id, user_id: session.user_id }, session, visit }
+    : undefined;
+}
+
+/** A new browser comes with the link: it gets a cookie of its own, bound to this session. */
+export async function startVisit(
+  deps: VisitorDeps,
+  session: KycSession,
+): Promise<{ visitor: Visitor; cookie: string }> {
+  const { account_id, user_id } = session;
+  const now = deps.clock.now();
+  const cookie = makeKycToken();
+  const visit: KycVisit = {
+    account_id,
+    id: newId(now),
+    session_id: session.id,
+    confirmed_at: null,
+    created_at: now,
+  };
+  await deps.database.transaction(async (tx) => {
+    await lockKycSession(tx, account_id, session.id);
+    if ((await findVisitCount(tx, account_id, session.id)) >= VISITS_MAX) {
+      throw new Refusal("too_many_requests", TOO_MANY_VISITS);
+    }
+    insertVisit(tx, visit);
+    const token_hash = hashKycToken(deps.index_key, "visit", cookie);
+    insertTokens(tx, [{ token_hash, account_id, session_id: session.id, visit_id: visit.id }]);
+  });
+  return { visitor: { key: { account_id, user_id }, session, visit }, cookie };
+}
+
+/**
+ * Runs a change of what a visitor has given, with the user locked and the session found to be
+ * still good under that lock. Refused once nothing can be changed any more.
+ */
+export function changeAsVisitor<Result>(
+  deps: VisitorDeps,
+  visitor: Visitor,
+  work: (tx: Transaction, locked: LockedUser, now: Date) => Promise<Result>,
+): Promise<Result> {
+  return deps.database.transaction(async (tx) => {
+    const locked = await lockVisitor(tx, deps, visitor);
+    if (!canEdit(locked.user, locked.session)) {
+      const message = "Your data was submitted and can no longer be changed here.";
+      throw new Refusal("invalid_transition", message);
+    }
+    return work(tx, locked, deps.clock.now());
+  });
+}
+
+/** Who was asked again gets a new link: the old one only shows why. */
+export function canEdit(user: User, session: KycSession): boolean {
+  return session.read_only_at === null && EDITABLE.includes(user.kyc.general.status);
+}
+
+/** The user first, as everywhere, then the session. */
+export async function lockVisitor(
+  tx: Transaction,
+  deps: VisitorDeps,
+  { key, session }: Visitor,
+): Promise<LockedUser & { session: KycSession }> {
+  const locked = await lockKycUser(tx, deps.keyring, key);
+  const current = await lockKycSession(tx, key.account_id, session.id);
+  if (!locked || !current) throw new SessionGone(EXPIRED);
+  assertOpen(current, deps.clock.now());
+  return { ...locked, session: current };
+}
+
+function findByToken(
+  deps: { database: Session; index_key: Buffer },
+  kind: "link" | "visit",
+  token: string | undefined,
+) {
+  if (!isKycToken(token)) return Promise.resolve(undefined);
+  return findToken(deps.database, hashKycToken(deps.index_key, kind, token));
+}
+
+export function gone(): SessionGone {
+  return new SessionGone(EXPIRED);
+}

@@ -1,0 +1,67 @@
+import type { Kyc, KycStatus } from "../../users/model.ts";
+import type { SwiftClearance, SwiftCurrency } from "../model.ts";
+
+/** What a reviewer can decide on a person: from which state to which, and what it is called. */
+export const DECISIONS = {
+  approve: { from: "awaiting_manual_review", to: "approved", label: "Approve" },
+  ask_again: { from: "awaiting_manual_review", to: "retry_required", label: "Ask again" },
+  refuse: { from: "awaiting_manual_review", to: "failed", label: "Refuse for good" },
+  deny: { from: "retry_required", to: "retry_denied", label: "Allow no further try" },
+  suspend: { from: "approved", to: "suspended", label: "Suspend" },
+  unsuspend: { from: "suspended", to: "approved", label: "Lift the suspension" },
+} as const satisfies Record<string, { from: KycStatus; to: KycStatus; label: string }>;
+
+/** Of somebody who is approved: which clearance for swift is given or taken. */
+export const SWIFT_DECISIONS = {
+  grant_usd_swift: { currency: "usd", to: "approved", label: "Clear for swift, except in eur" },
+  withdraw_usd_swift: { currency: "usd", to: "suspended", label: "Withdraw swift, except in eur" },
+  grant_eur_swift: { currency: "eur", to: "approved", label: "Clear for swift in eur" },
+  withdraw_eur_swift: { currency: "eur", to: "suspended", label: "Withdraw swift in eur" },
+} as const satisfies Record<
+  string,
+  { currency: SwiftCurrency; to: "approved" | "suspended"; label: string }
+>;
+
+type Judgement = keyof typeof DECISIONS;
+type SwiftDecision = keyof typeof SWIFT_DECISIONS;
+export type Decision = Judgement | SwiftDecision;
+
+const JUDGEMENTS = Object.keys(DECISIONS) as Judgement[];
+const OF_SWIFT = Object.keys(SWIFT_DECISIONS) as SwiftDecision[];
+export const DECISION_NAMES: readonly Decision[] = [...JUDGEMENTS, ...OF_SWIFT];
+
+/**
+ * What can be decided now. Where approval clears for swift, only who was approved under the other
+ * setting can still lack it, and is given it here.
+ */
+export function decisionsFor(kyc: Kyc, swift_clearance: SwiftClearance): Decision[] {
+  const { status } = kyc.general;
+  const judgements = JUDGEMENTS.filter((name) => DECISIONS[name].from === status);
+  if (status !== "approved") return judgements;
+  const of_swift = OF_SWIFT.filter((name) => {
+    const { currency, to } = SWIFT_DECISIONS[name];
+    const is_cleared = kyc[currency].swift_status === "approved";
+    return to === "approved" ? !is_cleared : is_cleared && swift_clearance === "separate";
+  });
+  return [...judgements, ...of_swift];
+}
+
+export function isSwiftDecision(decision: Decision): decision is SwiftDecision {
+  return decision in SWIFT_DECISIONS;
+}
+
+export function labelOfDecision(decision: Decision): string {
+  return { ...DECISIONS, ...SWIFT_DECISIONS }[decision].label;
+}
+
+/** One member alone may stop somebody; everything else needs two where the account asks for it. */
+export function needsTwo(decision: Decision): boolean {
+  return !["suspend", "withdraw_usd_swift", "withdraw_eur_swift"].includes(decision);
+}
+
+/** What grants something needs no words; whoever is told no, or to try again, must learn why. */
+export function needsComment(decision: Decision): boolean {
+  return !["approve", "unsuspend", "grant_usd_swift", "grant_eur_swift"].includes(decision);
+}
+
+export const COMMENT_LENGTH_MAX = 500;

@@ -1,0 +1,110 @@
+import { recordAudit } from "../../accounts/audit.ts";
+import type { Account } from "../../accounts/model.ts";
+import type { MemberSession } from "../../accounts/sessions.ts";
+import { findAccountById } from "../../accounts/store.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import { Refusal } from "../../platform/errors.ts";
+import type { User } from "../../users/model.ts";
+import { findUser, openUsers, type UserKey } from "../../users/store.ts";
+import { findKycFile, type KycApplication, type KycFile } from "../application-store.ts";
+import { recordValues, type Values } from "../fields.ts";
+import { type Decision, decisionsFor } from "./decisions.ts";
+import { findProposal, type Proposal } from "./proposal-store.ts";
+import { mayReview, type ReviewDeps } from "./review-kyc.ts";
+import { listReviewNotes, type ReviewNote } from "./review-note-store.ts";
+import { digestSeen, isStanding, readPapers } from "./seen.ts";
+
+export type LoadedReview = {
+  account: Account;
+  user: User;
+  /** Null when none was submitted, or it was deleted since. */
+  application: KycApplication | null;
+  values: Partial<Values>;
+  files: KycFile[];
+  proposal: Proposal | null;
+  /** One that no longer counts: something changed after it was made. */
+  void_proposal: Proposal | null;
+  notes: ReviewNote[];
+  /** Sent with the decision: it holds for what is shown here. */
+  seen: string;
+  /** What can be decided now. */
+  decisions: Decision[];
+};
+
+/** A user in clear, for somebody who may review that account; the log tells that they looked. */
+export function loadReview(
+  deps: ReviewDeps,
+  member: MemberSession,
+  key: UserKey,
+): Promise<LoadedReview> {
+  return deps.database.transaction(async (tx) => {
+    const { account, user, subject_key } = await openForReview(tx, deps, member, key);
+    const { application, files } = await readPapers(tx, key, subject_key);
+    const seen = digestSeen({ user, subject_key }, { application, files });
+    const found = (await findProposal(tx, key, subject_key)) ?? null;
+    const stands = found !== null && isStanding(found, user, seen);
+    const submitted = application?.submitted?.values ?? {};
+    recordRead(tx, deps, member, key, "kyc.read", { application_id: application?.id ?? null });
+    return {
+      account,
+      user,
+      application,
+      values: { ...recordValues(user.beneficiary_type, user.identity), ...submitted },
+      files,
+      proposal: stands ? found : null,
+      void_proposal: stands ? null : found,
+      notes: await listReviewNotes(tx, key, subject_key),
+      seen: seen.toString("base64url"),
+      decisions: decisionsFor(user.kyc, deps.swift_clearance),
+    };
+  });
+}
+
+/** One of the files, with the key that opens it. */
+export function loadReviewFile(
+  deps: ReviewDeps,
+  member: MemberSession,
+  key: UserKey,
+  file_id: string,
+): Promise<{ file: KycFile; subject_key: Buffer }> {
+  return deps.database.transaction(async (tx) => {
+    const { subject_key } = await openForReview(tx, deps, member, key);
+    const file = await findKycFile(tx, key, file_id);
+    // What was not submitted yet is nobody's to see.
+    if (!file || file.application_id === null) throw new Refusal("record_not_found");
+    const detail = { slot: file.slot, hash: file.hash.toString("hex") };
+    recordRead(tx, deps, member, key, "kyc.read_file", detail);
+    return { file, subject_key };
+  });
+}
+
+async function openForReview(
+  tx: Transaction,
+  { keyring }: ReviewDeps,
+  member: MemberSession,
+  key: UserKey,
+) {
+  const { account_id, user_id } = key;
+  const account = await findAccountById(tx, account_id);
+  // Who may not look is not told whether there is anything to see.
+  if (!account || !mayReview(member, account)) throw new Refusal("record_not_found");
+  const row = await findUser(tx, key);
+  const [user] = await openUsers(tx, keyring, row ? [row] : []);
+  const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+  const subject_key = keys.get(account_id, user_id);
+  if (!user || !subject_key) throw new Refusal("record_not_found");
+  return { account, user, subject_key };
+}
+
+function recordRead(
+  tx: Transaction,
+  deps: ReviewDeps,
+  member: MemberSession,
+  { account_id, user_id }: UserKey,
+  action: string,
+  detail: Record<string, string | null>,
+): void {
+  const actor = `member:${member.person_id}` as const;
+  const entry = { account_id, actor, action, record: `user:${user_id}`, reason: "", detail };
+  recordAudit(tx, entry, deps.clock.now());
+}

@@ -1,0 +1,214 @@
+import { recordAudit } from "../../accounts/audit.ts";
+import type { Account } from "../../accounts/model.ts";
+import { may } from "../../accounts/roles.ts";
+import type { MemberSession } from "../../accounts/sessions.ts";
+import { findAccountById } from "../../accounts/store.ts";
+import type { Catalogue } from "../../catalogue/catalogue.ts";
+import { hasForbiddenCharacters, isLongerThan } from "../../catalogue/text.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import { keyedHash } from "../../platform/encryption/cipher.ts";
+import { Refusal } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { UserKey } from "../../users/store.ts";
+import { findBar } from "../check-identity.ts";
+import { knownValues } from "../fields.ts";
+import { withSwift } from "../model.ts";
+import {
+  type LockedUser,
+  lockKycUser,
+  type MoveDeps,
+  recordJudgement,
+  recordKycs,
+} from "../move-kyc.ts";
+import {
+  COMMENT_LENGTH_MAX,
+  DECISIONS,
+  type Decision,
+  decisionsFor,
+  isSwiftDecision,
+  needsComment,
+  needsTwo,
+  SWIFT_DECISIONS,
+} from "./decisions.ts";
+import { deleteProposal, findProposal, updateProposal } from "./proposal-store.ts";
+import { insertReviewNote } from "./review-note-store.ts";
+import { digestSeen, isStanding, type Papers, readPapers } from "./seen.ts";
+
+export type ReviewDeps = MoveDeps & { database: Database; clock: Clock; catalogue: Catalogue };
+
+export type Review = {
+  decision: Decision;
+  comment: string;
+  /** The version of the user that was shown: nobody decides on what they have not seen. */
+  seen: string;
+};
+
+/** `proposed` waits for a second member; `returned`: the second did not agree with the first. */
+export type ReviewOutcome = "decided" | "proposed" | "returned";
+
+/** The operator's members review all accounts; an account's own, where it was delegated. */
+export function mayReview(member: MemberSession, account: Account): boolean {
+  if (!may(member.role, "review_kyc")) return false;
+  return member.is_operator || (member.account_id === account.id && account.kyc_review_by_account);
+}
+
+/** A member's decision on a user; the audit log tells of it, and its comment is kept sealed. */
+export function reviewKyc(
+  deps: ReviewDeps,
+  member: MemberSession,
+  key: UserKey,
+  review: Review,
+): Promise<ReviewOutcome> {
+  checkComment(review);
+  return deps.database.transaction(async (tx) => {
+    const account = await findAccountById(tx, key.account_id);
+    const locked = await lockKycUser(tx, deps.keyring, key);
+    if (!account || !locked || !mayReview(member, account)) throw new Refusal("record_not_found");
+    const { user, subject_key } = locked;
+    const possible = decisionsFor(user.kyc, deps.swift_clearance);
+    const papers = await readPapers(tx, key, subject_key);
+    const seen = digestSeen(locked, papers);
+    if (seen.toString("base64url") !== review.seen || !possible.includes(review.decision)) {
+      throw new Refusal("invalid_transition", OUT_OF_DATE);
+    }
+    const now = deps.clock.now();
+    const by: Act = { ...deps, tx, member, key, now, subject_key, evidence: evidenceOf(papers) };
+    assertNothingBars(by, locked, papers, review.decision);
+    if (!account.kyc_two_person_approval || !needsTwo(review.decision)) {
+      return decide(by, locked, review.decision, review.comment, review.comment);
+    }
+    const found = await findProposal(tx, key, subject_key);
+    const proposal = found && isStanding(found, user, seen) ? found : undefined;
+    if (!proposal) return propose(by, locked, review, seen);
+    if (proposal.person_id === member.person_id) {
+      throw new Refusal("insufficient_scope", NOT_THE_SAME);
+    }
+    if (proposal.decision !== review.decision) return sendBack(by, review);
+    // The person reads what was proposed; why the second agreed stands in the log.
+    return decide(by, locked, review.decision, proposal.comment, review.comment);
+  });
+}
+
+const OUT_OF_DATE =
+  "This person's data or state has changed since you opened the page, so nothing was done. " +
+  "Look again.";
+const NOT_THE_SAME = "You proposed this decision. Another member must confirm it.";
+
+type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue"> & {
+  tx: Transaction;
+  subject_key: Buffer;
+  member: MemberSession;
+  key: UserKey;
+  now: Date;
+  evidence: Record<string, string>;
+};
+
+async function decide(
+  by: Act,
+  locked: LockedUser,
+  decision: Decision,
+  told: string,
+  note: string,
+): Promise<ReviewOutcome> {
+  if (isSwiftDecision(decision)) {
+    const { currency, to } = SWIFT_DECISIONS[decision];
+    const kyc = withSwift(locked.user.kyc, [currency], to);
+    if (!kyc) throw new Refusal("invalid_transition", OUT_OF_DATE);
+    recordKycs(by.tx, locked, [kyc], by.now);
+  } else {
+    const comment = needsComment(decision) ? told : null;
+    await recordJudgement(by.tx, by, locked, [DECISIONS[decision].to], comment, by.now);
+  }
+  deleteProposal(by.tx, by.key);
+  record(by, `kyc.${decision}`, note);
+  return "decided";
+}
+
+function propose(
+  by: Act,
+  { user, subject_key }: LockedUser,
+  review: Review,
+  seen: Buffer,
+): ReviewOutcome {
+  const { decision, comment } = review;
+  const { person_id } = by.member;
+  const { sequence: user_sequence } = user;
+  const made = { decision, comment, person_id, user_sequence, seen, created_at: by.now };
+  updateProposal(by.tx, { ...by.key, ...made }, subject_key);
+  record(by, `kyc.propose_${decision}`, comment);
+  return "proposed";
+}
+
+function sendBack(by: Act, { decision, comment }: Review): ReviewOutcome {
+  deleteProposal(by.tx, by.key);
+  record(by, "kyc.send_back", comment, { wanted: decision });
+  return "returned";
+}
+
+/** An entry of the log outlives the person: of the comment it holds a digest only. */
+function record(
+  by: Act,
+  action: string,
+  comment: string,
+  detail: Record<string, string> = {},
+): void {
+  const { account_id, user_id } = by.key;
+  const { person_id } = by.member;
+  const told: Record<string, string> =
+    comment === "" ? {} : { comment_digest: digestComment(by, comment) };
+  if (comment !== "") {
+    const note = { ...by.key, id: newId(by.now), person_id, action, comment, created_at: by.now };
+    insertReviewNote(by.tx, note, by.subject_key);
+  }
+  recordAudit(
+    by.tx,
+    {
+      account_id,
+      actor: `member:${person_id}`,
+      action,
+      record: `user:${user_id}`,
+      reason: "",
+      detail: { ...by.evidence, ...told, ...detail },
+    },
+    by.now,
+  );
+}
+
+/** Keyed, so that nobody finds the words by guessing once the person was erased. */
+function digestComment({ subject_key }: Act, comment: string): string {
+  return keyedHash(subject_key, "kyc comment", comment).toString("hex");
+}
+
+/** What was looked at: the application and the hash of each of its files. */
+function evidenceOf({ application, files }: Papers): Record<string, string> {
+  if (!application) return {};
+  const hashes = files.map(({ slot, hash }) => [slot, hash.toString("hex")]);
+  return { application_id: application.id, ...Object.fromEntries(hashes) };
+}
+
+/** Since the submission a country may have been blocked, or the record changed. */
+function assertNothingBars(
+  { catalogue, now }: Act,
+  { user }: LockedUser,
+  { application }: Papers,
+  decision: Decision,
+): void {
+  if (isSwiftDecision(decision) || DECISIONS[decision].to !== "approved") return;
+  const type = user.beneficiary_type;
+  const values = knownValues(type, user.identity, application?.submitted ?? null);
+  const bar = findBar(catalogue, type, values, now.toISOString().slice(0, 10));
+  if (bar) throw new Refusal("invalid_transition", `${bar}, so nothing was approved.`);
+}
+
+function checkComment({ decision, comment }: Review): void {
+  const message =
+    comment === "" && needsComment(decision)
+      ? "Enter a comment that says what was wrong and what the person can do."
+      : isLongerThan(comment, COMMENT_LENGTH_MAX)
+        ? `Shorten the comment to at most ${COMMENT_LENGTH_MAX} characters.`
+        : hasForbiddenCharacters(comment)
+          ? "Remove NUL characters and broken Unicode from the comment."
+          : null;
+  if (message) throw Refusal.of([{ field: "comment", code: "record_invalid", message }]);
+}

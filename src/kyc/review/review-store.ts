@@ -1,0 +1,48 @@
+import type { BeneficiaryType } from "../../catalogue/payment-detail-fields.ts";
+import type { Session } from "../../platform/db/database.ts";
+import type { KycStatus } from "../../users/model.ts";
+
+/** A line of the queue; nothing personal stands in it. */
+export type QueueRow = {
+  account_id: string;
+  account_name: string;
+  user_id: string;
+  beneficiary_type: BeneficiaryType;
+  updated_at: Date;
+  /** A first member has decided; a second is waited for. */
+  is_proposed: boolean;
+};
+
+/** Where a page of the queue ended. */
+export type QueuePlace = { updated_at: Date; user_id: string };
+
+/** Users in this state whom this account's members may review, who waits longest first. */
+export function listReviews(
+  session: Session,
+  reviewer: { account_id: string; is_operator: boolean },
+  status: KycStatus,
+  after: QueuePlace | null,
+  limit: number,
+): Promise<QueueRow[]> {
+  return session.query<QueueRow>(
+    `select users.account_id, accounts.name as account_name, users.id as user_id,
+       users.beneficiary_type, users.updated_at,
+       (kyc_proposals.user_sequence is not distinct from users.sequence) as is_proposed
+     from accounts
+     join users on users.account_id = accounts.id
+     left join kyc_proposals on kyc_proposals.account_id = users.account_id
+       and kyc_proposals.user_id = users.id
+     where ($2 or (accounts.id = $1 and accounts.kyc_review_by_account))
+       and users.kyc_status = $3 and users.erased_at is null
+       and ($5::timestamptz is null or (users.updated_at, users.id) > ($5, $6::uuid))
+     order by users.updated_at, users.id limit $4`,
+    [
+      reviewer.account_id,
+      reviewer.is_operator,
+      status,
+      limit,
+      after?.updated_at ?? null,
+      after?.user_id ?? null,
+    ],
+  );
+}

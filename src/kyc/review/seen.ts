@@ -1,0 +1,42 @@
+import type { Session } from "../../platform/db/database.ts";
+import { keyedHash } from "../../platform/encryption/cipher.ts";
+import type { User } from "../../users/model.ts";
+import type { UserKey } from "../../users/store.ts";
+import {
+  findLastApplication,
+  type KycApplication,
+  type KycFile,
+  listKycFiles,
+} from "../application-store.ts";
+import type { LockedUser } from "../move-kyc.ts";
+import type { Proposal } from "./proposal-store.ts";
+
+/** What a reviewer looks at beside the user's record; null when nothing was submitted. */
+export type Papers = { application: KycApplication | null; files: KycFile[] };
+
+export async function readPapers(
+  session: Session,
+  key: UserKey,
+  subject_key: Buffer,
+): Promise<Papers> {
+  const application = (await findLastApplication(session, key, subject_key)) ?? null;
+  const files = application ? await listKycFiles(session, key, application.id) : [];
+  return { application, files };
+}
+
+/** Of all that is shown for a decision: nobody decides on, or confirms, what they have not seen. */
+export function digestSeen(
+  { user, subject_key }: LockedUser,
+  { application, files }: Papers,
+): Buffer {
+  const { sequence, identity } = user;
+  const hashes = files.map(({ slot, hash }) => [slot, hash.toString("hex")]);
+  const submitted = application && [application.id, application.submitted];
+  const shown = JSON.stringify([sequence, identity, submitted, hashes]);
+  return keyedHash(subject_key, "kyc review", shown);
+}
+
+/** Whether a proposal speaks of the user as they are now. */
+export function isStanding(proposal: Proposal, user: User, seen: Buffer): boolean {
+  return proposal.user_sequence === user.sequence && proposal.seen.equals(seen);
+}

@@ -1,0 +1,103 @@
+import { proposalTask } from "../approvals/tasks.ts";
+import { type ApprovalRules, withApproval } from "../approvals/with-approval.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { minorDigits } from "../catalogue/currencies.ts";
+import type { Command, UseCase } from "../platform/commands/use-case.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+import { minorToText } from "../platform/money.ts";
+import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { changeOfframps, type LoadedOfframps, type OfframpChange } from "./change-offramps.ts";
+import { reviewDocuments } from "./documents/review-documents.ts";
+import type { GatePolicy } from "./gates.ts";
+import type { ChangedOfframp } from "./record-changes.ts";
+import { refundOfframps } from "./refund-offramps.ts";
+import type { OfframpRenderer } from "./render.ts";
+import { rerouteOfframps } from "./reroute-offramps.ts";
+
+export type ChangeDeps = {
+  keyring: Keyring;
+  renderer: OfframpRenderer;
+  catalogue: Catalogue;
+  policy: GatePolicy;
+};
+export type WatchedDeps = ChangeDeps & { approvals: ApprovalRules };
+
+export function watchedRefund(deps: WatchedDeps) {
+  return watch(deps, refundOfframp(deps), { summary: "Refund a payout of", details: () => [] });
+}
+
+export function watchedReroute(deps: WatchedDeps) {
+  return watch(deps, rerouteOfframp(deps), {
+    summary: "Re-route a bounced payout of",
+    details: ({ input }) => [["Payment detail", input.wish.payment_detail_id ?? ""]],
+  });
+}
+
+export function watchedReview(deps: WatchedDeps) {
+  return watch(deps, reviewDocument(deps), {
+    summary: "Review the document of a payout of",
+    details: ({ input }) => [
+      ["Judgement", input.wish.status ?? ""],
+      ...(input.wish.comment ? [["Comment", input.wish.comment] as const] : []),
+    ],
+    // An approval is of the file that was looked at, not of one that came after it.
+    inputOf: ({ offramps }, { account_id, input }) => {
+      const hash = offramps.get(account_id, input.offramp_id)?.offramp.document_hash;
+      return { ...input, wish: { ...input.wish, document_hash: hash?.toString("hex") ?? null } };
+    },
+  });
+}
+
+/** What runs once two members have agreed. */
+export function changeProposalTasks(deps: ChangeDeps & { database: Database }): TaskHandler[] {
+  return [
+    proposalTask(deps, refundOfframp(deps)),
+    proposalTask(deps, rerouteOfframp(deps)),
+    proposalTask(deps, reviewDocument(deps)),
+  ];
+}
+
+function refundOfframp({ keyring, renderer }: ChangeDeps) {
+  return changeOfframps(keyring, renderer, refundOfframps);
+}
+
+function rerouteOfframp({ keyring, renderer, catalogue, policy }: ChangeDeps) {
+  return changeOfframps(keyring, renderer, rerouteOfframps(catalogue, keyring, policy));
+}
+
+function reviewDocument({ keyring, renderer }: ChangeDeps) {
+  return changeOfframps(keyring, renderer, reviewDocuments);
+}
+
+type Change<Wish> = Command<OfframpChange<Wish>>;
+
+/** The offramp's own amount decides: it is what the change sends, keeps or lets go. */
+function watch<Wish, Extra>(
+  { approvals }: WatchedDeps,
+  use_case: UseCase<OfframpChange<Wish>, LoadedOfframps<Extra>, ChangedOfframp>,
+  options: {
+    /** Followed by the amount. */
+    summary: string;
+    details: (command: Change<Wish>) => (readonly [string, string])[];
+    inputOf?: (loaded: LoadedOfframps<Extra>, command: Change<Wish>) => OfframpChange<Wish>;
+  },
+) {
+  const amountOf = ({ offramps }: LoadedOfframps<Extra>, { account_id, input }: Change<Wish>) => {
+    const entry = offramps.get(account_id, input.offramp_id);
+    if (!entry) return null;
+    const { destination_amount, destination_currency } = entry.offramp;
+    return { amount: destination_amount, currency: destination_currency };
+  };
+  return withApproval(use_case, {
+    ...approvals,
+    amountOf,
+    recordIdOf: ({ input }) => input.offramp_id,
+    summaryOf: (loaded, command) => {
+      const { amount, currency } = amountOf(loaded, command)!;
+      return `${options.summary} ${minorToText(amount, minorDigits(currency)!)} ${currency}.`;
+    },
+    detailsOf: (_loaded, command) => options.details(command),
+    ...(options.inputOf ? { inputOf: options.inputOf } : {}),
+  });
+}

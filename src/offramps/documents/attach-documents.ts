@@ -1,0 +1,136 @@
+import { recordAudit } from "../../accounts/audit.ts";
+import { type Actor, actorOf } from "../../accounts/model.ts";
+import type { FileType } from "../../partners/files/judge-file.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import { newId } from "../../platform/ids.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import type { OfframpRule } from "../change-offramps.ts";
+import { isBeforePayout, type Offramp } from "../model.ts";
+import { type ChangedOfframp, changeOfframp } from "../record-changes.ts";
+import { updateAssessmentsDue } from "../store.ts";
+import { SWEEP_DOCUMENTS_TASK } from "../task-kinds.ts";
+import { listRejectedDocuments, type RejectedDocument } from "./rejected-document-store.ts";
+import { withoutRejection } from "./review-documents.ts";
+import { dropLater } from "./upload-documents.ts";
+
+export type NewDocument = { version: string; hash: Buffer; type: FileType };
+
+/** Longer than any upload may take: a version that young may belong to one under way. */
+export const SWEPT_AFTER_MS = 5 * 60 * 1000;
+
+/** Who uploaded, and what it replaced: one offramp may get several files in a set. */
+type Upload = { actor: Actor; replaced: Offramp };
+type Extra = { uploads: Map<ChangedOfframp, Upload>; rejected: readonly RejectedDocument[] };
+
+/**
+ * An uploaded file takes the place of whatever document the offramp had, in every state. Once the
+ * payout has begun the gates rest on the document it began with, and the new one opens none.
+ */
+export function attachDocuments(
+  writeMessage: (message: string) => string,
+): OfframpRule<NewDocument, Extra> {
+  return {
+    name: "attach-documents",
+    load: async () => ({ uploads: new Map(), rejected: [] }),
+    loadMore: async (tx, extra, offramps) => ({
+      ...extra,
+      rejected: await listRejectedDocuments(tx, offramps),
+    }),
+    decide: (entry, command, { uploads, rejected }, now) => {
+      const { offramp } = entry;
+      const { wish } = command.input;
+      const is_rejected = rejected.some(
+        ({ offramp_id, hash }) => offramp_id === offramp.id && hash.equals(wish.hash),
+      );
+      if (is_rejected) {
+        const message = "This file was rejected for this offramp; upload another one.";
+        return [{ field: "file", code: "record_invalid", message }];
+      }
+      const change = changeOfframp(entry, documentChange(offramp, "upload", wish), now);
+      uploads.set(change, { actor: actorOf(command), replaced: offramp });
+      return change;
+    },
+    record: (tx, changes, { uploads }, now) => {
+      for (const change of changes) {
+        const { actor, replaced } = uploads.get(change)!;
+        recordDocument(tx, change.offramp, actor, now, replaced.document_hash);
+        const { account_id, document_id } = replaced;
+        if (document_id) dropLater(tx, [{ account_id, id: document_id }], now);
+      }
+    },
+    render: () => writeMessage("The supporting document was uploaded successfully."),
+  };
+}
+
+/** What changes of an offramp when a copy of its document is in the store. */
+export function documentChange(
+  offramp: Offramp,
+  document_source: "url" | "upload",
+  { version, hash, type }: NewDocument,
+): Partial<Offramp> {
+  return {
+    ...withoutRejection(offramp),
+    document_status: "not_checked",
+    document_source,
+    document_id: null,
+    document_file: version,
+    document_hash: hash,
+    document_type: type,
+    document_version: offramp.document_version + 1,
+  };
+}
+
+/** The hash of every document stays on record, whatever becomes of the file. */
+export function recordDocument(
+  tx: Transaction,
+  offramp: Offramp,
+  actor: Actor,
+  now: Date,
+  replaced: Buffer | null = null,
+): void {
+  const { account_id, id } = offramp;
+  auditDocument(tx, offramp, actor, now, replaced);
+  updateAssessmentsDue(tx, { account_id, offramp_id: id }, now);
+  enqueueTasks(tx, [
+    {
+      account_id,
+      id: newId(now),
+      kind: SWEEP_DOCUMENTS_TASK,
+      record_id: id,
+      due_at: new Date(now.getTime() + SWEPT_AFTER_MS),
+      created_at: now,
+    },
+  ]);
+}
+
+export function auditDocument(
+  tx: Transaction,
+  offramp: Offramp,
+  actor: Actor,
+  now: Date,
+  replaced: Buffer | null = null,
+): void {
+  const { account_id, id } = offramp;
+  recordAudit(
+    tx,
+    {
+      account_id,
+      actor,
+      action: "document.attach",
+      record: `offramp:${id}`,
+      reason: reasonOf(offramp),
+      detail: {
+        hash: offramp.document_hash?.toString("hex") ?? null,
+        version: offramp.document_version,
+        ...(replaced ? { replaced: replaced.toString("hex") } : {}),
+      },
+    },
+    now,
+  );
+}
+
+function reasonOf({ document_source, document_id, status }: Offramp): string {
+  if (document_id !== null) return "uploaded before the offramp was created";
+  if (document_source === "url") return "fetched from its URL";
+  return isBeforePayout(status) ? "uploaded" : "uploaded after the payout began";
+}

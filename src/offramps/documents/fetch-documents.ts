@@ -1,0 +1,204 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { FileStore } from "../../partners/files/file-store.ts";
+import { type FileType, judgeFile } from "../../partners/files/judge-file.ts";
+import type { GuardedSender } from "../../partners/outbound-http/guarded-sender.ts";
+import type { FailureKind } from "../../partners/outbound-http/send-error.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { sealedSize, sealStream } from "../../platform/encryption/sealed-stream.ts";
+import { newId } from "../../platform/ids.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
+import { isBeforePayout, type Offramp } from "../model.ts";
+import { changeOfframp, recordChanges } from "../record-changes.ts";
+import type { OfframpRenderer } from "../render.ts";
+import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
+import { documentChange, type NewDocument, recordDocument } from "./attach-documents.ts";
+import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
+import { rejectDocument } from "./review-documents.ts";
+import { SAMPLE_PDF } from "./sample-document.ts";
+
+export type FetchDeps = {
+  database: Database;
+  keyring: Keyring;
+  renderer: OfframpRenderer;
+  sender: GuardedSender;
+  files: FileStore;
+  /** In sandbox, hosts under `.test` serve a sample without any network. */
+  is_sandbox: boolean;
+};
+
+/** When to try again after the first and the second failure; the third rejects the document. */
+const RETRIES_AFTER_MS = [3 * 60 * 1000, 7 * 60 * 1000];
+const FETCH_TIMEOUT_MS = 30_000;
+const REDIRECTS_MAX = 3;
+/** Enough for every signature that is looked for. */
+const HEAD_BYTES = 8;
+
+/** Ends of the sentence that tells a person why the document was not taken. */
+const FAILURES: Record<FailureKind, string> = {
+  refused_address: "its URL is not public, or has a port other than 80 or 443.",
+  dns: "the host of its URL could not be found.",
+  connect: "its URL could not be reached.",
+  timeout: "its server did not answer in time.",
+  too_large: "it is larger than 5 MB.",
+  redirect: "its URL redirects too often or away from https; send the URL of the file itself.",
+  tls: "its server has no valid certificate.",
+  protocol: "its server sent an invalid response.",
+};
+/** What will not change within minutes. */
+const FINAL_FAILURES: ReadonlySet<FailureKind> = new Set([
+  "refused_address",
+  "too_large",
+  "redirect",
+]);
+const IS_PAGE = "its URL leads to a web page; send the URL of the file itself.";
+const WRONG_TYPE = "it is not a PDF, JPG or PNG file.";
+
+type Fetched = { document: NewDocument } | { failure: string; is_final: boolean };
+
+class WrongDocumentError extends Error {}
+
+/** Fetches the documents that were named by their address, each on its own. */
+export async function fetchDocuments(deps: FetchDeps, set: TaskSet): Promise<void> {
+  const ends = await Promise.allSettled(set.tasks.map((task) => fetchOne(deps, set, task)));
+  // Only when all have ended: what goes on after a throw would have lost its tasks.
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed) throw failed.reason;
+}
+
+async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void> {
+  const key = { account_id: task.account_id, id: task.record_id };
+  const entry = await read(deps, key);
+  const fetched =
+    entry && isWanted(entry.offramp) ? await fetchDocument(deps, entry, set.now) : null;
+  const is_used = await deps.database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    if (tasks.length === 0) return false;
+    const rows = await lockOfframps(tx, [key]);
+    const [current] = await openOfframps(tx, deps.keyring, rows);
+    set.finish(tx, tasks);
+    if (!fetched || !current || !isWanted(current.offramp)) return false;
+    recordFetched(tx, deps, current, fetched, task, set.now);
+    return true;
+  });
+  if (is_used || !fetched || !("document" in fetched)) return;
+  await deps.files.delete(documentKey(key, fetched.document.version));
+}
+
+/** An upload that came meanwhile, or a payout under way, makes the fetch pointless. */
+function isWanted(offramp: Offramp): boolean {
+  const is_missing = offramp.document_source === "url" && offramp.document_file === null;
+  return is_missing && isBeforePayout(offramp.status) && offramp.document_status !== "rejected";
+}
+
+function recordFetched(
+  tx: Transaction,
+  { renderer }: FetchDeps,
+  entry: KeyedOfframp,
+  fetched: Fetched,
+  task: Task,
+  now: Date,
+): void {
+  if ("document" in fetched) {
+    const change = documentChange(entry.offramp, "url", fetched.document);
+    const changed = changeOfframp(entry, change, now);
+    recordChanges(tx, renderer, [changed], now);
+    recordDocument(tx, changed.offramp, "worker", now);
+    return;
+  }
+  const after_ms = fetched.is_final ? undefined : retryAfterMs(task);
+  if (after_ms === undefined) {
+    const reason = `The supporting document could not be used: ${fetched.failure}`;
+    recordChanges(tx, renderer, [rejectDocument(entry, reason, now)], now);
+    return;
+  }
+  const { account_id, kind, record_id } = task;
+  const due_at = new Date(now.getTime() + after_ms);
+  enqueueTasks(tx, [{ account_id, id: newId(now), kind, record_id, due_at, created_at: now }]);
+}
+
+/** A task's own delay tells which try it was, however late the worker came to it. */
+function retryAfterMs({ due_at, created_at }: Task): number | undefined {
+  const delay_ms = due_at.getTime() - created_at.getTime();
+  return RETRIES_AFTER_MS.find((after_ms) => after_ms > delay_ms);
+}
+
+async function read(
+  { database, keyring }: FetchDeps,
+  key: { account_id: string; id: string },
+): Promise<KeyedOfframp | undefined> {
+  const rows = await findOfframps(database, [key]);
+  const [entry] = await openOfframps(database, keyring, rows);
+  return entry;
+}
+
+async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): Promise<Fetched> {
+  const url = entry.offramp.details.submitted_url ?? "";
+  const host = URL.parse(url)?.hostname ?? "";
+  if (deps.is_sandbox && (host === "test" || host.endsWith(".test"))) {
+    return { document: await store(deps, entry, Readable.from([SAMPLE_PDF]), now) };
+  }
+  let document: NewDocument | undefined;
+  let is_page = false;
+  try {
+    const answer = await deps.sender.send({
+      account_id: entry.offramp.account_id,
+      redirects_max: REDIRECTS_MAX,
+      method: "GET",
+      url,
+      headers: { accept: "application/pdf, image/jpeg, image/png" },
+      max_answer_bytes: DOCUMENT_BYTES_MAX,
+      whole_timeout_ms: FETCH_TIMEOUT_MS,
+      on_body: async (body, { headers }) => {
+        is_page = /html/i.test(headers["content-type"] ?? "");
+        document = await store(deps, entry, body, now);
+      },
+    });
+    if (document) return { document };
+    if ("failure" in answer) {
+      return { failure: FAILURES[answer.failure], is_final: FINAL_FAILURES.has(answer.failure) };
+    }
+    return { failure: `its server answered with status ${answer.status}.`, is_final: false };
+  } catch (error) {
+    if (!(error instanceof WrongDocumentError)) throw error;
+    return { failure: is_page ? IS_PAGE : WRONG_TYPE, is_final: true };
+  }
+}
+
+/** Seals what arrives into the file store, once its first bytes show that it is a document. */
+async function store(
+  { files }: FetchDeps,
+  { offramp, key }: KeyedOfframp,
+  body: Readable,
+  now: Date,
+): Promise<NewDocument> {
+  const hash = createHash("sha256");
+  let type: FileType | null = null;
+  const judge = (head: Buffer) => {
+    type = judgeFile(head);
+    if (type === null) throw new WrongDocumentError("it is of another type");
+    return head;
+  };
+  async function* judged(content: AsyncIterable<Buffer>) {
+    let head = Buffer.alloc(0);
+    for await (const chunk of content) {
+      hash.update(chunk);
+      if (type === null) head = Buffer.concat([head, chunk]);
+      if (type !== null) yield chunk;
+      else if (head.length >= HEAD_BYTES) yield judge(head);
+    }
+    if (type === null) yield judge(head);
+  }
+  const limits = { bytes_max: sealedSize(DOCUMENT_BYTES_MAX) };
+  const sealing = sealStream(key, documentPlace(offramp));
+  // Read, not piped: a fault of ours must not become an error of the body, which is theirs.
+  const { temporary_key } = await pipeline(judged(body), sealing, (sealed: AsyncIterable<Buffer>) =>
+    files.putTemporary(sealed, limits),
+  );
+  const version = newId(now);
+  await files.promote(temporary_key, documentKey(offramp, version));
+  return { version, hash: hash.digest(), type: type! };
+}

@@ -1,0 +1,104 @@
+import { recordAudit } from "../../accounts/audit.ts";
+import { type Actor, actorOf } from "../../accounts/model.ts";
+import type { OfframpRule } from "../change-offramps.ts";
+import { isBeforePayout, type Offramp } from "../model.ts";
+import { type ChangedOfframp, changeOfframp } from "../record-changes.ts";
+import { type KeyedOfframp, updateAssessmentsDue } from "../store.ts";
+import { deleteRejectedDocument, insertRejectedDocument } from "./rejected-document-store.ts";
+
+export type Review = {
+  status: "approved" | "rejected" | null;
+  comment: string | null;
+  /** Of the file that was looked at, where the judgement is given later than the look. */
+  document_hash?: string | null;
+  /** Only members say so: the file passes although it was rejected. */
+  overrides_rejection?: boolean;
+};
+
+/** Who made which change, and why: one offramp may be reviewed several times in a set. */
+type Reviews = Map<ChangedOfframp, { actor: Actor; comment: string | null }>;
+
+/** A person's judgement on a document; it names the hash of the file that was looked at. */
+export const reviewDocuments: OfframpRule<Review, Reviews> = {
+  name: "review-documents",
+  load: async () => new Map(),
+  decide: (entry, command, reviews, now) => {
+    const { offramp } = entry;
+    const refuse = (message: string) => [
+      { field: "offramp_id", code: "invalid_transition" as const, message },
+    ];
+    if (!isBeforePayout(offramp.status))
+      return refuse("The payout has already started; the document can no longer be reviewed.");
+    if (offramp.document_status === null)
+      return refuse("There is no document to review yet; upload one first.");
+    const { status, comment, document_hash, overrides_rejection } = command.input.wish;
+    if (document_hash && document_hash !== offramp.document_hash?.toString("hex")) {
+      return refuse("The document was replaced since you opened it; review the new one.");
+    }
+    if (status === null) return [];
+    if (status === "approved" && offramp.document_file === null) {
+      return refuse("The document has not been fetched yet; wait for it, or upload the file.");
+    }
+    const is_rejected = offramp.document_status === "rejected";
+    if (status === "approved" && is_rejected && !overrides_rejection) {
+      return refuse(
+        "This file was rejected: upload another one, or approve it with a reason on the command " +
+          "line (sliproad documents approve).",
+      );
+    }
+    const change =
+      status === "rejected"
+        ? rejectDocument(entry, comment ?? REJECTED, now)
+        : changeOfframp(entry, { ...withoutRejection(offramp), document_status: status }, now);
+    reviews.set(change, { actor: actorOf(command), comment });
+    return change;
+  },
+  record: (tx, changes, reviews, now) => {
+    for (const change of changes) {
+      const { account_id, id, document_status, document_hash } = change.offramp;
+      const { actor, comment } = reviews.get(change)!;
+      recordAudit(
+        tx,
+        {
+          account_id,
+          actor,
+          action: `document.${document_status}`,
+          record: `offramp:${id}`,
+          reason: comment ?? "",
+          detail: { hash: document_hash?.toString("hex") ?? null },
+        },
+        now,
+      );
+      if (document_hash) {
+        const file = { account_id, offramp_id: id, hash: document_hash };
+        if (document_status === "rejected") insertRejectedDocument(tx, file, now);
+        else deleteRejectedDocument(tx, file);
+      }
+      updateAssessmentsDue(tx, { account_id, offramp_id: id }, now);
+    }
+  },
+};
+
+const REJECTED = "The supporting document was rejected. Upload another one.";
+
+/** An offramp that waits to be paid goes on waiting, with the reason; one not paid for stays. */
+export function rejectDocument(entry: KeyedOfframp, reason: string, now: Date): ChangedOfframp {
+  const { status, funded_at, details } = entry.offramp;
+  const change: Partial<Offramp> = {
+    document_status: "rejected",
+    details: { ...details, document_comment: reason },
+  };
+  // While the deposit is short the message says how much to send; the reason comes after that.
+  const is_short = status === "ongoing_checks" && funded_at === null;
+  if (!is_short) change.status_message = reason;
+  if (status === "pending_internal_assessment") change.status = "ongoing_checks";
+  return changeOfframp(entry, change, now);
+}
+
+/** Takes back what the rejection of a document said, and nothing that was said of other things. */
+export function withoutRejection({ status_message, details }: Offramp): Partial<Offramp> {
+  const { document_comment, ...rest } = details;
+  if (!document_comment) return {};
+  const is_told = status_message === document_comment;
+  return { details: rest, ...(is_told ? { status_message: null } : {}) };
+}

@@ -1,0 +1,175 @@
+import { pipeline } from "node:stream";
+import Type from "typebox";
+import { orProposal } from "../../approvals/render.ts";
+import { isLongerThan, textOf } from "../../catalogue/text.ts";
+import type { FileStore } from "../../partners/files/file-store.ts";
+import { type FileType, MEDIA_TYPES } from "../../partners/files/judge-file.ts";
+import { keepFile } from "../../partners/files/keep-file.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Executor } from "../../platform/commands/executor.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { openStream, sealStream } from "../../platform/encryption/sealed-stream.ts";
+import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
+import { compileRender } from "../../platform/http/render.ts";
+import type { AddRoute, Caller } from "../../platform/http/route.ts";
+import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
+import { newId } from "../../platform/ids.ts";
+import { Problems } from "../../platform/problems.ts";
+import { type WatchedDeps, watchedReview } from "../approved-changes.ts";
+import { changeOfframps } from "../change-offramps.ts";
+import { OfframpAnswer } from "../schemas.ts";
+import { findOfframps } from "../store.ts";
+import { attachDocuments } from "./attach-documents.ts";
+import { DOCUMENT_BYTES_MAX, documentKey, documentPlace, locateDocument } from "./document-file.ts";
+import type { Review } from "./review-documents.ts";
+
+export type DocumentDeps = WatchedDeps & {
+  database: Database;
+  executor: Executor;
+  clock: Clock;
+  files: FileStore;
+};
+
+const TAG = "Supporting documents";
+const PATH = "/offramps/:offramp_id/supporting-documents";
+const COMMENT_LENGTH_MAX = 500;
+
+const UploadAnswer = Type.Object({ message: Type.String() });
+const writeUpload = compileRender(UploadAnswer);
+const ReviewBody = Type.Object(
+  {
+    supporting_document: Type.Object(
+      {
+        status: Type.String({ description: "approved or rejected." }),
+        comment: Type.Optional(
+          Type.Union([Type.String(), Type.Null()], {
+            description: "The reason for a rejection; shown to the payer.",
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export function addDocumentRoutes(
+  addRoute: AddRoute,
+  addUploadRoute: AddUploadRoute<FileType>,
+  deps: DocumentDeps,
+): void {
+  addUpload(addUploadRoute, deps);
+  addDownload(addRoute, deps);
+  addReview(addRoute, deps);
+}
+
+function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps): void {
+  const { executor, keyring, renderer, clock, files } = deps;
+  const rule = attachDocuments((message) => writeUpload({ message }));
+  const submit = executor.register(changeOfframps(keyring, renderer, rule));
+  addUploadRoute({
+    path: PATH,
+    operation: "uploadSupportingDocument",
+    summary: "Upload a supporting document",
+    description:
+      "One PDF, JPG or PNG of at most 5 MB. Possible in every state of the offramp. A later " +
+      "file replaces the earlier one. A file that was rejected for this offramp is not accepted " +
+      "again.",
+    tag: TAG,
+    answer: UploadAnswer,
+    errors: ["record_invalid"],
+    bytes_max: DOCUMENT_BYTES_MAX,
+    prepare: async (caller, params) => {
+      const { row, key } = await open(deps, caller, params.offramp_id!);
+      return { row, seal: () => sealStream(key, documentPlace(row)) };
+    },
+    handle: ({ params, prepared, file, command }) => {
+      const version = newId(clock.now());
+      const wish = { version, hash: Buffer.from(file.hash, "hex"), type: file.type };
+      const input = { user_id: null, quote_id: null, offramp_id: params.offramp_id!, wish };
+      const key = documentKey(prepared.row, version);
+      return keepFile(files, file.temporary_key, key, () =>
+        submit(command({ ...input, problems: [] })),
+      );
+    },
+  });
+}
+
+function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
+  addRoute({
+    method: "GET",
+    path: PATH,
+    operation: "downloadSupportingDocument",
+    summary: "Download a supporting document",
+    description: "Returns the file that was uploaded or fetched last.",
+    tag: TAG,
+    answer: Type.String(),
+    is_file: true,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const { row, key } = await open(deps, caller, params.offramp_id!, problems);
+      if (problems.length > 0) throw Refusal.of(problems);
+      if (row.document_file === null) throw Refusal.of([notFound("offramp_id")]);
+      const stored = locateDocument(row, row.document_file);
+      const sealed = await deps.files.openRead(stored.key);
+      // Either end takes the other with it: a client that goes away must not leave a file open.
+      const file = pipeline(sealed, openStream(key, stored.place), () => {});
+      const type = row.document_type as FileType;
+      return { file, media_type: MEDIA_TYPES[type], file_name: `${row.id}.${type}` };
+    },
+  });
+}
+
+function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
+  const submit = deps.executor.register(watchedReview(deps));
+  addRoute({
+    method: "PATCH",
+    path: PATH,
+    operation: "reviewSupportingDocument",
+    summary: "Review a supporting document",
+    description:
+      "Until the payout has begun. A file that was rejected stays rejected: upload another one, " +
+      "or approve it with a reason by `sliproad documents approve`. A document whose URL has " +
+      "not been fetched yet can be rejected, but not approved.",
+    tag: TAG,
+    body: ReviewBody,
+    body_example: { supporting_document: { status: "approved" } },
+    answer: orProposal(OfframpAnswer),
+    errors: ["value_too_long", "invalid_transition"],
+    handle: ({ params, body, problems, command }) => {
+      const named = { user_id: null, quote_id: null, offramp_id: params.offramp_id! };
+      return submit(command({ ...named, ...checkReview(body?.supporting_document, problems) }));
+    },
+  });
+}
+
+/** The offramp and the key of its user, or the refusal that there is none. */
+async function open(
+  { database, keyring }: DocumentDeps,
+  { account_id }: Caller,
+  id: string,
+  problems: readonly Problem[] = [],
+) {
+  const [row] = await findOfframps(database, [{ account_id, id }]);
+  const subjects = row ? [{ account_id, subject_id: row.user_id }] : [];
+  const keys = await keyring.openSubjects(database, subjects);
+  const key = row && keys.get(account_id, row.user_id);
+  if (!row || !key) throw Refusal.of([...problems, notFound("offramp_id")]);
+  return { row, key };
+}
+
+function checkReview(
+  input: { status?: unknown; comment?: unknown } | undefined,
+  already: readonly Problem[],
+): { wish: Review; problems: readonly Problem[] } {
+  const problems = new Problems(already);
+  const document = problems.within("supporting_document");
+  const status = input?.status === "approved" || input?.status === "rejected" ? input.status : null;
+  if (status === null) document.invalid("status", "Send approved or rejected.");
+  const comment = textOf(input?.comment) || null;
+  if (comment !== null && isLongerThan(comment, COMMENT_LENGTH_MAX)) {
+    const message = `Shorten it to at most ${COMMENT_LENGTH_MAX} characters.`;
+    document.report("comment", "value_too_long", message);
+  }
+  return { wish: { status, comment }, problems: problems.list };
+}

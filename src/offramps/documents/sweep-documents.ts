@@ -1,0 +1,28 @@
+import type { FileStore } from "../../partners/files/file-store.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { firstIdAt } from "../../platform/ids.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import { findOfframps } from "../store.ts";
+import { SWEPT_AFTER_MS } from "./attach-documents.ts";
+import { documentKey } from "./document-file.ts";
+
+/** Removes the files that an offramp's present document has replaced, or of a removed one all. */
+export async function sweepDocuments(
+  { database, files }: { database: Database; files: FileStore },
+  set: TaskSet,
+): Promise<void> {
+  // Versions are ids and carry their time; a young one may belong to an upload under way.
+  const young = firstIdAt(new Date(set.now.getTime() - SWEPT_AFTER_MS));
+  const keys = set.tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
+  const rows = await findOfframps(database, keys);
+  for (const key of keys) {
+    const row = rows.find(({ account_id, id }) => account_id === key.account_id && id === key.id);
+    const versions = await files.listVersions({ account_id: key.account_id, record_id: key.id });
+    // Of an offramp that was removed nothing stays.
+    const replaced = row
+      ? versions.filter((version) => version !== row.document_file && version < young)
+      : versions;
+    for (const version of replaced) await files.delete(documentKey(key, version));
+  }
+  await database.transaction(async (tx) => set.finish(tx, await set.lock(tx)));
+}

@@ -1,0 +1,102 @@
+import type { FileStore } from "../../partners/files/file-store.ts";
+import type { FileType } from "../../partners/files/judge-file.ts";
+import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
+import { notFound, Refusal } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { DROP_DOCUMENT_TASK } from "../task-kinds.ts";
+import { documentKey } from "./document-file.ts";
+import {
+  deleteUnusedDocument,
+  findUploadedDocument,
+  insertUploadedDocuments,
+  lockUploadedDocuments,
+  type UploadedDocument,
+} from "./uploaded-document-store.ts";
+
+export type NewUpload = {
+  user_id: string;
+  id: string;
+  version: string;
+  hash: Buffer;
+  type: FileType;
+};
+
+const UNUSED_KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** Records a file that offramps may name when they are created. Unused, it goes after 7 days. */
+export function uploadDocuments(
+  keyring: Keyring,
+  render: (document: UploadedDocument) => string,
+): UseCase<NewUpload, SubjectKeys, UploadedDocument> {
+  return {
+    name: "upload-documents",
+    rows: () => 2,
+    load: (tx, commands) =>
+      keyring.openSubjects(
+        tx,
+        commands.map(({ account_id, input }) => ({ account_id, subject_id: input.user_id })),
+      ),
+    decide: (keys, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(keys, command, now)])),
+    record: (tx, _keys, accepted, now) => {
+      const documents = accepted.map(({ output }) => output);
+      insertUploadedDocuments(tx, documents);
+      dropLater(tx, documents, now);
+    },
+    render,
+  };
+}
+
+/** Asks in 7 days whether an offramp names them: when they are new, or one names them no more. */
+export function dropLater(
+  tx: Transaction,
+  documents: readonly { account_id: string; id: string }[],
+  now: Date,
+): void {
+  enqueueTasks(
+    tx,
+    documents.map(({ account_id, id }) => ({
+      account_id,
+      id: newId(now),
+      kind: DROP_DOCUMENT_TASK,
+      record_id: id,
+      due_at: new Date(now.getTime() + UNUSED_KEPT_MS),
+      created_at: now,
+    })),
+  );
+}
+
+function decideOne(
+  keys: SubjectKeys,
+  { account_id, input }: Command<NewUpload>,
+  now: Date,
+): Verdict<UploadedDocument> {
+  const { user_id, id, version, hash, type } = input;
+  const key = keys.get(account_id, user_id);
+  if (!key) return { refusal: Refusal.of([notFound("user_id")]) };
+  const document = { account_id, id, user_id, file: version, hash, type, created_at: now };
+  return { output: document, subject: { subject_id: user_id, key } };
+}
+
+/** Removes uploaded files that no offramp names, each with its record. */
+export async function dropDocuments(
+  { database, files }: { database: Database; files: FileStore },
+  set: TaskSet,
+): Promise<void> {
+  for (const task of set.tasks) {
+    const key = { account_id: task.account_id, id: task.record_id };
+    const document = await findUploadedDocument(database, key);
+    const is_dropped = await database.transaction(async (tx) => {
+      const tasks = await set.lock(tx, [task]);
+      if (tasks.length === 0) return false;
+      await lockUploadedDocuments(tx, [key]);
+      set.finish(tx, tasks);
+      return deleteUnusedDocument(tx, key);
+    });
+    if (is_dropped && document) await files.delete(documentKey(key, document.file));
+  }
+}

@@ -1,0 +1,130 @@
+import { pipeline } from "node:stream";
+import Type from "typebox";
+import type { FileStore } from "../../partners/files/file-store.ts";
+import { type FileType, MEDIA_TYPES } from "../../partners/files/judge-file.ts";
+import { keepFile } from "../../partners/files/keep-file.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Executor } from "../../platform/commands/executor.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { openStream, sealStream } from "../../platform/encryption/sealed-stream.ts";
+import { notFound, Refusal } from "../../platform/errors.ts";
+import { compileRender } from "../../platform/http/render.ts";
+import type { AddRoute } from "../../platform/http/route.ts";
+import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
+import { isId, newId } from "../../platform/ids.ts";
+import { findUser } from "../../users/store.ts";
+import { DOCUMENT_BYTES_MAX, documentKey, uploadedPlace } from "./document-file.ts";
+import { uploadDocuments } from "./upload-documents.ts";
+import { findUploadedDocument } from "./uploaded-document-store.ts";
+
+export type UploadedDocumentDeps = {
+  database: Database;
+  executor: Executor;
+  keyring: Keyring;
+  clock: Clock;
+  files: FileStore;
+  public_url: () => string;
+};
+
+const TAG = "Supporting documents";
+const DocumentAnswer = Type.Object({
+  document: Type.Object(
+    {
+      id: Type.String({ format: "uuid" }),
+      submitted_url: Type.String({
+        description: "Send it as `submitted_url` of the offramps that it explains.",
+        examples: [
+          "http://127.0.0.1:4000/users/01a1dd11-4aee-7000-adc7-78aca4556f62/documents/" +
+            "01a1dd11-4aee-7000-adc7-78aca4556f63",
+        ],
+      }),
+    },
+    { title: "Document" },
+  ),
+});
+const writeDocument = compileRender(DocumentAnswer);
+
+/** Files that are uploaded before the offramps that they are for. */
+export function addUploadedDocumentRoutes(
+  addRoute: AddRoute,
+  addUploadRoute: AddUploadRoute<FileType>,
+  deps: UploadedDocumentDeps,
+): void {
+  const { database, executor, keyring, clock, files, public_url } = deps;
+  const submit = executor.register(
+    uploadDocuments(keyring, ({ user_id, id }) =>
+      writeDocument({ document: { id, submitted_url: documentUrl(public_url(), user_id, id) } }),
+    ),
+  );
+  const openUser = async (account_id: string, user_id: string): Promise<Buffer> => {
+    const user = await findUser(database, { account_id, user_id });
+    const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
+    const key = keys.get(account_id, user_id);
+    if (!user || !key) throw Refusal.of([notFound("user_id")]);
+    return key;
+  };
+
+  addUploadRoute({
+    path: "/users/:user_id/documents",
+    operation: "uploadDocument",
+    summary: "Upload a document before its offramps",
+    description:
+      "One PDF, JPG or PNG of at most 5 MB. Name its `submitted_url` when you create offramps: " +
+      "it is taken as it is. A document that no offramp names is deleted after 7 days.",
+    tag: TAG,
+    answer: DocumentAnswer,
+    errors: [],
+    bytes_max: DOCUMENT_BYTES_MAX,
+    prepare: async ({ account_id }, params) => {
+      const key = await openUser(account_id, params.user_id!);
+      const id = newId(clock.now());
+      return { id, seal: () => sealStream(key, uploadedPlace({ account_id, id })) };
+    },
+    handle: ({ caller: { account_id }, params, prepared: { id }, file, command }) => {
+      const version = newId(clock.now());
+      const hash = Buffer.from(file.hash, "hex");
+      const input = { user_id: params.user_id!, id, version, hash, type: file.type };
+      const key = documentKey({ account_id, id }, version);
+      return keepFile(files, file.temporary_key, key, () => submit(command(input)));
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/users/:user_id/documents/:document_id",
+    operation: "downloadDocument",
+    summary: "Download a document that was uploaded before its offramps",
+    description: "The file as an attachment, for keys of the account only.",
+    tag: TAG,
+    answer: Type.String(),
+    is_file: true,
+    errors: [],
+    handle: async ({ caller: { account_id }, params, problems }) => {
+      const key = await openUser(account_id, params.user_id!);
+      const row = await findUploadedDocument(database, { account_id, id: params.document_id! });
+      if (!row || row.user_id !== params.user_id)
+        throw Refusal.of([...problems, notFound("document_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      const sealed = await files.openRead(documentKey(row, row.file));
+      const file = pipeline(sealed, openStream(key, uploadedPlace(row)), () => {});
+      return { file, media_type: MEDIA_TYPES[row.type], file_name: `${row.id}.${row.type}` };
+    },
+  });
+}
+
+function documentUrl(public_url: string, user_id: string, id: string): string {
+  return `${public_url}/users/${user_id}/documents/${id}`;
+}
+
+/** The id of this user's document that a URL names; null where it is any other URL. */
+export function readDocumentId(
+  public_url: string,
+  user_id: string,
+  submitted_url: string | null,
+): string | null {
+  const start = documentUrl(public_url, user_id, "");
+  if (!submitted_url?.startsWith(start)) return null;
+  const id = submitted_url.slice(start.length);
+  return isId(id) ? id.toLowerCase() : null;
+}

@@ -1,0 +1,189 @@
+import type { NewEntry } from "../../ledger/model.ts";
+import { postEntries } from "../../ledger/post.ts";
+import {
+  offrampFailedAfterInstruction,
+  payoutBooked,
+  payoutReturned,
+  suspenseReceived,
+} from "../../ledger/postings.ts";
+import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
+import { readOn } from "../../partners/read-on.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import type { Offramp } from "../model.ts";
+import { type ChangedOfframp, changeOfframp, recordChanges } from "../record-changes.ts";
+import type { OfframpRenderer } from "../render.ts";
+import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "../store.ts";
+import {
+  type AnswerOutcome,
+  findBankAnswers,
+  insertBankAnswers,
+  lockPayouts,
+  type Payout,
+  updatePayouts,
+} from "./store.ts";
+
+export type BankDeps = {
+  database: Database;
+  bank: BankPort;
+  keyring: Keyring;
+  renderer: OfframpRenderer;
+};
+
+const ANSWERS_PER_READ_MAX = 200;
+const CURSOR = "bank";
+
+/** Reads what the bank has said since the last time and applies each answer once. */
+export async function readBank(deps: BankDeps, now: Date): Promise<void> {
+  const list = async (cursor: string | null) => {
+    const { answers, ...read } = await deps.bank.listAnswers(cursor, ANSWERS_PER_READ_MAX);
+    return { items: answers, ...read };
+  };
+  const take = async (read: BankAnswer[]) => {
+    for (const [account_id, answers] of Map.groupBy(read, (answer) => answer.account_id)) {
+      await deps.database.transaction((tx) => applyAnswers(tx, deps, account_id, answers, now));
+    }
+  };
+  await readOn(deps.database, CURSOR, list, take, now);
+}
+
+/** The state of one account's payouts while a set of answers is applied, one after the other. */
+type Progress = {
+  offramps: Map<string, KeyedOfframp>;
+  payouts: Map<string, Payout>;
+  changes: ChangedOfframp[];
+  entries: NewEntry[];
+};
+
+export async function applyAnswers(
+  tx: Transaction,
+  deps: BankDeps,
+  account_id: string,
+  answers: readonly BankAnswer[],
+  now: Date,
+): Promise<void> {
+  const ids = answers.map((answer) => answer.end_to_end_id);
+  // Offramps are locked before their payouts, everywhere; so first learn which they are.
+  const offramp_ids = [...new Set(ids.map(offrampIdOf))].filter((id) => id !== null);
+  const keys = offramp_ids.map((id) => ({ account_id, id }));
+  const seen = await findOfframps(tx, keys);
+  const subjects = seen.map((row) => ({ account_id, subject_id: row.user_id }));
+  const [rows, payouts, known, subject_keys] = await Promise.all([
+    lockOfframps(tx, keys),
+    lockPayouts(tx, account_id, ids),
+    findBankAnswers(
+      tx,
+      account_id,
+      answers.map((answer) => answer.bank_reference),
+    ),
+    deps.keyring.openSubjects(tx, subjects),
+  ]);
+  const progress: Progress = {
+    offramps: new Map(toOfframps(rows, subject_keys).map((entry) => [entry.offramp.id, entry])),
+    payouts: new Map(payouts.map((payout) => [payout.end_to_end_id, payout])),
+    changes: [],
+    entries: [],
+  };
+  const outcomes: { answer: BankAnswer; outcome: AnswerOutcome }[] = [];
+  for (const answer of answers) {
+    if (known.has(answer.bank_reference)) continue;
+    known.add(answer.bank_reference);
+    outcomes.push({ answer, outcome: applyOne(progress, answer, now) });
+  }
+  if (outcomes.length === 0) return;
+  insertBankAnswers(tx, outcomes, now);
+  updatePayouts(tx, [...progress.payouts.values()]);
+  recordChanges(tx, deps.renderer, progress.changes, now);
+  postEntries(tx, progress.entries, now);
+}
+
+/** An end-to-end id begins with the offramp's id without its hyphens. */
+function offrampIdOf(end_to_end_id: string): string | null {
+  const hex = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\d{3}$/;
+  return hex.exec(end_to_end_id)?.slice(1).join("-") ?? null;
+}
+
+function applyOne(progress: Progress, answer: BankAnswer, now: Date): AnswerOutcome {
+  const payout = progress.payouts.get(answer.end_to_end_id);
+  const entry = payout && progress.offramps.get(payout.offramp_id);
+  if (!payout || !entry) {
+    if (answer.kind === "returned") progress.entries.push(...suspended(answer));
+    return "no_such_payment";
+  }
+  const is_current = entry.offramp.attempt === payout.attempt;
+  const is_open = ["submitting", "sent"].includes(payout.status);
+  const move = (change: Partial<Offramp>) => {
+    const changed = changeOfframp(progress.offramps.get(payout.offramp_id)!, change, now);
+    progress.changes.push(changed);
+    progress.offramps.set(payout.offramp_id, changed);
+  };
+  const settle = (change: Partial<Payout>) =>
+    progress.payouts.set(answer.end_to_end_id, { ...payout, ...change, updated_at: now });
+
+  if (answer.kind === "booked") {
+    if (!is_current || !is_open) return "out_of_order";
+    if (!isAsInstructed(answer, entry.offramp)) return "conflict";
+    settle({ status: "booked" });
+    progress.entries.push(payoutBooked(entry.offramp, payout.attempt));
+    move({ status: "fiat_sent", status_message: null, payout_reference: proofOf(answer) });
+    return "applied";
+  }
+  if (answer.kind === "rejected") {
+    if (!is_current || !is_open) return "out_of_order";
+    settle({ status: "rejected" });
+    progress.entries.push(offrampFailedAfterInstruction(entry.offramp));
+    const status_message =
+      "The bank rejected the payment. The deposit was credited to the user's balance.";
+    move({ status: "failed", status_message });
+    return "applied";
+  }
+  return applyReturn(progress, answer, { payout, entry, is_current, is_open, settle, move });
+}
+
+type Step = {
+  payout: Payout;
+  entry: KeyedOfframp;
+  is_current: boolean;
+  is_open: boolean;
+  settle: (change: Partial<Payout>) => void;
+  move: (change: Partial<Offramp>) => void;
+};
+
+/** Money came back. If it cannot belong to a payment that is out, it waits in suspense. */
+function applyReturn(
+  { entries }: Progress,
+  answer: BankAnswer,
+  { payout, entry, is_current, is_open, settle, move }: Step,
+): AnswerOutcome {
+  const { offramp } = entry;
+  const is_ours = is_current && (payout.status === "booked" || is_open);
+  if (!is_ours || answer.currency !== offramp.destination_currency) {
+    entries.push(...suspended(answer));
+    return "suspense";
+  }
+  if (answer.amount < 0n) return "conflict";
+  // A return without a booking tells of both.
+  if (is_open) entries.push(payoutBooked(offramp, payout.attempt));
+  entries.push(payoutReturned(offramp, payout.attempt, answer.amount));
+  settle({ status: "returned", returned_amount: answer.amount });
+  const status_message =
+    "The bank returned the payment. Re-route it to another payment detail, or refund it.";
+  move({ status: "bounced", status_message });
+  return "applied";
+}
+
+/** Money that belongs to no payment; an answer about no money at all is only kept. */
+function suspended(answer: BankAnswer): NewEntry[] {
+  return answer.amount > 0n ? [suspenseReceived(answer)] : [];
+}
+
+function isAsInstructed(answer: BankAnswer, offramp: Offramp): boolean {
+  return (
+    answer.amount === offramp.destination_amount && answer.currency === offramp.destination_currency
+  );
+}
+
+function proofOf(answer: BankAnswer) {
+  const { end_to_end_id, trace_number, uetr } = answer;
+  return { end_to_end_id, trace_number, uetr };
+}

@@ -1,0 +1,61 @@
+import { recordAudit } from "../../accounts/audit.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import type { TaskLog } from "../../platform/tasks/task-log.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import { changeOfframp, recordChanges } from "../record-changes.ts";
+import type { OfframpRenderer } from "../render.ts";
+import { lockOfframps, openOfframps } from "../store.ts";
+import { claimUnanswered, updateChased } from "./store.ts";
+
+export type ChaseDeps = {
+  database: Database;
+  keyring: Keyring;
+  renderer: OfframpRenderer;
+  log: TaskLog;
+  bank_horizon_ms: number;
+};
+
+const MESSAGE = "The bank has not confirmed the payment in time. The operator is investigating.";
+const EVERY_MS = 60 * 60 * 1000;
+const PAYOUTS_AT_ONCE = 200;
+
+/**
+ * A bank's silence moves no money, however long it lasts. Past the horizon a person is told: in the
+ * offramp's message, the audit log and the program's log.
+ */
+export async function chasePayouts(deps: ChaseDeps, set: TaskSet): Promise<void> {
+  const before = new Date(set.now.getTime() - deps.bank_horizon_ms);
+  for (let count = PAYOUTS_AT_ONCE; count === PAYOUTS_AT_ONCE; ) {
+    count = await deps.database.transaction((tx) => chaseSome(tx, deps, before, set.now));
+  }
+  await deps.database.transaction(async (tx) => {
+    const tasks = await set.lock(tx);
+    set.repeat(tx, tasks, new Date(set.now.getTime() + EVERY_MS));
+  });
+}
+
+async function chaseSome(
+  tx: Transaction,
+  { keyring, renderer, log }: ChaseDeps,
+  before: Date,
+  now: Date,
+): Promise<number> {
+  const payouts = await claimUnanswered(tx, before, PAYOUTS_AT_ONCE);
+  const keys = payouts.map(({ account_id, offramp_id }) => ({ account_id, id: offramp_id }));
+  const rows = await lockOfframps(tx, keys);
+  const offramps = await openOfframps(tx, keyring, rows);
+  const changes = offramps
+    .filter(({ offramp }) => offramp.status === "sending_fiat")
+    .map((entry) => changeOfframp(entry, { status_message: MESSAGE }, now));
+  recordChanges(tx, renderer, changes, now);
+  for (const { offramp } of changes) {
+    const { account_id, id, attempt } = offramp;
+    const entry = { account_id, actor: "worker", action: "payout.unanswered" } as const;
+    const record = `offramp:${id}`;
+    recordAudit(tx, { ...entry, record, reason: MESSAGE, detail: { attempt } }, now);
+    log.warn({ account_id, offramp_id: id, attempt }, "the bank has not answered a payout in time");
+  }
+  updateChased(tx, payouts, now);
+  return payouts.length;
+}

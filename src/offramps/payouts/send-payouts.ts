@@ -1,0 +1,136 @@
+import type { BankPort, Instruction } from "../../partners/bank/port.ts";
+import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import { newId } from "../../platform/ids.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { type AssessDeps, findClosedGate, lockForGates } from "../assess-offramps.ts";
+import type { Offramp } from "../model.ts";
+import { type ChangedOfframp, changeOfframp, recordChanges } from "../record-changes.ts";
+import { READ_BANK_TASK } from "../task-kinds.ts";
+import { lockCurrentPayouts, lockPayouts, type Payout, updatePayouts } from "./store.ts";
+
+export type SendDeps = AssessDeps & { database: Database; bank: BankPort };
+
+const HELD_LOOKED_AT_AGAIN_AFTER_MS = 60 * 60 * 1000;
+
+/**
+ * Hands recorded payouts to the bank. Three transactions-and-calls in a row: mark what is about to
+ * be submitted, call, mark what was sent. A crash after the first leaves `submitting`: the bank
+ * may have it, so it is submitted again under the same id, which the bank pays once.
+ */
+export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
+  const { database, bank } = deps;
+  const { instructions, held } = await database.transaction((tx) => markSubmitting(tx, deps, set));
+  if (instructions.length > 0) await bank.submit(instructions);
+  const ids = Map.groupBy(instructions, (instruction) => instruction.account_id);
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx);
+    const now = set.now;
+    for (const [account_id, sent] of ids) {
+      const payouts = await lockPayouts(
+        tx,
+        account_id,
+        sent.map((one) => one.end_to_end_id),
+      );
+      const changed = payouts.filter((payout) => payout.status === "submitting");
+      updatePayouts(
+        tx,
+        changed.map((payout) => ({ ...payout, status: "sent", updated_at: now })),
+      );
+      enqueueTasks(tx, [taskNow(READ_BANK_TASK, { account_id, id: newId(now) }, now)]);
+    }
+    const isHeld = (task: { record_id: string }) => held.has(task.record_id);
+    const again_at = new Date(now.getTime() + HELD_LOOKED_AT_AGAIN_AFTER_MS);
+    set.postpone(tx, tasks.filter(isHeld), again_at);
+    set.finish(
+      tx,
+      tasks.filter((task) => !isHeld(task)),
+    );
+  });
+}
+
+/** What goes to the bank now, and the ids of the offramps that wait for a gate to open. */
+type Marked = { instructions: Instruction[]; held: Set<string> };
+
+async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Promise<Marked> {
+  const tasks = await set.lock(tx);
+  const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
+  const { offramps, gates } = await lockForGates(tx, deps.keyring, keys);
+  const sending = offramps.filter(({ offramp }) => offramp.status === "sending_fiat");
+  const payouts = new Map(
+    (
+      await lockCurrentPayouts(
+        tx,
+        sending.map(({ offramp }) => offramp),
+      )
+    ).map((payout) => [payout.offramp_id, payout]),
+  );
+  const submitting: { offramp: Offramp; payout: Payout }[] = [];
+  const changes: ChangedOfframp[] = [];
+  const held = new Set<string>();
+  const changed: Payout[] = [];
+  for (const entry of sending) {
+    const payout = payouts.get(entry.offramp.id);
+    if (!payout || !["recorded", "submitting"].includes(payout.status)) continue;
+    const closed = findClosedGate(deps.policy, entry.offramp, gates);
+    if (closed === null) {
+      submitting.push({ offramp: entry.offramp, payout });
+      changed.push({ ...payout, status: "submitting", updated_at: set.now });
+    } else if (payout.status === "recorded") {
+      // Nothing has left yet, so nothing leaves: a gate closed after the attempt was recorded.
+      changed.push({ ...payout, status: "rejected", updated_at: set.now });
+      const change = { status: "bounced", status_message: closed } as const;
+      changes.push(changeOfframp(entry, change, set.now));
+    } else {
+      // The bank may have it or not: it is neither told again nor called back. Its answer, or the
+      // gate's opening, takes it on.
+      held.add(entry.offramp.id);
+      const is_news = entry.offramp.status_message !== closed;
+      if (is_news) changes.push(changeOfframp(entry, { status_message: closed }, set.now));
+    }
+  }
+  updatePayouts(tx, changed);
+  recordChanges(tx, deps.renderer, changes, set.now);
+  return { instructions: await toInstructions(tx, deps, submitting), held };
+}
+
+async function toInstructions(
+  tx: Transaction,
+  { keyring }: SendDeps,
+  submitting: readonly { offramp: Offramp; payout: Payout }[],
+): Promise<Instruction[]> {
+  const details = submitting.map(({ offramp }) => ({
+    account_id: offramp.account_id,
+    id: offramp.payment_detail_id,
+  }));
+  const subjects = submitting.map(({ offramp }) => ({
+    account_id: offramp.account_id,
+    subject_id: offramp.user_id,
+  }));
+  const [rows, keys] = await Promise.all([
+    findPaymentDetails(tx, details),
+    keyring.openSubjects(tx, subjects),
+  ]);
+  const beneficiaries = new Map(toPaymentDetails(rows, keys).map((row) => [row.id, row.fields]));
+  return submitting.map(({ offramp, payout }) => {
+    return {
+      account_id: offramp.account_id,
+      end_to_end_id: payout.end_to_end_id,
+      amount: offramp.destination_amount,
+      currency: offramp.destination_currency,
+      rail: offramp.rails,
+      beneficiary: beneficiaries.get(offramp.payment_detail_id)!,
+      // Only EUR routes carry the caller's message.
+      reference: offramp.destination_currency === "eur" ? offramp.details.reference : null,
+      sandbox_outcome: sandboxOutcome(offramp),
+    };
+  });
+}
+
+/** What the caller asks the sandbox's bank for: one outcome per attempt, separated by commas. */
+function sandboxOutcome({ details, attempt }: Offramp): string | null {
+  const { sandbox_outcome } = details.metadata;
+  if (typeof sandbox_outcome !== "string") return null;
+  return sandbox_outcome.split(",")[attempt - 1]?.trim() || null;
+}

@@ -1,0 +1,63 @@
+import { listQuoteDeposits } from "../../balances/deposit-store.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { CHUNK } from "../fund-offramps.ts";
+import { changeOfframp, recordChanges } from "../record-changes.ts";
+import type { OfframpRenderer } from "../render.ts";
+import { claimUnfunded, toOfframps } from "../store.ts";
+import { EXECUTION_GRACE_MS, type Quote, TOP_UP_MS } from "./model.ts";
+import { lockQuotes, type QuoteKey, updateProgress } from "./store.ts";
+
+/**
+ * Ends a quote that was never paid, or never paid enough: its offramps fail, in chunks. A deposit
+ * that came too short stays owed to the user. Returns when to look again; null when all is done.
+ */
+export async function closeQuote(
+  tx: Transaction,
+  deps: { keyring: Keyring; renderer: OfframpRenderer },
+  key: QuoteKey,
+  now: Date,
+): Promise<Date | null> {
+  const [quote] = await lockQuotes(tx, [key]);
+  if (!quote || quote.funded_at) return null;
+  const due_at = await closingTime(tx, quote);
+  return now < due_at ? due_at : endQuote(tx, deps, quote, now);
+}
+
+/** Ends a quote that is locked and not funded, whatever the time; null when all is done. */
+export async function endQuote(
+  tx: Transaction,
+  deps: { keyring: Keyring; renderer: OfframpRenderer },
+  quote: Quote,
+  now: Date,
+): Promise<Date | null> {
+  if (!quote.closed_at) updateProgress(tx, { ...quote, closed_at: now, updated_at: now });
+  const { account_id, user_id } = quote;
+  const rows = await claimUnfunded(tx, quote, null, CHUNK);
+  const keys = await deps.keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
+  const status_message = describeEnd(quote);
+  const changes = toOfframps(rows, keys).map((entry) =>
+    changeOfframp(entry, { status: "failed", status_message }, now),
+  );
+  recordChanges(tx, deps.renderer, changes, now);
+  return changes.length > 0 ? now : null;
+}
+
+/** An hour after the expiry, or a day after the first part of a payment for an executed quote. */
+async function closingTime(tx: Transaction, quote: Quote): Promise<Date> {
+  const unpaid = new Date(quote.expires_at.getTime() + EXECUTION_GRACE_MS);
+  if (!quote.executed_at || quote.received === 0n) return unpaid;
+  const { account_id, id, deposit_token } = quote;
+  const [first] = await listQuoteDeposits(tx, account_id, id, deposit_token);
+  return new Date(Math.max(unpaid.getTime(), first!.mined_at.getTime() + TOP_UP_MS));
+}
+
+function describeEnd({ received, from_balance, executed_at }: Quote): string {
+  if (received + from_balance === 0n) return "The quote was not paid in time.";
+  if (!executed_at)
+    return "The quote was not executed in time. The deposit was credited to the user's balance.";
+  return (
+    "The missing part of the deposit did not arrive in time. The deposit was credited to " +
+    "the user's balance."
+  );
+}

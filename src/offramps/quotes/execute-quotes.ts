@@ -1,0 +1,218 @@
+import { findPayables } from "../../invoices/payments/payments.ts";
+import type { TransferStatus } from "../../partners/chain/port.ts";
+import { AccountMap } from "../../platform/account-map.ts";
+import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
+import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
+import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import type { Kyc } from "../../users/model.ts";
+import { findKycs } from "../../users/store.ts";
+import { executionProblems, type GatePolicy, type QuotePayment } from "../gates.ts";
+import { endedInvoiceProblems, invoiceKeys } from "../invoice-problems.ts";
+import type { Offramp } from "../model.ts";
+import type { OfframpRenderer, Rates } from "../render.ts";
+import {
+  listInvoicePayments,
+  listQuoteOfframps,
+  listQuotePayments,
+  listQuoteRates,
+  toOfframps,
+} from "../store.ts";
+import { ANNOUNCE_TRANSFER_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
+import { type Quote, TRANSFER_NOT_FOUND_MS } from "./model.ts";
+import { listQuotesByTransfer, lockQuotes, updateProgress } from "./store.ts";
+
+export const OFFRAMPS_EMBEDDED_MAX = 500;
+
+export type Execution = {
+  user_id: string;
+  quote_id: string;
+  tx_id: string;
+  blockchain: string;
+  network: string;
+  /** What the chain says of the transfer named before, if it was another one. */
+  earlier: { tx_id: string; status: TransferStatus } | null;
+  problems: readonly Problem[];
+};
+
+type Loaded = {
+  quotes: AccountMap<Quote>;
+  kycs: AccountMap<Kyc>;
+  keys: SubjectKeys;
+  of_quote: Map<string, QuoteContent>;
+  /** Quotes that name the transfer already, or were paid by it, by command id. */
+  same_transfer: Map<string, { id: string; is_paid: boolean }[]>;
+};
+
+export type QuoteContent = {
+  payments: QuotePayment[];
+  offramps: Offramp[];
+  rates: Rates;
+  /** What keeps its offramps from paying their invoices. */
+  invoice_problems: Problem[];
+};
+type Executed = { quote: Quote; content: QuoteContent; is_new: boolean };
+
+/** Names the transfer that pays a quote. From then on nothing can be added to it. */
+export function executeQuotes(
+  keyring: Keyring,
+  policy: GatePolicy,
+  renderer: OfframpRenderer,
+): UseCase<Execution, Loaded, Executed> {
+  return {
+    name: "execute-quotes",
+    rows: () => 2,
+    load: (tx, commands) => load(keyring, tx, commands),
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(policy, loaded, command, now)])),
+    record: (tx, _loaded, accepted, now) => {
+      const executed = accepted.filter(({ output }) => output.is_new).map(({ output }) => output);
+      for (const { quote } of executed) updateProgress(tx, quote);
+      const kinds = [ANNOUNCE_TRANSFER_TASK, FUND_QUOTE_TASK];
+      enqueueTasks(
+        tx,
+        executed.flatMap(({ quote }) =>
+          kinds.map((kind) => taskNow(kind, { account_id: quote.account_id, id: quote.id }, now)),
+        ),
+      );
+    },
+    render: ({ quote, content }) => renderer.quote(quote, content.offramps, content.rates),
+  };
+}
+
+async function load(
+  keyring: Keyring,
+  tx: Parameters<UseCase<Execution, Loaded, Executed>["load"]>[0],
+  commands: readonly Command<Execution>[],
+): Promise<Loaded> {
+  const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
+  const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+  // The lock goes first: what follows is read after whoever added last has committed.
+  const [quotes, kycs, keys, named] = await Promise.all([
+    lockQuotes(
+      tx,
+      commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id })),
+    ),
+    findKycs(tx, users),
+    keyring.openSubjects(tx, subjects),
+    Promise.all(
+      commands.map(({ account_id, input }) =>
+        // Without an id nothing was checked: neither is the chain a text that can be asked for.
+        input.tx_id === ""
+          ? []
+          : listQuotesByTransfer(tx, account_id, input.blockchain, input.tx_id),
+      ),
+    ),
+  ]);
+  const contents = await Promise.all(
+    quotes.map(async ({ account_id, id }) => {
+      const [payments, for_invoices, rows, rates] = await Promise.all([
+        listQuotePayments(tx, account_id, id),
+        listInvoicePayments(tx, account_id, id),
+        listQuoteOfframps(tx, account_id, id, OFFRAMPS_EMBEDDED_MAX),
+        listQuoteRates(tx, account_id, [id]),
+      ]);
+      const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
+      const invoices = await findPayables(tx, invoiceKeys(for_invoices));
+      const invoice_problems = endedInvoiceProblems(invoices, for_invoices);
+      return [id, { payments, offramps, rates: toRates(rates), invoice_problems }] as const;
+    }),
+  );
+  return {
+    quotes: AccountMap.of(quotes, (quote) => quote),
+    kycs,
+    keys,
+    of_quote: new Map(contents),
+    same_transfer: new Map(commands.map((command, at) => [command.id, named[at]!])),
+  };
+}
+
+export function toRates(rows: { destination_currency: string; rate: string }[]): Rates {
+  return Object.fromEntries(rows.map((row) => [row.destination_currency, Number(row.rate)]));
+}
+
+function decideOne(
+  policy: GatePolicy,
+  loaded: Loaded,
+  command: Command<Execution>,
+  now: Date,
+): Verdict<Executed> {
+  const { account_id, input } = command;
+  const quote = loaded.quotes.get(account_id, input.quote_id);
+  const kyc = loaded.kycs.get(account_id, input.user_id);
+  const key = loaded.keys.get(account_id, input.user_id);
+  if (!kyc || !key || quote?.user_id !== input.user_id) {
+    return { refusal: Refusal.of([...input.problems, notFound("quote_id")]) };
+  }
+  const content = loaded.of_quote.get(quote.id)!;
+  const subject = { subject_id: quote.user_id, key };
+  const is_repeated = quote.tx_id === input.tx_id && input.problems.length === 0;
+  if (is_repeated && quote.deposit_token_chain === input.blockchain) {
+    return { output: { quote, content, is_new: false }, subject };
+  }
+  const problems = [
+    ...input.problems,
+    ...chainProblems(quote, input),
+    ...stateProblems(quote, input, now),
+    ...executionProblems(policy, kyc, content.payments),
+    ...content.invoice_problems,
+    ...(isTaken(quote, loaded.same_transfer.get(command.id)!) ? [transferTaken()] : []),
+  ];
+  if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  const executed: Quote = {
+    ...quote,
+    executed_at: quote.executed_at ?? now,
+    tx_id: input.tx_id,
+    tx_network: input.network,
+    tx_named_at: now,
+    updated_at: now,
+  };
+  loaded.quotes.set(account_id, quote.id, executed);
+  return { output: { quote: executed, content, is_new: true }, subject };
+}
+
+function chainProblems(quote: Quote, input: Execution): Problem[] {
+  if (input.blockchain === quote.deposit_token_chain || input.blockchain === "") return [];
+  const field = "quote.crypto_transfer.blockchain";
+  const message = `Send ${quote.deposit_token_chain}, the chain of the quote.`;
+  return [{ field, code: "record_invalid", message }];
+}
+
+function stateProblems(quote: Quote, input: Execution, now: Date): Problem[] {
+  const refuse = (code: Problem["code"], message: string) => [{ field: "quote_id", code, message }];
+  // One that was funded in part from the balance names its transfer later, or none.
+  const is_named = quote.tx_id !== null || quote.funded_at !== null;
+  if (quote.executed_at && is_named && !mayRename(quote, input, now)) {
+    return refuse(
+      "quote_already_executed",
+      "The quote was already executed with another transfer; create a new quote.",
+    );
+  }
+  if (quote.closed_at || (quote.tx_id === null && now >= quote.expires_at)) {
+    return refuse("quote_expired", "The quote has expired; create a new one.");
+  }
+  if (quote.offramp_count === 0) {
+    return refuse("no_offramps_present", "Add at least one offramp before executing the quote.");
+  }
+  return [];
+}
+
+/** Another transfer may be named once the first has failed, or was not found for ten minutes. */
+function mayRename(quote: Quote, { earlier }: Execution, now: Date): boolean {
+  if (quote.funded_at || !earlier || earlier.tx_id !== quote.tx_id) return false;
+  const waited_ms = now.getTime() - (quote.tx_named_at ?? now).getTime();
+  if (earlier.status === "failed") return true;
+  return earlier.status === "unknown" && waited_ms >= TRANSFER_NOT_FOUND_MS;
+}
+
+/** Named for another quote, or arrived at another quote's address and not at this one's. */
+function isTaken(quote: Quote, same: readonly { id: string; is_paid: boolean }[]): boolean {
+  const is_own = same.some(({ id, is_paid }) => id === quote.id && is_paid);
+  return same.some(({ id, is_paid }) => id !== quote.id && !(is_paid && is_own));
+}
+
+function transferTaken(): Problem {
+  const message =
+    "This transfer already pays for another quote; send the transfer that pays for this quote.";
+  return { field: "quote.crypto_transfer.tx_id", code: "record_not_unique", message };
+}

@@ -1,0 +1,211 @@
+import { sumReserved } from "../../balances/refund-balances.ts";
+import { listReservations, type Reservation } from "../../balances/reservation-store.ts";
+import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
+import { findPayables } from "../../invoices/payments/payments.ts";
+import { owedTo } from "../../ledger/model.ts";
+import { postEntries } from "../../ledger/post.ts";
+import { quoteFunded } from "../../ledger/postings.ts";
+import { type Balances, findBalances } from "../../ledger/store.ts";
+import { AccountMap } from "../../platform/account-map.ts";
+import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
+import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
+import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
+import { least, minorToText } from "../../platform/money.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import type { Kyc } from "../../users/model.ts";
+import { findKycs, lockUsers } from "../../users/store.ts";
+import { executionProblems, type GatePolicy } from "../gates.ts";
+import { endedInvoiceProblems, invoiceKeys } from "../invoice-problems.ts";
+import type { OfframpRenderer } from "../render.ts";
+import {
+  listInvoicePayments,
+  listQuoteOfframps,
+  listQuotePayments,
+  listQuoteRates,
+  toOfframps,
+} from "../store.ts";
+import { FUND_OFFRAMPS_TASK, FUND_QUOTE_TASK } from "../task-kinds.ts";
+import { OFFRAMPS_EMBEDDED_MAX, type QuoteContent, toRates } from "./execute-quotes.ts";
+import { withoutAbandoned } from "./fund-quote.ts";
+import { fundingProblems, type Quote } from "./model.ts";
+import { lockQuotes, updateProgress } from "./store.ts";
+
+export type BalanceFunding = { user_id: string; quote_id: string; problems: readonly Problem[] };
+
+type Loaded = {
+  quotes: AccountMap<Quote>;
+  kycs: AccountMap<Kyc>;
+  keys: SubjectKeys;
+  balances: Balances;
+  contents: Map<string, Content>;
+  /** What executed quotes wait with, by quote. */
+  reservations: Map<string, Reservation>;
+  /** What commands of this set have taken from a balance already. */
+  taken: Map<string, bigint>;
+};
+/** `due`: what its offramps cost, without those that were given up. */
+type Content = QuoteContent & { due: bigint };
+type Funded = { quote: Quote; content: Content };
+
+/**
+ * Pays a quote, at its own rate, with what is owed to the user. Where that is less than what is
+ * missing it is set aside, and the quote waits for the rest like one whose deposit is short.
+ */
+export function fundFromBalance(
+  keyring: Keyring,
+  policy: GatePolicy,
+  renderer: OfframpRenderer,
+): UseCase<BalanceFunding, Loaded, Funded> {
+  return {
+    name: "fund-from-balance",
+    rows: () => 4,
+    load: (tx, commands) => load(keyring, tx, commands),
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(policy, loaded, command, now)])),
+    record: (tx, _loaded, accepted, now) => {
+      const quotes = accepted.map(({ output }) => output.quote);
+      for (const quote of quotes) updateProgress(tx, quote);
+      const funded = accepted.filter(({ output }) => output.quote.funded_at !== null);
+      postEntries(
+        tx,
+        funded.map(({ output: { quote, content } }) =>
+          quoteFunded({ ...quote, token_amount: content.due }, content.due),
+        ),
+        now,
+      );
+      enqueueTasks(
+        tx,
+        quotes.map(({ account_id, id, funded_at }) =>
+          taskNow(funded_at ? FUND_OFFRAMPS_TASK : FUND_QUOTE_TASK, { account_id, id }, now),
+        ),
+      );
+    },
+    render: ({ quote, content }) => renderer.quote(quote, content.offramps, content.rates),
+  };
+}
+
+async function load(
+  keyring: Keyring,
+  tx: Parameters<UseCase<BalanceFunding, Loaded, Funded>["load"]>[0],
+  commands: readonly Command<BalanceFunding>[],
+): Promise<Loaded> {
+  const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
+  const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
+  const quote_keys = commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id }));
+  // What lowers `owed` locks the user first and reads the balance under that lock.
+  await lockUsers(tx, users);
+  const [locked, kycs, keys] = await Promise.all([
+    lockQuotes(tx, quote_keys),
+    findKycs(tx, users),
+    keyring.openSubjects(tx, subjects),
+  ]);
+  const [balances, waiting] = await Promise.all([
+    findBalances(tx, locked.map(owedKey)),
+    listReservations(tx, users),
+  ]);
+  const contents = await Promise.all(
+    locked.map(async (quote) => {
+      const { account_id, id } = quote;
+      const [payments, for_invoices, rows, rates, { token_amount: due }] = await Promise.all([
+        listQuotePayments(tx, account_id, id),
+        listInvoicePayments(tx, account_id, id),
+        listQuoteOfframps(tx, account_id, id, OFFRAMPS_EMBEDDED_MAX),
+        listQuoteRates(tx, account_id, [id]),
+        withoutAbandoned(tx, quote),
+      ]);
+      const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
+      const invoices = await findPayables(tx, invoiceKeys(for_invoices));
+      const invoice_problems = endedInvoiceProblems(invoices, for_invoices);
+      return [id, { payments, offramps, rates: toRates(rates), invoice_problems, due }] as const;
+    }),
+  );
+  const quotes = AccountMap.of(locked, (quote) => quote);
+  return {
+    quotes,
+    kycs,
+    keys,
+    balances,
+    contents: new Map(contents),
+    reservations: new Map(waiting.map((entry) => [entry.id, entry])),
+    taken: new Map(),
+  };
+}
+
+function decideOne(
+  policy: GatePolicy,
+  loaded: Loaded,
+  { account_id, input }: Command<BalanceFunding>,
+  now: Date,
+): Verdict<Funded> {
+  const quote = loaded.quotes.get(account_id, input.quote_id);
+  const kyc = loaded.kycs.get(account_id, input.user_id);
+  const key = loaded.keys.get(account_id, input.user_id);
+  if (!kyc || !key || quote?.user_id !== input.user_id) {
+    return { refusal: Refusal.of([...input.problems, notFound("quote_id")]) };
+  }
+  const content = loaded.contents.get(quote.id)!;
+  const state_problems = fundingProblems(quote, now);
+  const problems = [
+    ...input.problems,
+    ...state_problems,
+    ...executionProblems(policy, kyc, content.payments),
+    ...content.invoice_problems,
+  ];
+  // Given-up offramps cost nothing any more.
+  if (content.due === 0n) {
+    const message = "Add at least one offramp before funding the quote.";
+    problems.push({ field: "quote_id", code: "no_offramps_present", message });
+  }
+  const part = takePart(loaded, quote, content.due);
+  if (state_problems.length === 0 && part.more === 0n && !part.is_enough) {
+    const has = minorToText(part.free, TOKEN_DIGITS);
+    const needs = minorToText(content.due, TOKEN_DIGITS);
+    const message = `The balance is ${has} ${quote.deposit_token}, but the quote needs ${needs}.`;
+    problems.push({ field: "quote_id", code: "record_invalid", message });
+  }
+  if (problems.length > 0) return { refusal: Refusal.of(problems) };
+  const funded: Quote = {
+    ...quote,
+    executed_at: quote.executed_at ?? now,
+    from_balance: quote.from_balance + part.more,
+    funded_at: part.is_enough ? now : null,
+    updated_at: now,
+  };
+  // Later commands of the same set must see what this one took.
+  loaded.quotes.set(account_id, quote.id, funded);
+  if (part.is_enough) {
+    loaded.reservations.delete(quote.id);
+    const name = balanceName(quote);
+    loaded.taken.set(name, (loaded.taken.get(name) ?? 0n) + content.due);
+  } else {
+    const reserved = quote.received + funded.from_balance;
+    const { id, user_id, deposit_token } = quote;
+    loaded.reservations.set(id, { account_id, id, user_id, deposit_token, reserved });
+  }
+  return { output: { quote: funded, content }, subject: { subject_id: quote.user_id, key } };
+}
+
+/** What the balance can give to a quote: what no other quote waits with, up to what is missing. */
+function takePart(
+  { balances, reservations, taken }: Loaded,
+  quote: Quote,
+  due: bigint,
+): { free: bigint; more: bigint; is_enough: boolean } {
+  const { account_id, user_id, deposit_token: token } = quote;
+  const others = [...reservations.values()].filter(({ id }) => id !== quote.id);
+  const spoken_for =
+    (taken.get(balanceName(quote)) ?? 0n) + sumReserved(others, { account_id, user_id, token });
+  const left = balances.get(owedKey(quote)) - spoken_for;
+  const free = left > 0n ? left : 0n;
+  const usable = least(free, due);
+  const counted = quote.received + quote.from_balance;
+  return { free, more: usable > counted ? usable - counted : 0n, is_enough: usable === due };
+}
+
+function balanceName({ account_id, user_id, deposit_token }: Quote): string {
+  return `${account_id} ${user_id} ${deposit_token}`;
+}
+
+function owedKey({ account_id, user_id, deposit_token }: Quote) {
+  return { account_id, ledger_account: owedTo(user_id), currency: deposit_token };
+}

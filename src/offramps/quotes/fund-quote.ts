@@ -1,0 +1,94 @@
+import { type Deposit, listQuoteDeposits } from "../../balances/deposit-store.ts";
+import { owedTo } from "../../ledger/model.ts";
+import { postEntries } from "../../ledger/post.ts";
+import { quoteFunded } from "../../ledger/postings.ts";
+import { findBalances } from "../../ledger/store.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import { least } from "../../platform/money.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { lockUsers } from "../../users/store.ts";
+import { findAbandoned } from "../store.ts";
+import { FUND_OFFRAMPS_TASK } from "../task-kinds.ts";
+import { type Quote, TOP_UP_MS, toleranceOf } from "./model.ts";
+import { lockQuotes, type QuoteKey, updateProgress } from "./store.ts";
+
+export type Funding =
+  | { decision: "nothing" }
+  | { decision: "short" }
+  | { decision: "fund"; used: bigint; hold: Quote["hold"] };
+
+/**
+ * What is to be done for a quote that was executed or received a deposit. `owed` is what the user
+ * has with us in the quote's token: a deposit that was spent otherwise meanwhile funds nothing.
+ */
+export function decideFunding(
+  quote: Quote,
+  deposits: readonly Deposit[],
+  owed: bigint,
+  tolerance_max: bigint,
+): Funding {
+  const counted = quote.received + quote.from_balance;
+  if (!quote.executed_at || quote.funded_at || quote.closed_at || counted === 0n) {
+    return { decision: "nothing" };
+  }
+  if (quote.token_amount === 0n) return { decision: "nothing" };
+  const available = least(counted, owed);
+  const enough = quote.token_amount - toleranceOf(quote, tolerance_max);
+  if (available < enough) return { decision: "short" };
+  const used = least(available, quote.token_amount);
+  return { decision: "fund", used, hold: isLate(quote, deposits, enough) ? "late_deposit" : null };
+}
+
+/**
+ * The locked rate holds for a transfer mined before the expiry, and for topping it up within a
+ * day. Counted are the deposits that were needed, not one that came on top of enough.
+ */
+function isLate(quote: Quote, deposits: readonly Deposit[], enough: bigint): boolean {
+  // A part from the balance was taken before the expiry.
+  const began_at = quote.from_balance > 0n ? quote.executed_at : deposits[0]?.mined_at;
+  if (!began_at || began_at > quote.expires_at) return true;
+  const top_up_until = new Date(began_at.getTime() + TOP_UP_MS);
+  const in_time = deposits.filter((deposit) => deposit.mined_at <= top_up_until);
+  const sum = in_time.reduce((total, deposit) => total + deposit.amount, quote.from_balance);
+  return sum < enough;
+}
+
+/**
+ * The quote with the sums that are still to be paid for. What was given up while the deposit was
+ * short is left out; giving up locks the quote too, so under its lock this does not change.
+ */
+export async function withoutAbandoned(session: Session, quote: Quote): Promise<Quote> {
+  const abandoned = await findAbandoned(session, quote);
+  return {
+    ...quote,
+    token_amount: quote.token_amount - abandoned.token_amount,
+    token_fees: quote.token_fees - abandoned.token_fees,
+  };
+}
+
+/** Sets aside what is owed to the user for this quote; its offramps follow in chunks. */
+export async function fundQuote(
+  tx: Transaction,
+  { deposit_tolerance }: { deposit_tolerance: bigint },
+  key: QuoteKey & { user_id: string },
+  now: Date,
+): Promise<void> {
+  const { account_id, id, user_id } = key;
+  // What lowers `owed` locks the user first.
+  await lockUsers(tx, [{ account_id, user_id }]);
+  const [locked] = await lockQuotes(tx, [{ account_id, id }]);
+  if (!locked) return;
+  const quote = await withoutAbandoned(tx, locked);
+  const owed_key = { account_id, ledger_account: owedTo(user_id), currency: quote.deposit_token };
+  const [deposits, balances] = await Promise.all([
+    listQuoteDeposits(tx, account_id, id, quote.deposit_token),
+    findBalances(tx, [owed_key]),
+  ]);
+  const funding = decideFunding(quote, deposits, balances.get(owed_key), deposit_tolerance);
+  if (funding.decision === "nothing") return;
+  if (funding.decision === "fund") {
+    updateProgress(tx, { ...quote, funded_at: now, hold: funding.hold, updated_at: now });
+    postEntries(tx, [quoteFunded(quote, funding.used)], now);
+  }
+  enqueueTasks(tx, [taskNow(FUND_OFFRAMPS_TASK, { account_id, id }, now)]);
+}

@@ -1,0 +1,85 @@
+import type { Chain, Token } from "../../catalogue/chains.ts";
+import type { Problem } from "../../platform/errors.ts";
+import { least } from "../../platform/money.ts";
+
+export type Quote = {
+  account_id: string;
+  id: string;
+  user_id: string;
+  deposit_token: Token;
+  deposit_token_chain: Chain;
+  deposit_address: string;
+  price_version_id: string;
+  expires_at: Date;
+  /** Exact sums over its offramps, in millionths of a token. */
+  token_amount: bigint;
+  token_fees: bigint;
+  offramp_count: number;
+  executed_at: Date | null;
+  tx_id: string | null;
+  tx_network: string | null;
+  tx_named_at: Date | null;
+  /** What the watcher credited to its address in the right token, in millionths. */
+  received: bigint;
+  /** What `fund` set aside for it of the user's balance while more was missing, in millionths. */
+  from_balance: bigint;
+  funded_at: Date | null;
+  hold: "late_deposit" | null;
+  closed_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+export const QUOTE_STATUSES = ["open", "executed", "expired", "failed"] as const;
+export type QuoteStatus = (typeof QUOTE_STATUSES)[number];
+
+/** Which status can follow; it is derived from the quote's times and never stored. */
+export const QUOTE_MOVES: Readonly<Record<QuoteStatus, readonly QuoteStatus[]>> = {
+  open: ["executed", "expired"],
+  executed: ["failed"],
+  expired: [],
+  failed: [],
+};
+
+/** `failed`: executed, and not paid in time. */
+export function quoteStatus(
+  quote: Pick<Quote, "executed_at" | "closed_at" | "expires_at">,
+  now: Date,
+): QuoteStatus {
+  if (quote.executed_at) return quote.closed_at ? "failed" : "executed";
+  return quote.closed_at || now >= quote.expires_at ? "expired" : "open";
+}
+
+export const OFFRAMPS_PER_QUOTE_MAX = 5_000;
+/** A quote that is not paid this long after its expiry ends. */
+export const EXECUTION_GRACE_MS = 60 * 60 * 1000;
+/** How long a short deposit may be topped up at the locked rate. */
+export const TOP_UP_MS = 24 * 60 * 60 * 1000;
+/** A named transfer that the chain does not know by then may be replaced by another. */
+export const TRANSFER_NOT_FOUND_MS = 10 * 60 * 1000;
+
+/** Whether offramps may still be added; execution goes before expiry. */
+export function additionProblems(quote: Quote, now: Date): Problem[] {
+  if (quote.executed_at) {
+    const message = "The quote was already executed; create a new quote.";
+    return [{ field: "quote_id", code: "quote_already_executed", message }];
+  }
+  if (now >= quote.expires_at || quote.closed_at) {
+    const message = "The quote has expired; create a new quote.";
+    return [{ field: "quote_id", code: "quote_expired", message }];
+  }
+  return [];
+}
+
+/** Whether the user's balance may pay for it: until its expiry, while something is missing. */
+export function fundingProblems(quote: Quote, now: Date): Problem[] {
+  return additionProblems(quote.funded_at ? quote : { ...quote, executed_at: null }, now);
+}
+
+/** How much a deposit may be short: at most the setting, and a tenth of the quote's fees. */
+export function toleranceOf(quote: Quote, tolerance_max: bigint): bigint {
+  return least(tolerance_max, quote.token_fees / 10n);
+}
+
+/** The work that ends an unpaid quote; its handler is the offramps', whose records it changes. */
+export const CLOSE_QUOTE_TASK = "close-quote";

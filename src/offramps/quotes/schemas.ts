@@ -1,0 +1,50 @@
+import Type from "typebox";
+import { CHAINS, TOKENS } from "../../catalogue/chains.ts";
+import { QUOTE_STATUSES } from "./model.ts";
+
+const closed = { additionalProperties: false };
+
+export const CreateQuoteBody = Type.Object(
+  {
+    quote: Type.Object(
+      {
+        deposit_token: Type.String({ description: `One of ${TOKENS.join(", ")}.` }),
+        deposit_token_chain: Type.String({ description: `One of ${CHAINS.join(", ")}.` }),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
+export const QuoteRecord = Type.Object(
+  {
+    id: Type.String({ format: "uuid" }),
+    user_id: Type.String({ format: "uuid" }),
+    deposit_token: Type.Enum([...TOKENS]),
+    deposit_token_chain: Type.Enum([...CHAINS]),
+    deposit_token_amount: Type.Number({ description: "What its offramps cost, fees included." }),
+    fees: Type.Number({ description: "The fees contained in it, in the token." }),
+    expiry: Type.Integer({ description: "Unix seconds." }),
+    executed: Type.Boolean(),
+    status: Type.Enum([...QUOTE_STATUSES], {
+      description:
+        "`open`: offramps can be added until the expiry. `executed`: the transfer was named, or " +
+        "the balance used. `expired`: not executed in time. `failed`: executed, but not paid in " +
+        "time; its offramps have failed.",
+    }),
+    rates: Type.Record(Type.String(), Type.Number(), {
+      description: "Destination units for one token, for the currencies in use.",
+    }),
+    created_at: Type.String({ format: "date-time" }),
+    updated_at: Type.String({ format: "date-time" }),
+  },
+  { title: "Quote" },
+);
+
+export const DepositAddress = Type.Object({ address: Type.String(), blockchain: Type.String() });
+
+export const CryptoTransfer = Type.Union([
+  Type.Object({ tx_id: Type.String(), blockchain: Type.String(), network: Type.String() }),
+  Type.Null(),
+]);

@@ -1,0 +1,41 @@
+import { isChain } from "../../catalogue/chains.ts";
+import { isBlank, lowerAscii } from "../../catalogue/text.ts";
+import { checkTxId } from "../../partners/chain/tx-id.ts";
+import type { Problem } from "../../platform/errors.ts";
+import { Problems } from "../../platform/problems.ts";
+
+export type CheckedTransfer = {
+  tx_id: string;
+  blockchain: string;
+  network: string;
+  /** With those that were found before. */
+  problems: readonly Problem[];
+};
+
+const OBJECT = "quote.crypto_transfer";
+
+/** Reads the transfer that a caller names, with its id in the form that its chain writes. */
+export function checkTransfer(input: unknown, already: readonly Problem[]): CheckedTransfer {
+  const given = (typeof input === "object" && input !== null ? input : {}) as Record<
+    string,
+    unknown
+  >;
+  const problems = new Problems(already);
+  const transfer = problems.within(OBJECT);
+  const read = (name: string): string => {
+    const value = given[name];
+    if (typeof value !== "string") return "";
+    if (isBlank(value)) transfer.missing(name);
+    return value.trim();
+  };
+  const blockchain = lowerAscii(read("blockchain"));
+  const network = read("network").slice(0, 100);
+  const text = read("tx_id");
+  // A blockchain that is no chain is refused as not the quote's; its ids have no form to check.
+  const read_so_far = { tx_id: "", blockchain, network };
+  if (text === "" || !isChain(blockchain)) return { ...read_so_far, problems: problems.list };
+  const checked = checkTxId(blockchain, text);
+  if ("reason" in checked) transfer.invalid("tx_id", checked.reason);
+  const tx_id = "tx_id" in checked ? checked.tx_id : "";
+  return { ...read_so_far, tx_id, problems: problems.list };
+}

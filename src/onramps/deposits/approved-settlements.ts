@@ -1,0 +1,85 @@
+import { proposalTask } from "../../approvals/tasks.ts";
+import { type ApprovalRules, withApproval } from "../../approvals/with-approval.ts";
+import { minorDigits } from "../../catalogue/currencies.ts";
+import type { Command } from "../../platform/commands/use-case.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { greatest, minorToText } from "../../platform/money.ts";
+import type { TaskHandler } from "../../platform/tasks/run-set.ts";
+import { openAmount } from "../model.ts";
+import type { OnrampRow } from "../store.ts";
+import {
+  type DepositAction,
+  type DepositWish,
+  findLoaded,
+  findTarget,
+  type LoadedDeposits,
+  settleDeposits,
+} from "./settle-deposits.ts";
+
+export type WatchedDepositDeps = { keyring: Keyring; approvals: ApprovalRules };
+
+/** What members are asked; to say that a line was no money is a decision over money too. */
+const WATCHED = {
+  match: "Match a deposit to an onramp:",
+  accept_difference: "Match a deposit of another amount to an onramp:",
+  return: "Return a deposit to its payer:",
+  dismiss: "Dismiss a deposit that the bank reported twice:",
+} as const satisfies Record<DepositAction, string>;
+
+/** Decisions as callers may ask for them: two members agree to what is above the limit. */
+export function watchedDeposits({ keyring, approvals }: WatchedDepositDeps, action: DepositAction) {
+  const amountOf = (loaded: LoadedDeposits, command: Command<DepositWish>) => {
+    const deposit = findLoaded(loaded, command);
+    if (!deposit) return null;
+    const { currency } = deposit;
+    const onramp = findTarget(loaded, deposit, command.input);
+    // A cent can be accepted for a million: what is delivered counts as well.
+    const is_match = action === "match" || action === "accept_difference";
+    const delivered = is_match && onramp ? onramp.deposit_amount : 0n;
+    return { amount: greatest(openAmount(deposit), delivered), currency };
+  };
+  return withApproval(settleDeposits(keyring, action), {
+    ...approvals,
+    amountOf,
+    recordIdOf: ({ input }) => input.deposit_id,
+    summaryOf: (loaded, command) => {
+      const { amount, currency } = amountOf(loaded, command)!;
+      return `${WATCHED[action]} ${shown(amount, currency)}.`;
+    },
+    detailsOf: (loaded, command) => {
+      const deposit = findLoaded(loaded, command)!;
+      const onramp = findTarget(loaded, deposit, command.input);
+      return [
+        ["Deposit", shown(openAmount(deposit), deposit.currency)],
+        ["Bank reference", deposit.bank_reference],
+        ["Payer", deposit.details.payer_name],
+        ["Text", deposit.details.text],
+        ...(onramp ? [["Onramp", onramp.id] as const, asked(onramp)] : []),
+      ];
+    },
+    // The members agree to what they see: this onramp, and the deposit as it stands.
+    inputOf: (loaded, command) => {
+      const deposit = findLoaded(loaded, command)!;
+      const onramp = findTarget(loaded, deposit, command.input);
+      return { ...command.input, onramp_id: onramp?.id ?? null, seen_status: deposit.status };
+    },
+  });
+}
+
+function asked({ deposit_amount, fiat_currency }: OnrampRow) {
+  return ["Amount of the onramp", shown(deposit_amount, fiat_currency)] as const;
+}
+
+function shown(amount: bigint, currency: string): string {
+  return `${minorToText(amount, minorDigits(currency) ?? 2)} ${currency}`;
+}
+
+/** What runs once two members have agreed. */
+export function depositProposalTasks(deps: {
+  database: Database;
+  keyring: Keyring;
+}): TaskHandler[] {
+  const actions = Object.keys(WATCHED) as DepositAction[];
+  return actions.map((action) => proposalTask(deps, settleDeposits(deps.keyring, action)));
+}

@@ -1,0 +1,205 @@
+import { randomBytes } from "node:crypto";
+import type { NewEntry } from "../../ledger/model.ts";
+import { postEntries } from "../../ledger/post.ts";
+import {
+  fiatDepositMatched,
+  fiatDepositReleased,
+  fiatReturnBooked,
+  fiatReturnRefused,
+  fiatReturnStarted,
+} from "../../ledger/postings.ts";
+import type { BankPort } from "../../partners/bank/port.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
+import { createSubjectKeys, type Keyring } from "../../platform/encryption/keyring.ts";
+import { newId } from "../../platform/ids.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import type { Task } from "../../platform/tasks/tasks.ts";
+import { type FundDeps, type Funding, fundOnramp } from "../fund-onramp.ts";
+import { giveBackOnramp } from "../give-back-onramp.ts";
+import { DEPOSIT_MOVES, openAmount } from "../model.ts";
+import {
+  type DepositFacts,
+  type FiatDepositRow,
+  findDeposit,
+  findLastPart,
+  insertDeposits,
+  lockDeposits,
+  openDeposits,
+  updateDeposits,
+} from "./store.ts";
+
+export type MoveDeps = FundDeps & { bank: BankPort };
+
+const BANK_ASKED_AGAIN_AFTER_MS = 60_000;
+
+/**
+ * Takes deposits that are under way to their next rest. What an onramp's account writes and what
+ * the operator's writes are two transactions: first the onramp's, which can be repeated without
+ * harm since the onramp remembers its deposit, then the operator's.
+ */
+export async function moveDeposits(deps: MoveDeps, set: TaskSet): Promise<void> {
+  for (const task of set.tasks) await moveDeposit(deps, set, task);
+}
+
+async function moveDeposit(deps: MoveDeps, set: TaskSet, task: Task): Promise<void> {
+  const deposit = await findDeposit(deps.database, task.account_id, task.record_id);
+  const step = deposit ? await nextStep(deps, deposit, set.now) : null;
+  await deps.database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    if (tasks.length === 0) return;
+    if (step === "later") {
+      const again_at = new Date(set.now.getTime() + BANK_ASKED_AGAIN_AFTER_MS);
+      return set.postpone(tx, tasks, again_at);
+    }
+    const status = deposit && step ? await recordStep(tx, deps, deposit, step, set.now) : null;
+    if (status === "returning") set.postpone(tx, tasks, set.now);
+    else set.finish(tx, tasks);
+  });
+}
+
+/** The same at once and without a task, for those who play the partners. */
+export async function moveDepositToRest(
+  deps: MoveDeps,
+  { account_id, id }: { account_id: string; id: string },
+  now: Date,
+): Promise<void> {
+  for (;;) {
+    const deposit = await findDeposit(deps.database, account_id, id);
+    const step = deposit ? await nextStep(deps, deposit, now) : null;
+    if (!deposit || step === null || step === "later") return;
+    await deps.database.transaction((tx) => recordStep(tx, deps, deposit, step, now));
+  }
+}
+
+/** Does what another account or the bank has to do, and says what it means for the deposit. */
+async function nextStep(
+  deps: MoveDeps,
+  deposit: DepositFacts,
+  now: Date,
+): Promise<Step | "later" | null> {
+  if (deposit.status === "matching") return funded(deposit, await fundOnramp(deps, deposit, now));
+  if (deposit.status === "releasing") {
+    return released(deposit, await giveBackOnramp(deps, deposit, now));
+  }
+  if (deposit.status !== "returning") return null;
+  // The key names the deposit and the try: however often it is asked, the bank returns it once.
+  const answer = await deps.bank.returnCredit({
+    key: `deposit:${deposit.id}:${deposit.returns}`,
+    bank_account: deposit.bank_account,
+    bank_reference: deposit.bank_reference,
+    amount: openAmount(deposit),
+    currency: deposit.currency,
+  });
+  return answer === "pending" ? "later" : returned(deposit, answer);
+}
+
+/** What changes of a deposit, what is posted, and what of it is left over for the list. */
+type Step = { changes: Partial<DepositFacts>; entries: NewEntry[]; excess?: bigint };
+
+/** Writes a step, unless somebody else has taken the deposit on since; says where it is now. */
+async function recordStep(
+  tx: Transaction,
+  { keyring }: MoveDeps,
+  seen: DepositFacts,
+  { changes, entries, excess = 0n }: Step,
+  now: Date,
+): Promise<DepositFacts["status"]> {
+  const [row] = await lockDeposits(tx, seen.account_id, [seen.id]);
+  if (row!.status !== seen.status) return row!.status;
+  if (excess > 0n) await insertExcess(tx, keyring, row!, excess, now);
+  const changed = changeDeposit(row!, changes, now);
+  updateDeposits(tx, [changed]);
+  postEntries(tx, entries, now);
+  return changed.status;
+}
+
+/** What came too much is a deposit of its own: it can be returned, or pay another onramp. */
+async function insertExcess(
+  tx: Transaction,
+  keyring: Keyring,
+  row: FiatDepositRow,
+  amount: bigint,
+  now: Date,
+): Promise<void> {
+  const [[deposit], account_keys, last_part] = await Promise.all([
+    openDeposits(tx, keyring, [row]),
+    keyring.openAccounts(tx, [row.account_id]),
+    findLastPart(tx, row),
+  ]);
+  const { account_id } = row;
+  const [id, key] = [newId(now), randomBytes(KEY_BYTES)];
+  const written = await insertDeposits(
+    tx,
+    [
+      {
+        ...deposit!,
+        id,
+        key,
+        amount,
+        part: last_part + 1,
+        status: "unmatched",
+        reason: "excess",
+        is_posted: true,
+        matched_by: null,
+        onramp_account_id: null,
+        onramp_id: null,
+      },
+    ],
+    now,
+  );
+  // Another part of the same line was written meanwhile: the task is tried again.
+  if (!written.has(id)) throw new Error("what was left of a deposit could not be written");
+  createSubjectKeys(tx, account_keys, [{ account_id, subject_id: id, key }], now);
+}
+
+/** The deposit after a move to another state. */
+export function changeDeposit<Deposit extends DepositFacts>(
+  deposit: Deposit,
+  changes: Partial<DepositFacts>,
+  now: Date,
+): Deposit {
+  const status = changes.status ?? deposit.status;
+  if (status !== deposit.status && !DEPOSIT_MOVES[deposit.status].includes(status)) {
+    throw new Error(`a deposit cannot go from ${deposit.status} to ${status}`);
+  }
+  return { ...deposit, ...changes, updated_at: now };
+}
+
+function funded(deposit: DepositFacts, funding: Funding): Step {
+  if ("refused" in funding) {
+    // The onramp that it seemed to be for stays named: it helps whoever looks at the list.
+    const reason = funding.refused;
+    return { changes: { status: "unmatched", reason, matched_by: null }, entries: [] };
+  }
+  const { taken } = funding;
+  return {
+    changes: { status: "matched", reason: null, matched_amount: taken },
+    entries: [fiatDepositMatched({ ...deposit, amount: taken })],
+    excess: openAmount(deposit) - taken,
+  };
+}
+
+/** The operator has it again and sends it back; if the coins had left, it stays with its onramp. */
+function released(deposit: DepositFacts, is_given_back: boolean): Step {
+  if (!is_given_back) {
+    return { changes: { status: "matched", reason: "coins_left" }, entries: [] };
+  }
+  const money = { ...deposit, amount: openAmount(deposit) };
+  const returns = deposit.returns + 1;
+  return {
+    changes: { status: "returning", returns },
+    entries: [fiatDepositReleased(money), fiatReturnStarted({ ...money, returns })],
+  };
+}
+
+function returned(deposit: DepositFacts, answer: "booked" | "refused"): Step {
+  const money = { ...deposit, amount: openAmount(deposit) };
+  if (answer === "booked") {
+    return { changes: { status: "returned", reason: null }, entries: [fiatReturnBooked(money)] };
+  }
+  return {
+    changes: { status: "unmatched", reason: "return_refused" },
+    entries: [fiatReturnRefused(money)],
+  };
+}

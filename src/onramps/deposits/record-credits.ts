@@ -1,0 +1,149 @@
+import { randomBytes } from "node:crypto";
+import { postEntries } from "../../ledger/post.ts";
+import { fiatDepositReceived } from "../../ledger/postings.ts";
+import type { BankCredit, BankPort } from "../../partners/bank/port.ts";
+import { readOn } from "../../partners/read-on.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
+import { createSubjectKeys, type Keyring } from "../../platform/encryption/keyring.ts";
+import { newId } from "../../platform/ids.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import { findCodes } from "../store.ts";
+import { MOVE_DEPOSIT_TASK } from "../task-kinds.ts";
+import { findDepositCodes, meantCodes } from "./deposit-code.ts";
+import { findLines, insertDeposits, type NewDeposit } from "./store.ts";
+
+export type CreditDeps = {
+  database: Database;
+  bank: BankPort;
+  keyring: Keyring;
+  /** Whose books and whose list take what comes in. */
+  operator_id: string;
+};
+
+const CREDITS_PER_READ_MAX = 200;
+const CURSOR = "bank credits";
+
+/** Reads what has come in since the last time and puts each line on record once. */
+export async function recordCredits(deps: CreditDeps, now: Date): Promise<void> {
+  const list = async (cursor: string | null) => {
+    const { credits, ...read } = await deps.bank.listCredits(cursor, CREDITS_PER_READ_MAX);
+    return { items: credits, ...read };
+  };
+  await readOn(deps.database, CURSOR, list, (credits) => takeCredits(deps, credits, now), now);
+}
+
+/** One transaction for all lines: they are all the operator's. */
+export function takeCredits(
+  deps: CreditDeps,
+  credits: readonly BankCredit[],
+  now: Date,
+): Promise<void> {
+  return deps.database.transaction(async (tx) => {
+    // In one order, so that two readers of the same lines never wait for each other in a circle.
+    const sorted = credits
+      .filter((credit) => credit.amount > 0n)
+      .map(withoutNul)
+      .sort((a, b) => Number(lineName(a) > lineName(b)) - Number(lineName(a) < lineName(b)));
+    const deposits = await toDeposits(tx, deps.operator_id, sorted, now);
+    const account_keys = await deps.keyring.openAccounts(tx, [deps.operator_id]);
+    const keyed = deposits.map((deposit) => ({ ...deposit, key: randomBytes(KEY_BYTES) }));
+    // A line that another reader has written meanwhile is not written again, and not posted.
+    const written = await insertDeposits(tx, keyed, now);
+    const news = keyed.filter((deposit) => written.has(deposit.id));
+    if (news.length === 0) return;
+    const subjects = news.map(({ account_id, id, key }) => ({ account_id, subject_id: id, key }));
+    createSubjectKeys(tx, account_keys, subjects, now);
+    postEntries(tx, news.filter((deposit) => deposit.is_posted).map(fiatDepositReceived), now);
+    enqueueTasks(
+      tx,
+      news
+        .filter((deposit) => deposit.status === "matching")
+        .map((deposit) => taskNow(MOVE_DEPOSIT_TASK, deposit, now)),
+    );
+  });
+}
+
+async function toDeposits(
+  tx: Transaction,
+  account_id: string,
+  credits: readonly BankCredit[],
+  now: Date,
+): Promise<NewDeposit[]> {
+  const texts = credits.map(({ text }) => findDepositCodes(text));
+  const references = credits.map((credit) => credit.bank_reference);
+  const [known_codes, lines] = await Promise.all([
+    findCodes(
+      tx,
+      texts.flat().map(({ code }) => code),
+    ),
+    findLines(tx, account_id, references),
+  ]);
+  const by_code = new Map(known_codes.map((row) => [row.code, row]));
+  const by_reference = Map.groupBy<string, Line>(lines, lineName);
+  const deposits: NewDeposit[] = [];
+  for (const [at, credit] of credits.entries()) {
+    const before = by_reference.get(lineName(credit)) ?? [];
+    if (before.some((line) => isSameLine(line, credit))) continue;
+    by_reference.set(lineName(credit), [...before, credit]);
+    const meant = meantCodes(texts[at]!, (code) => by_code.has(code));
+    const target = meant.length === 1 ? by_code.get(meant[0]!) : undefined;
+    const is_conflict = before.length > 0;
+    const reason = is_conflict ? "conflict" : reasonOf(meant.length, target !== undefined);
+    const { text, payer_name, ...facts } = credit;
+    deposits.push({
+      account_id,
+      id: newId(now),
+      ...facts,
+      part: 0,
+      is_conflict,
+      details: { text, payer_name },
+      status: reason === null ? "matching" : "unmatched",
+      reason,
+      // A conflict may be no money at all: somebody has to look first.
+      is_posted: !is_conflict,
+      matched_by: reason === null ? "code" : null,
+      onramp_account_id: target?.account_id ?? null,
+      onramp_id: target?.onramp_id ?? null,
+    });
+  }
+  return deposits;
+}
+
+type Line = Pick<BankCredit, "bank_account" | "bank_reference" | "amount" | "currency"> & {
+  booked_at: Date;
+};
+
+function lineName({ bank_account, bank_reference }: Line): string {
+  return `${bank_account}\n${bank_reference}`;
+}
+
+/** The same reference with another amount, currency or date is not the same line. */
+function isSameLine(line: Line, credit: Line): boolean {
+  return (
+    line.amount === credit.amount &&
+    line.currency === credit.currency &&
+    dayOf(line.booked_at) === dayOf(credit.booked_at)
+  );
+}
+
+/** PostgreSQL stores no NUL; one in a bank's text must not stop all lines after it. */
+function withoutNul(credit: BankCredit): BankCredit {
+  const clean = (text: string) => text.replaceAll("\0", " ").toWellFormed();
+  return {
+    ...credit,
+    bank_reference: clean(credit.bank_reference),
+    text: clean(credit.text),
+    payer_name: clean(credit.payer_name),
+  };
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
+function reasonOf(codes: number, is_known: boolean) {
+  if (codes > 1) return "two_codes";
+  if (is_known) return null;
+  return codes === 0 ? "no_code" : "unknown_code";
+}

@@ -1,0 +1,159 @@
+import { orProposal } from "../../approvals/render.ts";
+import type { Executor } from "../../platform/commands/executor.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
+import { cutPage, readPage } from "../../platform/http/list.ts";
+import type { AddRoute } from "../../platform/http/route.ts";
+import { isId } from "../../platform/ids.ts";
+import { Problems } from "../../platform/problems.ts";
+import { renderDeposit, renderDeposits } from "../render.ts";
+import {
+  FiatDepositAnswer,
+  FiatDepositListAnswer,
+  FiatDepositListQuery,
+  MatchDepositBody,
+} from "../schemas.ts";
+import { type WatchedDepositDeps, watchedDeposits } from "./approved-settlements.ts";
+import { findDeposit, listDeposits, openDeposits } from "./store.ts";
+
+export type DepositDeps = WatchedDepositDeps & {
+  database: Database;
+  executor: Executor;
+  operator_id: string;
+};
+
+const TAG = "Deposits";
+
+/** The operator's list of money that came in, and what to do with what waits in it. */
+export function addDepositRoutes(addRoute: AddRoute, deps: DepositDeps): void {
+  addReadRoutes(addRoute, deps);
+  addActionRoutes(addRoute, deps);
+}
+
+function addReadRoutes(addRoute: AddRoute, deps: DepositDeps): void {
+  const { database, keyring, operator_id } = deps;
+  addRoute({
+    method: "GET",
+    path: "/deposits",
+    operation: "listDeposits",
+    summary: "List bank deposits",
+    description:
+      "Operator keys only. `status=unmatched` lists the deposits that wait for a decision.",
+    tag: TAG,
+    query: FiatDepositListQuery,
+    answer: FiatDepositListAnswer,
+    errors: ["insufficient_scope"],
+    handle: async ({ caller, query, problems }) => {
+      const { page, problems: page_problems } = readPage(query);
+      const found = [...problems, ...page_problems];
+      if (found.length > 0) throw Refusal.of(found);
+      if (caller.account_id !== operator_id) {
+        throw new Refusal("insufficient_scope", "Only the operator's API keys can use this route.");
+      }
+      const rows = await listDeposits(database, caller.account_id, query.status, page);
+      const { rows: shown, has_more } = cutPage(rows, page);
+      return renderDeposits(await openDeposits(database, keyring, shown), has_more);
+    },
+  });
+
+  addRoute({
+    method: "GET",
+    path: "/deposits/:deposit_id",
+    operation: "showDeposit",
+    summary: "Show a bank deposit",
+    description: "Operator keys only. `reason` says why it was not matched.",
+    tag: TAG,
+    answer: FiatDepositAnswer,
+    errors: [],
+    handle: async ({ caller, params, problems }) => {
+      const row = await findDeposit(database, caller.account_id, params.deposit_id!);
+      if (!row) throw Refusal.of([...problems, notFound("deposit_id")]);
+      if (problems.length > 0) throw Refusal.of(problems);
+      const [deposit] = await openDeposits(database, keyring, [row]);
+      return renderDeposit(deposit!);
+    },
+  });
+}
+
+const ACTIONS = [
+  {
+    action: "match",
+    operation: "matchDeposit",
+    summary: "Match a deposit to an onramp",
+    description:
+      "Operator keys only. The onramp keeps its own rate, even if the deposit is late. The " +
+      "amount must be exact.",
+  },
+  {
+    action: "accept_difference",
+    operation: "acceptDepositDifference",
+    summary: "Accept a deposit of another amount",
+    description:
+      "Operator keys only. The onramp is delivered in full. The operator pays for a shortfall; a " +
+      "surplus becomes a deposit of its own.",
+  },
+] as const;
+
+function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
+  const { executor } = deps;
+  for (const { action, ...words } of ACTIONS) {
+    const submit = executor.register(watchedDeposits(deps, action));
+    addRoute({
+      method: "POST",
+      path: `/deposits/:deposit_id/${action}`,
+      ...words,
+      tag: TAG,
+      body: MatchDepositBody,
+      body_example: { deposit: { onramp_id: "01a1dd11-4aee-7000-adc7-78aca4556f62" } },
+      answer: orProposal(FiatDepositAnswer),
+      errors: ["record_not_found", "currency_mismatch", "invalid_transition"],
+      handle: ({ params, body, problems, command }) => {
+        const { onramp_id, problems: found } = readOnrampId(body?.deposit?.onramp_id, problems);
+        return submit(command({ deposit_id: params.deposit_id!, onramp_id, problems: found }));
+      },
+    });
+  }
+  const submitReturn = executor.register(watchedDeposits(deps, "return"));
+  addRoute({
+    method: "POST",
+    path: "/deposits/:deposit_id/return",
+    operation: "returnDeposit",
+    summary: "Return a deposit",
+    description:
+      "Operator keys only. Sends the money back to the payer. If an onramp holds it and has not " +
+      "delivered yet, the onramp fails.",
+    tag: TAG,
+    answer: orProposal(FiatDepositAnswer),
+    errors: ["invalid_transition"],
+    handle: ({ params, problems, command }) =>
+      submitReturn(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),
+  });
+  const submitDismiss = executor.register(watchedDeposits(deps, "dismiss"));
+  addRoute({
+    method: "POST",
+    path: "/deposits/:deposit_id/dismiss",
+    operation: "dismissDeposit",
+    summary: "Dismiss a deposit",
+    description:
+      "Operator keys only. For a line that the bank reported twice with another amount, " +
+      "currency or date. Its ledger entry is reversed.",
+    tag: TAG,
+    answer: orProposal(FiatDepositAnswer),
+    errors: ["invalid_transition"],
+    handle: ({ params, problems, command }) =>
+      submitDismiss(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),
+  });
+}
+
+function readOnrampId(
+  value: unknown,
+  already: readonly Problem[],
+): { onramp_id: string | null; problems: readonly Problem[] } {
+  if (value === undefined || value === null) return { onramp_id: null, problems: already };
+  if (typeof value === "string" && isId(value)) {
+    return { onramp_id: value.toLowerCase(), problems: already };
+  }
+  const problems = new Problems(already);
+  problems.invalid("deposit.onramp_id", "Send the id of an onramp.");
+  return { onramp_id: null, problems: problems.list };
+}

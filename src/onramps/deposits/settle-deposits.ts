@@ -1,0 +1,271 @@
+import { recordAudit } from "../../accounts/audit.ts";
+import { actorOf } from "../../accounts/model.ts";
+import { postEntries } from "../../ledger/post.ts";
+import {
+  fiatDepositReceived,
+  fiatDepositWithdrawn,
+  fiatReturnStarted,
+} from "../../ledger/postings.ts";
+import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
+import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
+import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
+import {
+  DEPOSIT_REASONS,
+  type DepositStatus,
+  type FiatDeposit,
+  fundingProblem,
+  isReturnable,
+  openAmount,
+} from "../model.ts";
+import { renderDeposit } from "../render.ts";
+import { findOnramps, findOwners, type OnrampRow } from "../store.ts";
+import { MOVE_DEPOSIT_TASK } from "../task-kinds.ts";
+import { changeDeposit } from "./move-deposits.ts";
+import {
+  type DepositFacts,
+  type FiatDepositRow,
+  lockLines,
+  openDeposits,
+  updateDeposits,
+} from "./store.ts";
+
+/** What the operator may do with money that came in. */
+export type DepositAction = "match" | "accept_difference" | "return" | "dismiss";
+
+export type DepositWish = {
+  deposit_id: string;
+  /** Null: the onramp that the deposit names itself. */
+  onramp_id: string | null;
+  /** As the members saw it who agreed; another one needs another look. */
+  seen_status?: DepositStatus;
+  problems: readonly Problem[];
+};
+
+/** A deposit after a decision, with whether the books had it before. */
+type Settled = FiatDeposit & { was_posted: boolean };
+
+export type LoadedDeposits = {
+  /** As they are on record. */
+  found: ReadonlyMap<string, FiatDeposit>;
+  /** As earlier commands of the set have left them. */
+  deposits: Map<string, FiatDeposit>;
+  onramps: Map<string, OnrampRow>;
+  keys: SubjectKeys;
+};
+
+/** Decides over one deposit; what other accounts and the bank have to do follows as a task. */
+export function settleDeposits(
+  keyring: Keyring,
+  action: DepositAction,
+): UseCase<DepositWish, LoadedDeposits, Settled> {
+  return {
+    name: `${action.replaceAll("_", "-")}-deposits`,
+    rows: () => 4,
+    load: (tx, commands) => loadDeposits(tx, keyring, commands),
+    decide: (loaded, commands, now) =>
+      new Map(commands.map((command) => [command.id, decideOne(action, loaded, command, now)])),
+    record: (tx, _loaded, accepted, now) => {
+      const deposits = accepted.map((entry) => entry.output);
+      updateDeposits(tx, deposits);
+      postEntries(tx, deposits.flatMap(entriesOf), now);
+      enqueueTasks(
+        tx,
+        deposits
+          .filter((deposit) => deposit.status !== "dismissed")
+          .map((deposit) => taskNow(MOVE_DEPOSIT_TASK, deposit, now)),
+      );
+      for (const { command, output } of accepted) {
+        const { account_id, id } = output;
+        const actor = actorOf(command);
+        const detail = { onramp_id: output.onramp_id };
+        const record = `deposit:${id}`;
+        const entry = { account_id, actor, action: `deposit.${action}`, record, reason: "" };
+        recordAudit(tx, { ...entry, detail }, now);
+      }
+    },
+    render: renderDeposit,
+  };
+}
+
+async function loadDeposits(
+  tx: Transaction,
+  keyring: Keyring,
+  commands: readonly Command<DepositWish>[],
+): Promise<LoadedDeposits> {
+  const lines: FiatDepositRow[] = [];
+  for (const [account_id, own] of Map.groupBy(commands, (command) => command.account_id)) {
+    const ids = own.map(({ input }) => input.deposit_id);
+    // Whoever says that one line is no money must not say so of the other at the same time.
+    lines.push(...(await lockLines(tx, account_id, ids)));
+  }
+  const opened = await openDeposits(tx, keyring, lines);
+  const deposits = new Map(opened.map((deposit) => [keyOf(deposit), deposit]));
+  const named = [
+    ...commands.map(({ input }) => input.onramp_id),
+    ...opened.map((deposit) => deposit.onramp_id),
+  ].filter((id) => id !== null);
+  const owners = await findOwners(tx, named);
+  const [rows, keys] = await Promise.all([
+    findOnramps(
+      tx,
+      owners.map(({ account_id, onramp_id }) => ({ account_id, id: onramp_id })),
+    ),
+    keyring.openSubjects(
+      tx,
+      opened.map(({ account_id, id }) => ({ account_id, subject_id: id })),
+    ),
+  ]);
+  const onramps = new Map(rows.map((row) => [row.id, row]));
+  return { found: new Map(deposits), deposits, onramps, keys };
+}
+
+/** Whether the bank has told this line otherwise too, and that stands in the books. */
+function isContradicted({ deposits }: LoadedDeposits, deposit: FiatDeposit): boolean {
+  return [...deposits.values()].some(
+    (other) =>
+      other.id !== deposit.id &&
+      other.account_id === deposit.account_id &&
+      other.bank_account === deposit.bank_account &&
+      other.bank_reference === deposit.bank_reference &&
+      other.part === 0 &&
+      other.is_posted &&
+      other.status !== "dismissed",
+  );
+}
+
+/** The deposit that a command is about, as it is on record. */
+export function findLoaded(
+  { found }: LoadedDeposits,
+  { account_id, input }: Command<DepositWish>,
+): FiatDeposit | undefined {
+  return found.get(keyOf({ account_id, id: input.deposit_id }));
+}
+
+function decideOne(
+  action: DepositAction,
+  loaded: LoadedDeposits,
+  command: Command<DepositWish>,
+  now: Date,
+): Verdict<Settled> {
+  const { account_id, input } = command;
+  const deposit = loaded.deposits.get(keyOf({ account_id, id: input.deposit_id }));
+  if (!deposit) return { refusal: Refusal.of([...input.problems, notFound("deposit_id")]) };
+  const { seen_status = deposit.status } = input;
+  const decided =
+    seen_status === deposit.status
+      ? RULES[action]({
+          deposit,
+          onramp: findTarget(loaded, deposit, input),
+          input,
+          is_contradicted: isContradicted(loaded, deposit),
+        })
+      : refuse(
+          `The deposit was ${seen_status} when this was proposed and is ${deposit.status} now.`,
+        );
+  const found = "problems" in decided ? decided.problems : [];
+  const problems = [...input.problems, ...found];
+  if (problems.length > 0 || "problems" in decided) return { refusal: Refusal.of(problems) };
+  const { changes } = decided;
+  const is_believed = action !== "dismiss";
+  const changed = changeDeposit(
+    deposit,
+    { ...changes, is_posted: deposit.is_posted || is_believed },
+    now,
+  );
+  const output = { ...changed, was_posted: deposit.is_posted };
+  // A later command of the same set must see this change.
+  loaded.deposits.set(keyOf(deposit), output);
+  const key = loaded.keys.get(deposit.account_id, deposit.id);
+  return { output, subject: key ? { subject_id: deposit.id, key } : null };
+}
+
+/** The onramp that is meant: the one named, else the one that the deposit's code names. */
+export function findTarget(
+  { onramps }: LoadedDeposits,
+  deposit: FiatDeposit,
+  { onramp_id }: DepositWish,
+): OnrampRow | undefined {
+  const id = onramp_id ?? deposit.onramp_id;
+  return id === null ? undefined : onramps.get(id);
+}
+
+type Decided = { changes: Partial<DepositFacts> } | { problems: Problem[] };
+
+type Rule = (asked: {
+  deposit: FiatDeposit;
+  onramp: OnrampRow | undefined;
+  input: DepositWish;
+  is_contradicted: boolean;
+}) => Decided;
+
+const RULES: Record<DepositAction, Rule> = {
+  match: matching("match"),
+  accept_difference: matching("accept_difference"),
+  return: ({ deposit, onramp }) => {
+    if (deposit.status === "matched") {
+      if (onramp && isReturnable(onramp)) return { changes: { status: "releasing" } };
+      return refuse(
+        "The deposit cannot be returned: its onramp has delivered the tokens, or is about to.",
+      );
+    }
+    if (deposit.status !== "unmatched") return refuse(`The deposit is already ${deposit.status}.`);
+    return { changes: { status: "returning", reason: null, returns: deposit.returns + 1 } };
+  },
+  dismiss: ({ deposit, is_contradicted }) => {
+    const is_untouched =
+      deposit.status === "unmatched" &&
+      deposit.part === 0 &&
+      deposit.matched_amount === null &&
+      deposit.returns === 0;
+    if (is_untouched && (!deposit.is_posted || is_contradicted)) {
+      return { changes: { status: "dismissed" } };
+    }
+    return refuse(
+      "Only an unused deposit that the bank reported twice with different details can be " +
+        "dismissed; return this one instead.",
+    );
+  },
+};
+
+function matching(matched_by: "match" | "accept_difference"): Rule {
+  return ({ deposit, onramp, input }) => {
+    if (deposit.status !== "unmatched") return refuse(`The deposit is already ${deposit.status}.`);
+    const field = "deposit.onramp_id";
+    if (!onramp) {
+      if (input.problems.some((problem) => problem.field === field)) return { problems: [] };
+      if (input.onramp_id !== null) return { problems: [notFound(field)] };
+      const message = "Send onramp_id: the transfer text contains no onramp's code.";
+      return { problems: [{ field, code: "parameter_missing", message }] };
+    }
+    const reason = fundingProblem(onramp, deposit, matched_by);
+    if (reason === null) {
+      const { account_id, id } = onramp;
+      const named = { onramp_account_id: account_id, onramp_id: id };
+      return { changes: { status: "matching", matched_by, ...named } };
+    }
+    const is_amount = reason === "short" || reason === "over";
+    const advice = is_amount ? " Use accept_difference, or return it." : " Return it.";
+    const code = reason === "wrong_currency" ? "currency_mismatch" : "invalid_transition";
+    return { problems: [{ field, code, message: DEPOSIT_REASONS[reason] + advice }] };
+  };
+}
+
+function refuse(message: string): Decided {
+  return { problems: [{ field: "deposit_id", code: "invalid_transition", message }] };
+}
+
+/** A conflict is believed from now on; what goes back to its payer, or was no money, leaves. */
+function entriesOf(deposit: Settled) {
+  const money = { ...deposit, amount: openAmount(deposit) };
+  return [
+    ...(deposit.is_posted && !deposit.was_posted ? [fiatDepositReceived(deposit)] : []),
+    ...(deposit.status === "returning" ? [fiatReturnStarted(money)] : []),
+    ...(deposit.status === "dismissed" && deposit.was_posted ? [fiatDepositWithdrawn(money)] : []),
+  ];
+}
+
+function keyOf({ account_id, id }: { account_id: string; id: string }): string {
+  return `${account_id} ${id}`;
+}

@@ -1,0 +1,43 @@
+import type { CookieSerializeOptions } from "@fastify/cookie";
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+/** `session` holds who is signed in, `form` guards the forms shown before that. */
+export type CookieKind = "session" | "form";
+
+export function readCookie(
+  request: FastifyRequest,
+  public_url: string,
+  kind: CookieKind,
+): string | undefined {
+  return request.cookies[cookieName(public_url, kind)];
+}
+
+export function setCookie(
+  reply: FastifyReply,
+  public_url: string,
+  kind: CookieKind,
+  value: string,
+  lifetime_ms?: number,
+): void {
+  const lifetime = lifetime_ms === undefined ? {} : { maxAge: lifetime_ms / 1000 };
+  const options = { ...cookieOptions(public_url), ...lifetime };
+  reply.setCookie(cookieName(public_url, kind), value, options);
+}
+
+export function clearCookie(reply: FastifyReply, public_url: string, kind: CookieKind): void {
+  reply.clearCookie(cookieName(public_url, kind), cookieOptions(public_url));
+}
+
+/** The prefix keeps other hosts of the domain from planting it; browsers want https for that. */
+function cookieName(public_url: string, kind: CookieKind): string {
+  return `${isHttps(public_url) ? "__Host-" : ""}sliproad_${kind}`;
+}
+
+// Lax, not strict: who arrives by a link, from an e-mail for instance, is still signed in.
+function cookieOptions(public_url: string): CookieSerializeOptions {
+  return { path: "/", httpOnly: true, sameSite: "lax", secure: isHttps(public_url) };
+}
+
+function isHttps(public_url: string): boolean {
+  return public_url.startsWith("https:");
+}

@@ -1,0 +1,122 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../config/config.ts";
+import { type Html, type HtmlValue, html, raw } from "../http/html.ts";
+
+type Mode = Config["mode"];
+/** Who is signed in, as far as the header of a page shows it. */
+type Viewer = { email: string; csrf: string };
+
+export const STYLESHEET = readFileSync(join(import.meta.dirname, "pages.css"), "utf8");
+export const STYLESHEET_PATH = "/assets/pages.css";
+/** Part of the address, so that a browser may keep the file for good. */
+export const STYLESHEET_HASH = createHash("sha256").update(STYLESHEET).digest("hex").slice(0, 12);
+
+// A road that another one joins. As data, since the policy of the pages allows no other source.
+const ICON = raw(
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Crect " +
+    "width='24' height='24' rx='6' fill='%231d5bb8'/%3E%3Cpath d='M8 19V5M8 13c0-4 8-2 8-8' " +
+    "fill='none' stroke='white' stroke-width='2.5' stroke-linecap='round'/%3E%3C/svg%3E",
+);
+
+export const BRAND_MARK = raw(
+  '<svg class="mark" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">' +
+    '<rect width="24" height="24" rx="6"></rect><path d="M8 19V5M8 13c0-4 8-2 8-8"></path></svg>',
+);
+
+/** For the head of a page. */
+export const STYLESHEETS_AND_ICON = html`<link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="${STYLESHEET_PATH}?${STYLESHEET_HASH}">`;
+
+/** A whole page. Without a session it is a quiet one: no header, one narrow column. */
+export function page(options: {
+  title: string;
+  mode: Mode;
+  session: Viewer | null;
+  body: Html;
+}): Html {
+  const { title, mode, session, body } = options;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Sliproad</title>
+${STYLESHEETS_AND_ICON}
+</head>
+${session ? signedInBody(mode, session, body) : quietBody(mode, body)}
+</html>
+`;
+}
+
+/** A table on a wide screen; on a narrow one every row becomes a small card with labels. */
+export function table(options: {
+  label: string;
+  columns: readonly string[];
+  rows: readonly (readonly HtmlValue[])[];
+  /** What to say instead of a table without rows. */
+  empty: string;
+}): Html {
+  const { label, columns, rows, empty } = options;
+  if (rows.length === 0) return html`<p class="muted">${empty}</p>`;
+  // The roles are said again because a table laid out as blocks loses its own.
+  return html`<table role="table" aria-label="${label}">
+<thead role="rowgroup"><tr role="row">${columns.map(
+    (column) => html`<th role="columnheader" scope="col">${column}</th>`,
+  )}</tr></thead>
+<tbody role="rowgroup">${rows.map(
+    (cells) => html`<tr role="row">${cells.map(
+      (cell, at) => html`<td role="cell" data-label="${columns[at]}">${cell}</td>`,
+    )}</tr>
+`,
+  )}</tbody>
+</table>`;
+}
+
+/** Stands in a cell that has nothing to say; on a narrow screen the cell is left out. */
+export const NONE = html`<span class="none">–</span>`;
+
+/** A moment to the minute in UTC; the exact one is in the markup. */
+export function moment(time: Date): Html {
+  const exact = time.toISOString();
+  const shown = `${exact.slice(0, 10)} ${exact.slice(11, 16)} UTC`;
+  return html`<time datetime="${exact}" title="${exact}">${shown}</time>`;
+}
+
+/** The hidden field without which no form of a page is accepted. */
+export function csrfField(csrf: string): Html {
+  return html`<input type="hidden" name="csrf" value="${csrf}">`;
+}
+
+export function badge(mode: Mode): Html {
+  return html`<span class="badge badge-${mode}">${mode === "sandbox" ? "Sandbox" : "Live"}</span>`;
+}
+
+function signedInBody(mode: Mode, session: Viewer, body: Html): Html {
+  return html`<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top"><div class="column">
+<a class="brand" href="/dashboard">${BRAND_MARK}Sliproad</a>
+${badge(mode)}
+<span class="who">${session.email}</span>
+<form method="post" action="/sign-out">${csrfField(session.csrf)}
+<button class="plain" type="submit">Sign out</button></form>
+</div></header>
+<main class="column" id="main">
+${body}
+</main>
+</body>`;
+}
+
+function quietBody(mode: Mode, body: Html): Html {
+  return html`<body class="quiet">
+<main>
+<p class="brand">${BRAND_MARK}Sliproad ${badge(mode)}</p>
+<div class="card">
+${body}
+</div>
+</main>
+</body>`;
+}

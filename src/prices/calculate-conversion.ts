@@ -1,0 +1,159 @@
+import type { Static } from "typebox";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import {
+  isToken,
+  TOKEN_AMOUNT_MAX,
+  TOKEN_DIGITS,
+  TOKENS,
+  type Token,
+} from "../catalogue/chains.ts";
+import { minorDigits } from "../catalogue/currencies.ts";
+import { isBlank } from "../catalogue/text.ts";
+import type { Problem } from "../platform/errors.ts";
+import { minorToNumber, minorToText } from "../platform/money.ts";
+import { type ObjectProblems, Problems } from "../platform/problems.ts";
+import { calculatePayout, checkPayoutCurrency, chooseRail } from "./calculate-payout.ts";
+import type { Prices } from "./prices.ts";
+import { affordableOnramp, hasRate, priceOnramp } from "./pricing.ts";
+import { readAmount, readCode } from "./read-values.ts";
+import type { ConversionAnswer } from "./schemas.ts";
+
+/** The fiat that onramps take. */
+const ONRAMP_CURRENCIES = ["usd", "eur"];
+
+type Mode = "sending" | "receiving";
+type Asked = { input: string; output: string; mode: Mode; amount: bigint };
+type Amounts = { rate: string; fee_minor: bigint; fiat_minor: bigint; token_amount: bigint };
+type Result = { answer: Static<typeof ConversionAnswer> } | { problems: readonly Problem[] };
+
+/** The body of POST /conversions, checked; and, once there are prices, calculated. */
+export function checkConversion(
+  catalogue: Catalogue,
+  body: unknown,
+  found: readonly Problem[],
+): { problems: readonly Problem[]; calculate: (prices: Prices) => Result } {
+  const problems = new Problems(found).within("conversion");
+  const given = (body as { conversion?: Record<string, unknown> } | undefined)?.conversion ?? {};
+  const input = readCode(problems, "input_currency", given.input_currency);
+  const output = readCode(problems, "output_currency", given.output_currency);
+  checkPair(problems, catalogue, input, output);
+  const amount = readGiven(problems, given, { input, output });
+  const asked = { input, output, mode: given.mode, amount } as Asked;
+  return {
+    problems: problems.list,
+    calculate: (prices) => {
+      const amounts = isToken(asked.input)
+        ? calculateOfframp(problems, { catalogue, prices }, asked)
+        : calculateOnramp(problems, prices, asked);
+      return amounts ? { answer: render(asked, amounts) } : { problems: problems.list };
+    },
+  };
+}
+
+/** From a token to what is paid out, or from what onramps take to a token. */
+function checkPair(
+  problems: ObjectProblems,
+  catalogue: Catalogue,
+  input: string | undefined,
+  output: string | undefined,
+): void {
+  if (input === undefined) return;
+  if (isToken(input)) {
+    checkPayoutCurrency(problems, catalogue, "output_currency", output);
+  } else if (!ONRAMP_CURRENCIES.includes(input)) {
+    const message = `Send one of ${[...TOKENS, ...ONRAMP_CURRENCIES].join(", ")}.`;
+    problems.report("input_currency", "currency_not_supported", message);
+  } else if (output !== undefined && !isToken(output)) {
+    const message = `From ${input} send one of ${TOKENS.join(", ")}.`;
+    problems.report("output_currency", "currency_not_supported", message);
+  }
+}
+
+function readGiven(
+  problems: ObjectProblems,
+  given: Record<string, unknown>,
+  { input, output }: { input: string | undefined; output: string | undefined },
+): bigint | undefined {
+  if (problems.isAtFault("mode")) return undefined;
+  const is_sending = given.mode === "sending";
+  const [name, other] = is_sending
+    ? ["input_amount", "output_amount"]
+    : ["output_amount", "input_amount"];
+  if (!isBlank(given[other])) {
+    problems.report(
+      other,
+      "record_invalid",
+      `Omit this field: with mode ${given.mode} Sliproad calculates it from ${name}.`,
+    );
+  }
+  if (isBlank(given[name])) {
+    problems.report(name, "parameter_missing", `Send ${name}.`);
+    return undefined;
+  }
+  return readAmount(problems, name, given[name], is_sending ? input : output);
+}
+
+function calculateOfframp(
+  problems: ObjectProblems,
+  deps: { catalogue: Catalogue; prices: Prices },
+  { input, output, mode, amount }: Asked,
+): Amounts | undefined {
+  const rail = chooseRail(problems, deps.catalogue, output, null)!;
+  const route = { token: input as Token, currency: output, rail, currency_name: "output_currency" };
+  return calculatePayout(
+    problems,
+    deps,
+    route,
+    mode === "sending"
+      ? { name: "input_amount", token_amount: amount }
+      : { name: "output_amount", fiat_minor: amount },
+  );
+}
+
+function calculateOnramp(
+  problems: ObjectProblems,
+  prices: Prices,
+  { input: currency, output, mode, amount }: Asked,
+): Amounts | undefined {
+  const token = output as Token;
+  if (!hasRate(prices, token, currency)) {
+    const message = "There is currently no rate for this currency; try again later.";
+    problems.report("input_currency", "currency_not_supported", message);
+    return undefined;
+  }
+  const is_sending = mode === "sending";
+  const token_amount = is_sending ? affordableOnramp({ token, currency }, amount, prices) : amount;
+  const name = is_sending ? "input_amount" : "output_amount";
+  if (token_amount === 0n) {
+    problems.report(name, "record_invalid", "Send a larger amount: this one converts to zero.");
+    return undefined;
+  }
+  if (token_amount > TOKEN_AMOUNT_MAX) {
+    const most = minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS);
+    const message = `Send a smaller amount: at most ${most} ${token} at a time.`;
+    problems.report(name, "record_invalid", message);
+    return undefined;
+  }
+  const price = priceOnramp({ token, currency, token_amount }, prices);
+  const { rate, fee_minor, deposit_minor } = price;
+  return { rate, fee_minor, token_amount, fiat_minor: is_sending ? amount : deposit_minor };
+}
+
+function render({ input, output, mode }: Asked, amounts: Amounts): Static<typeof ConversionAnswer> {
+  const is_offramp = isToken(input);
+  const [token, fiat] = is_offramp ? [input, output] : [output, input];
+  const digits = minorDigits(fiat)!;
+  const token_amount = minorToNumber(amounts.token_amount, TOKEN_DIGITS);
+  const fiat_amount = minorToNumber(amounts.fiat_minor, digits);
+  return {
+    conversion: {
+      input_currency: input,
+      input_amount: is_offramp ? token_amount : fiat_amount,
+      output_currency: output,
+      output_amount: is_offramp ? fiat_amount : token_amount,
+      mode,
+      exchange_rate: { [`${token}_${fiat}`]: Number(amounts.rate) },
+      fees: minorToNumber(amounts.fee_minor, digits),
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { ToUsd } from "../approvals/with-approval.ts";
+import { isToken, TOKEN_DIGITS } from "../catalogue/chains.ts";
+import { minorDigits } from "../catalogue/currencies.ts";
+import type { Session } from "../platform/db/database.ts";
+import { powerOfTen, roundUp } from "../platform/money.ts";
+import type { Prices, PriceVersions } from "./prices.ts";
+import { findLastPriceVersionId } from "./store.ts";
+
+const USD_DIGITS = 2;
+
+/**
+ * What amounts are worth in usd, at the rates that were accepted last: good enough for a limit,
+ * whatever their age. Read through the given session, so that a transaction needs no second
+ * connection.
+ */
+export async function usdValue(versions: PriceVersions, session: Session): Promise<ToUsd> {
+  const id = await findLastPriceVersionId(session);
+  const prices = id && (await versions.find(session, [id])).get(id);
+  return ({ amount, currency }) => {
+    if (currency === "usd") return amount;
+    if (!prices) return null;
+    return isToken(currency)
+      ? usdOfToken(prices, amount, currency)
+      : usdOfFiat(prices, amount, currency);
+  };
+}
+
+function usdOfToken({ rates }: Prices, amount: bigint, token: string): bigint | null {
+  const rate = rates.get(token)?.get("usd");
+  if (!rate) return null;
+  const numerator = amount * rate.units * powerOfTen(USD_DIGITS);
+  return roundUp(numerator, powerOfTen(TOKEN_DIGITS + rate.scale));
+}
+
+/** By way of the tokens, each of which has its own rates; the dearest counts. */
+function usdOfFiat({ rates }: Prices, amount: bigint, currency: string): bigint | null {
+  const digits = minorDigits(currency);
+  if (digits === undefined) return null;
+  const values = [...rates.values()].flatMap((by_currency) => {
+    const [from, usd] = [by_currency.get(currency), by_currency.get("usd")];
+    if (!from || !usd) return [];
+    const numerator = amount * usd.units * powerOfTen(from.scale + USD_DIGITS);
+    return roundUp(numerator, from.units * powerOfTen(usd.scale + digits));
+  });
+  return values.reduce<bigint | null>((a, b) => (a !== null && a > b ? a : b), null);
+}

@@ -1,0 +1,59 @@
+import { findBilledAccounts } from "../accounts/billing-email-store.ts";
+import type { CarryDeps } from "../invoices/counterparty/sync-counterparty.ts";
+import { makePayable } from "../invoices/create-invoices.ts";
+import {
+  CHANGE_TYPES,
+  CHANGES,
+  type ChangeName,
+  INVOICE_STATUSES,
+  type InvoiceStatus,
+  type KeyedInvoice,
+} from "../invoices/model.ts";
+import { type ChangedInvoice, changeInvoice, recordChanges } from "../invoices/record-changes.ts";
+import { type InvoiceKey, lockInvoices, openInvoices } from "../invoices/store.ts";
+import { findPath } from "./find-path.ts";
+
+/** What people can do, and making a draft payable; payments that fail need an offramp. */
+const STEPS: readonly ChangeName[] = [
+  "create",
+  ...CHANGE_TYPES.filter((type) => type !== "changePaymentOptions"),
+];
+const MOVES = Object.fromEntries(
+  INVOICE_STATUSES.map((from) => [from, STEPS.flatMap((name) => CHANGES[name].moves[from] ?? [])]),
+) as unknown as Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>>;
+
+/**
+ * Takes an invoice to a state by the shortest legal way, each step done by whoever may do it.
+ * Null when there is none.
+ */
+export async function walkInvoice(
+  { database, keyring, renderer }: CarryDeps,
+  key: InvoiceKey,
+  status: InvoiceStatus,
+  now: Date,
+): Promise<KeyedInvoice | null> {
+  return database.transaction(async (tx) => {
+    const rows = await lockInvoices(tx, [key]);
+    const [entry] = await openInvoices(tx, keyring, rows);
+    const path = entry ? findPath(MOVES, entry.invoice.status, status) : null;
+    if (!entry || !path) return null;
+    const billed = await findBilledAccounts(tx, [entry.invoice.party_index]);
+    const other = billed.get(entry.invoice.party_index.toString("base64")) ?? null;
+    const changes: ChangedInvoice[] = [];
+    let current: KeyedInvoice = entry;
+    for (const next of path) {
+      const from = current.invoice.status;
+      const name = STEPS.find((step) => CHANGES[step].moves[from] === next)!;
+      const changed =
+        name === "create"
+          ? makePayable(current, other, key.account_id, now).change!
+          : changeInvoice(current, { name, actor_account_id: null, input: INPUT }, now);
+      changes.push(changed);
+      current = changed;
+    }
+    recordChanges(tx, renderer, changes, now);
+    return current;
+  });
+}
+
+const INPUT = { note: "Changed on request in the sandbox." };

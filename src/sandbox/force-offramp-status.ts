@@ -1,0 +1,213 @@
+import { loadPayables } from "../invoices/payments/payments.ts";
+import { owedTo } from "../ledger/model.ts";
+import { postEntries } from "../ledger/post.ts";
+import { payoutInstructed } from "../ledger/postings.ts";
+import { findBalances } from "../ledger/store.ts";
+import { instruction } from "../offramps/assess-offramps.ts";
+import { fundOfframps } from "../offramps/fund-offramps.ts";
+import { findPaymentEnd, invoiceKeys, reserveInvoices } from "../offramps/invoice-problems.ts";
+import { OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "../offramps/model.ts";
+import { applyAnswers, type BankDeps } from "../offramps/payouts/apply-bank-answers.ts";
+import {
+  endToEndId,
+  insertPayouts,
+  lockCurrentPayouts,
+  newPayout,
+  updatePayouts,
+} from "../offramps/payouts/store.ts";
+import { endQuote } from "../offramps/quotes/close-quote.ts";
+import { fundQuote, withoutAbandoned } from "../offramps/quotes/fund-quote.ts";
+import type { Quote } from "../offramps/quotes/model.ts";
+import { recordDeposits } from "../offramps/quotes/record-deposits.ts";
+import { findQuotes, lockQuotes, updateProgress } from "../offramps/quotes/store.ts";
+import { changeOfframp, recordChanges } from "../offramps/record-changes.ts";
+import { giveUp, lockQuotesOf } from "../offramps/refund-offramps.ts";
+import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../offramps/store.ts";
+import type { BankAnswer } from "../partners/bank/port.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
+import { sandboxSender } from "../partners/chain/sandbox.ts";
+import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
+import { sandboxTxId } from "../partners/chain/tx-id.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { Refusal } from "../platform/errors.ts";
+import { least } from "../platform/money.ts";
+import { findPath } from "./find-path.ts";
+
+export type WalkDeps = BankDeps & { chain: ChainPort; clock: Clock; deposit_tolerance: bigint };
+
+type Key = { account_id: string; id: string };
+
+const STEPS_MAX = 10;
+const MESSAGE = "Set by the sandbox.";
+
+/**
+ * Takes an offramp to a state by the legal path, each step with the money it means and its event.
+ * Undefined when there is no such offramp, null when no path leads there.
+ */
+export async function walkOfframp(
+  deps: WalkDeps,
+  key: Key,
+  to: OfframpStatus | null,
+): Promise<Offramp | null | undefined> {
+  // The worker may move it meanwhile, so the way is looked for anew after each step.
+  for (let step = 0; step < STEPS_MAX; step += 1) {
+    const entry = await read(deps, key);
+    if (!entry) return undefined;
+    const path = to === null ? [] : findPath(OFFRAMP_MOVES, entry.offramp.status, to);
+    if (!path) return null;
+    const [next] = path;
+    if (!next) return entry.offramp;
+    await takeStep(deps, entry.offramp, next);
+  }
+  return null;
+}
+
+async function read({ database, keyring }: WalkDeps, key: Key): Promise<KeyedOfframp | undefined> {
+  const rows = await findOfframps(database, [key]);
+  const [entry] = await openOfframps(database, keyring, rows);
+  return entry;
+}
+
+async function takeStep(deps: WalkDeps, seen: Offramp, to: OfframpStatus): Promise<void> {
+  // What has no money set aside for it cannot go on to the bank: its quote is paid first.
+  const needs_money = to === "pending_internal_assessment" || to === "sending_fiat";
+  if (needs_money && seen.funded_at === null) return payQuote(deps, seen);
+  if (seen.status === "initiated" && to === "failed") return abandonQuote(deps, seen);
+  const { database, clock } = deps;
+  const answer = bankAnswer(seen, to);
+  if (answer) {
+    await database.transaction((tx) => markSent(tx, seen, clock.now()));
+    return database.transaction((tx) =>
+      applyAnswers(tx, deps, seen.account_id, [answer], clock.now()),
+    );
+  }
+  await database.transaction(async (tx) => {
+    const quotes = await lockQuotesOf(tx, [seen]);
+    const rows = await lockOfframps(tx, [seen]);
+    const [entry] = await openOfframps(tx, deps.keyring, rows);
+    if (entry?.offramp.status !== seen.status) return;
+    // Sent again, it must have its place at the invoice, as by a re-route.
+    if (seen.status === "bounced" && to === "sending_fiat") {
+      const end = findPaymentEnd(await loadPayables(tx, invoiceKeys(rows)), entry.offramp);
+      if (end) throw Refusal.of([{ field: "offramp_id", code: end[0], message: end[1] }]);
+      reserveInvoices(tx, rows);
+    }
+    const quote = quotes.get(seen.account_id, seen.quote_id)!;
+    moveByHand(tx, deps, entry, quote, to, clock.now());
+  });
+}
+
+/** As if the bank had its instruction, so that an answer of the bank can follow. */
+async function markSent(tx: Transaction, seen: Offramp, now: Date): Promise<void> {
+  await lockOfframps(tx, [seen]);
+  const payouts = await lockCurrentPayouts(tx, [seen]);
+  const waiting = payouts.filter(({ status }) => ["recorded", "submitting"].includes(status));
+  updatePayouts(
+    tx,
+    waiting.map((payout) => ({ ...payout, status: "sent", updated_at: now })),
+  );
+}
+
+/** An offramp fails unpaid only with its whole quote, as if nobody had paid in time. */
+async function abandonQuote(deps: WalkDeps, { account_id, quote_id }: Offramp): Promise<void> {
+  const now = deps.clock.now();
+  for (let has_more = true; has_more; ) {
+    has_more = await deps.database.transaction(async (tx) => {
+      const [quote] = await lockQuotes(tx, [{ account_id, id: quote_id }]);
+      if (!quote || quote.funded_at) return false;
+      return (await endQuote(tx, deps, quote, now)) !== null;
+    });
+  }
+}
+
+/** Steps that a bank would cause are caused by an answer of the bank. */
+function bankAnswer(offramp: Offramp, to: OfframpStatus): BankAnswer | null {
+  const kinds: Partial<Record<OfframpStatus, BankAnswer["kind"]>> = {
+    fiat_sent: "booked",
+    bounced: "returned",
+    failed: "rejected",
+  };
+  const kind = kinds[to];
+  if (!kind || !["sending_fiat", "fiat_sent"].includes(offramp.status)) return null;
+  const end_to_end_id = endToEndId(offramp.id, offramp.attempt);
+  return {
+    account_id: offramp.account_id,
+    end_to_end_id,
+    bank_reference: `sandbox-${end_to_end_id}-${kind}`,
+    kind,
+    amount: offramp.destination_amount,
+    currency: offramp.destination_currency,
+    trace_number: null,
+    uetr: null,
+  };
+}
+
+function moveByHand(
+  tx: Transaction,
+  deps: WalkDeps,
+  entry: KeyedOfframp,
+  quote: Quote,
+  to: OfframpStatus,
+  now: Date,
+): void {
+  if (to === "sending_fiat") {
+    const change = changeOfframp(entry, instruction(entry.offramp), now);
+    recordChanges(tx, deps.renderer, [change], now);
+    // As if the bank had it already: it stays there until it is moved on.
+    insertPayouts(tx, [{ ...newPayout(change.offramp, now), status: "sent" }]);
+    if (change.offramp.attempt === 1) postEntries(tx, [payoutInstructed(change.offramp)], now);
+    return;
+  }
+  if (to === "failed") {
+    const { change, entries } = giveUp(entry, quote, MESSAGE, now);
+    recordChanges(tx, deps.renderer, [change], now);
+    postEntries(tx, entries, now);
+    return;
+  }
+  const change = changeOfframp(entry, { status: to, status_message: MESSAGE }, now);
+  recordChanges(tx, deps.renderer, [change], now);
+}
+
+/** Lets the sandbox's chain pay the whole quote, and all its offramps follow. */
+async function payQuote(deps: WalkDeps, offramp: Offramp): Promise<void> {
+  const { database, chain, clock } = deps;
+  const now = clock.now();
+  const key = { account_id: offramp.account_id, id: offramp.quote_id };
+  await database.transaction(async (tx) => {
+    const [quote] = await lockQuotes(tx, [key]);
+    if (!quote || quote.executed_at) return;
+    const tx_id = sandboxTxId(quote.deposit_token_chain, quote.id);
+    const named = { tx_id, tx_network: "sandbox", tx_named_at: now };
+    updateProgress(tx, { ...quote, ...named, executed_at: now, updated_at: now });
+  });
+  const [quote] = await findQuotes(database, [key]);
+  if (!quote) return;
+  const { token_amount } = await withoutAbandoned(database, quote);
+  const owed_key = {
+    account_id: quote.account_id,
+    ledger_account: owedTo(quote.user_id),
+    currency: quote.deposit_token,
+  };
+  const owed = (await findBalances(database, [owed_key])).get(owed_key);
+  const missing = token_amount - least(quote.received + quote.from_balance, owed);
+  if (missing > 0n && !quote.funded_at) {
+    await insertSandboxTransfer(database, {
+      chain: quote.deposit_token_chain,
+      tx_id: quote.tx_id ?? sandboxTxId(quote.deposit_token_chain, quote.id),
+      address: quote.deposit_address,
+      sender: sandboxSender(quote.deposit_token_chain, quote.deposit_address),
+      token: quote.deposit_token,
+      amount: missing,
+      mined_at: new Date(Math.min(now.getTime(), quote.expires_at.getTime())),
+    });
+  }
+  await recordDeposits(database, chain, now);
+  await database.transaction((tx) => fundQuote(tx, deps, quote, now));
+  for (let has_more = true; has_more; ) {
+    has_more = await database.transaction(async (tx) => {
+      const [current] = await lockQuotes(tx, [key]);
+      return fundOfframps(tx, deps, current!, now);
+    });
+  }
+}

@@ -1,0 +1,154 @@
+import {
+  type DeliverDeps,
+  recordConversion,
+  recordSent,
+  sendCoins,
+} from "../onramps/deliver-onramps.ts";
+import {
+  changeDeposit,
+  type MoveDeps,
+  moveDepositToRest,
+} from "../onramps/deposits/move-deposits.ts";
+import { type CreditDeps, recordCredits } from "../onramps/deposits/record-credits.ts";
+import { findLines, lockDeposits, updateDeposits } from "../onramps/deposits/store.ts";
+import { isReturnable, ONRAMP_MOVES, type Onramp, type OnrampStatus } from "../onramps/model.ts";
+import { changeOnramp, recordChanges } from "../onramps/record-changes.ts";
+import {
+  findOnramps,
+  type KeyedOnramp,
+  lockOnramps,
+  type OnrampKey,
+  openOnramps,
+} from "../onramps/store.ts";
+import { MOVE_DEPOSIT_TASK } from "../onramps/task-kinds.ts";
+import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
+import { insertSandboxCredit } from "../partners/bank/sandbox-store.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { newId } from "../platform/ids.ts";
+import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import { findPath } from "./find-path.ts";
+
+const TAKEN_OVER_AFTER_MS = 10_000;
+
+export type OnrampWalkDeps = CreditDeps & MoveDeps & DeliverDeps & { clock: Clock };
+
+/**
+ * Takes an onramp along the legal path to a state; each step moves the money it means. Undefined
+ * when there is no such onramp, null when there is no path.
+ */
+export async function walkOnramp(
+  deps: OnrampWalkDeps,
+  key: OnrampKey,
+  target: OnrampStatus | null,
+): Promise<Onramp | null | undefined> {
+  const onramp = await findOnramp(deps, key);
+  if (!onramp) return undefined;
+  const path = target === null ? [] : findPath(ONRAMP_MOVES, onramp.status, target);
+  if (!path) return null;
+  for (const status of path) {
+    const current = await findOnramp(deps, key);
+    if (current) await takeStep(deps, current, status);
+    // Somebody else may have taken it elsewhere meanwhile.
+    if ((await findOnramp(deps, key))?.status !== status) return null;
+  }
+  return findOnramp(deps, key);
+}
+
+/** Does nothing where the coins have left, or are about to: then nothing leads to `failed`. */
+async function takeStep(deps: OnrampWalkDeps, onramp: Onramp, status: OnrampStatus): Promise<void> {
+  if (status === "sending_fiat") await payIn(deps, onramp);
+  else if (status === "crypto_sent") await deliver(deps, onramp);
+  else if (onramp.status === "initiated") await giveUp(deps, onramp);
+  else if (isReturnable(onramp)) await payBack(deps, onramp);
+}
+
+/** A deposit of the exact amount arrives, and the operator matches it, however late. */
+async function payIn(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+  const now = deps.clock.now();
+  const bank_reference = `SANDBOX-${newId(now)}`;
+  await insertSandboxCredit(deps.database, {
+    bank_account: sandboxBankAccount(onramp.fiat_currency),
+    bank_reference,
+    amount: onramp.deposit_amount,
+    currency: onramp.fiat_currency,
+    text: "sandbox",
+    payer_name: "Sandbox Payer (invented)",
+    booked_at: now,
+  });
+  await recordCredits(deps, now);
+  const [line] = await findLines(deps.database, deps.operator_id, [bank_reference]);
+  await changeLocked(deps, line!.id, {
+    status: "matching",
+    matched_by: "match",
+    onramp_account_id: onramp.account_id,
+    onramp_id: onramp.id,
+  });
+  await moveDepositToRest({ ...deps, holds_delivery: true }, line!, now);
+}
+
+async function payBack(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+  const key = { account_id: deps.operator_id, id: onramp.deposit_id! };
+  // The operator's side of the match may still be on its way.
+  await moveDepositToRest(deps, key, deps.clock.now());
+  await changeLocked(deps, key.id, { status: "releasing" });
+  await moveDepositToRest(deps, key, deps.clock.now());
+}
+
+function changeLocked(
+  { database, operator_id, clock }: OnrampWalkDeps,
+  deposit_id: string,
+  changes: Parameters<typeof changeDeposit>[1],
+): Promise<void> {
+  return database.transaction(async (tx) => {
+    const now = clock.now();
+    const [deposit] = await lockDeposits(tx, operator_id, [deposit_id]);
+    updateDeposits(tx, [changeDeposit(deposit!, changes, now)]);
+    // Should this process end before the next line, a worker goes on from here.
+    const due_at = new Date(now.getTime() + TAKEN_OVER_AFTER_MS);
+    enqueueTasks(tx, [{ ...taskNow(MOVE_DEPOSIT_TASK, deposit!, now), due_at }]);
+  });
+}
+
+async function deliver(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+  const now = deps.clock.now();
+  let may_send = false;
+  await changeOne(deps, onramp, (tx, entry) => {
+    const { status, delivery } = entry.onramp;
+    if (status !== "sending_fiat") return;
+    if (delivery === "waiting") recordConversion(tx, entry, now);
+    may_send = delivery === "waiting" || delivery === "sending";
+  });
+  if (!may_send) return;
+  const sent = await sendCoins(deps.chain, onramp);
+  await changeOne(deps, onramp, (tx, entry) => {
+    if (entry.onramp.delivery === "sending") recordSent(tx, entry, sent, now);
+  });
+}
+
+function giveUp(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+  const now = deps.clock.now();
+  const change = { status: "failed", status_message: "Failed on request in the sandbox." } as const;
+  return changeOne(deps, onramp, (tx, entry) => {
+    if (entry.onramp.status === "initiated") {
+      recordChanges(tx, [changeOnramp(entry, change, now)], now);
+    }
+  });
+}
+
+function changeOne(
+  { database, keyring }: OnrampWalkDeps,
+  key: OnrampKey,
+  change: (tx: Transaction, entry: KeyedOnramp) => void,
+): Promise<void> {
+  return database.transaction(async (tx) => {
+    const [entry] = await openOnramps(tx, keyring, await lockOnramps(tx, [key]));
+    if (entry) change(tx, entry);
+  });
+}
+
+async function findOnramp(deps: OnrampWalkDeps, key: OnrampKey): Promise<Onramp | undefined> {
+  const rows = await findOnramps(deps.database, [key]);
+  const [entry] = await openOnramps(deps.database, deps.keyring, rows);
+  return entry?.onramp;
+}

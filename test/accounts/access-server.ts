@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import { createApiKey } from "../../src/accounts/create-api-key.ts";
+import { createMember } from "../../src/accounts/create-member.ts";
+import { makeApiKey, type Role } from "../../src/accounts/model.ts";
+import type { PageDeps } from "../../src/accounts/page-scope.ts";
+import { hashPassword } from "../../src/accounts/passwords.ts";
+import { addAccountPages } from "../../src/accounts/routes.ts";
+import { insertAccount } from "../../src/accounts/store.ts";
+import { existsPendingProposal } from "../../src/approvals/store.ts";
+import { listApps } from "../../src/apps/store.ts";
+import { openClock } from "../../src/platform/clock.ts";
+import { createServer } from "../../src/platform/http/server.ts";
+import { newId } from "../../src/platform/ids.ts";
+import { createTestDatabase } from "../harness/database.ts";
+import { insertInstallation } from "../harness/installation.ts";
+
+const BY = { actor: "command line", reason: "set up by a test" } as const;
+export const PASSWORD = "correct horse battery";
+
+export type AccessServer = {
+  app: FastifyInstance;
+  deps: PageDeps;
+  log: string[];
+  addAccount(name: string, is_operator?: boolean): Promise<string>;
+  addApiKey(account_id: string, name: string): Promise<string>;
+  addMember(account_id: string, email: string, role: Role): Promise<string>;
+  close(): Promise<void>;
+};
+
+/** The pages of this module on a server and a database of their own. */
+export async function startAccessServer(options: {
+  public_url: string;
+  extend?: (app: FastifyInstance, deps: PageDeps) => void;
+}): Promise<AccessServer> {
+  const { database, drop } = await createTestDatabase();
+  await insertInstallation(database);
+  const clock = await openClock(database);
+  const index_key = randomBytes(32);
+  const public_url = () => options.public_url;
+  const deps: PageDeps = { database, index_key, public_url, mode: "sandbox", clock };
+  const log: string[] = [];
+  const app = createServer({
+    log_level: "debug",
+    log_destination: { write: (line) => void log.push(line) },
+    public_url,
+    trusted_proxies: [],
+    rate_limit: 0,
+    rate_limit_anonymous: 0,
+    authenticate: async () => null,
+  });
+  addAccountPages(app, { ...deps, existsPendingProposal, listApps });
+  options.extend?.(app, deps);
+  await app.ready();
+  const password_hash = await hashPassword(PASSWORD);
+  return {
+    app,
+    deps,
+    log,
+    addAccount: (name, is_operator = false) =>
+      database.transaction(async (tx) => {
+        const id = newId(clock.now());
+        insertAccount(tx, {
+          id,
+          name,
+          is_operator,
+          webhooks_enabled_at: null,
+          created_at: clock.now(),
+        });
+        return id;
+      }),
+    addApiKey: (account_id, name) =>
+      database.transaction(async (tx) => {
+        const key = makeApiKey("sandbox");
+        const input = { account_id, name, key, ...BY };
+        return createApiKey(tx, index_key, input, clock.now()).id;
+      }),
+    addMember: (account_id, email, role) =>
+      database.transaction(async (tx) => {
+        const input = { account_id, email, password_hash, role, ...BY };
+        return (await createMember(tx, index_key, input, clock.now())).person_id;
+      }),
+    close: async () => {
+      await app.close();
+      await drop();
+    },
+  };
+}

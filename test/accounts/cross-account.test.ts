@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { callExample, fillPath, type Operation, readDocument } from "../harness/api-document.ts";
+import { createRecords, missingRecords, type RecordIds } from "../harness/records.ts";
+import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
+
+let server: TestServer;
+let operations: Operation[];
+let caller: { key: string; own: RecordIds; sibling: RecordIds };
+let stranger: { key: string; own: RecordIds };
+
+beforeAll(async () => {
+  server = await startTestServer();
+  // Deposits are all the operator's: test/onramps/deposits/deposits.test.ts shows that nobody else sees one.
+  operations = readDocument(server.app.server).operations.filter(
+    ({ path_parameters: [first] }) => first !== undefined && first !== "deposit_id",
+  );
+  // What deletes a record comes last: until then the others must find it.
+  operations.sort((a, b) => Number(/^delete/.test(a.name)) - Number(/^delete/.test(b.name)));
+  const { key } = await server.addAccount("Caller");
+  caller = {
+    key,
+    own: await createRecords(server, key),
+    sibling: await createRecords(server, key),
+  };
+  stranger = { key: server.key, own: await createRecords(server, server.key) };
+});
+afterAll(() => server.close());
+
+describe("every operation with an id in its path", () => {
+  it("finds one's own records, so that the refusals below mean something", async () => {
+    for (const operation of operations) {
+      const answer = await send(operation, caller.own);
+      expect(answer.text, operation.name).not.toContain("record_not_found");
+    }
+  });
+
+  it("answers for another account's record as for one that does not exist", async () => {
+    const before = await readAll(stranger.key, stranger.own);
+    for (const operation of operations) {
+      for (const index of operation.path_parameters.keys()) {
+        await expectNoTelling(operation, index, stranger.own);
+      }
+    }
+    expect(await readAll(stranger.key, stranger.own)).toEqual(before);
+  });
+
+  it("answers for another user's record as for one that does not exist", async () => {
+    const before = await readAll(caller.key, caller.sibling);
+    for (const operation of operations) {
+      for (const index of operation.path_parameters.keys()) {
+        if (index > 0) await expectNoTelling(operation, index, caller.sibling);
+      }
+    }
+    expect(await readAll(caller.key, caller.sibling)).toEqual(before);
+  });
+});
+
+/** The parameters from `index` on are somebody else's, those before it one's own. */
+async function expectNoTelling(operation: Operation, index: number, others: RecordIds) {
+  const foreign = await send(operation, mixed(operation, index, others));
+  const missing = await send(operation, mixed(operation, index, missingRecords()));
+  expect(foreign.body).toMatchObject({ error_code: "record_not_found", status: 404 });
+  const about = `${operation.name} with another's ${operation.path_parameters[index]}`;
+  expect(withoutRequestId(foreign), about).toBe(withoutRequestId(missing));
+}
+
+function mixed(operation: Operation, index: number, others: RecordIds): RecordIds {
+  const own = operation.path_parameters.slice(0, index);
+  return { ...others, ...Object.fromEntries(own.map((name) => [name, idIn(caller.own, name)])) };
+}
+
+function idIn(ids: RecordIds, name: string): string {
+  return (ids as Record<string, string>)[name]!;
+}
+
+/** With a valid body: only the ids of the path can be at fault. */
+function send(operation: Operation, ids: RecordIds): Promise<Answer> {
+  return callExample(server, caller.key, operation, ids, caller.own);
+}
+
+async function readAll(key: string, ids: RecordIds): Promise<string[]> {
+  const reads = operations.filter((operation) => operation.method === "GET");
+  const answers = reads.map((read) => server.call("GET", fillPath(read, ids), undefined, { key }));
+  return (await Promise.all(answers)).map((answer) => answer.text);
+}
+
+function withoutRequestId(answer: Answer): string {
+  const headers = [...answer.headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  const text = answer.text.replace(answer.body.request_id, "");
+  return JSON.stringify([answer.status, headers, text]);
+}

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { hashPassword, verifyPassword } from "../../src/accounts/passwords.ts";
+
+test("a hash is salted, and verifies in whichever form its accents were typed", async () => {
+  const password_hash = await hashPassword("schlüssel-bund");
+  expect(await hashPassword("schlüssel-bund")).not.toBe(password_hash);
+  expect(await verifyPassword(password_hash, "schlu\u0308ssel-bund")).toBe(true);
+  expect(await verifyPassword(password_hash, "schluessel-bund")).toBe(false);
+  expect(await verifyPassword(null, "schlüssel-bund")).toBe(false);
+});
+
+test("a password waits its turn, and a queue that is full refuses rather than grows", async () => {
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 70 }, () => verifyPassword(null, "x")),
+  );
+  const refused = outcomes.filter(({ status }) => status === "rejected");
+  expect(refused).toHaveLength(2);
+  expect(refused[0]).toMatchObject({ reason: { code: "unavailable", retry_after_seconds: 5 } });
+  expect(await verifyPassword(null, "x")).toBe(false);
+});

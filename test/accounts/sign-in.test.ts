@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { hashEmail } from "../../src/accounts/person-email.ts";
+import { createSignInLimits, signIn } from "../../src/accounts/sign-in.ts";
+import { HttpVisitor } from "../harness/http-visitor.ts";
+import { type AccessServer, PASSWORD, startAccessServer } from "./access-server.ts";
+import { useRateClock } from "./rate-clock.ts";
+
+const ADMIN = "ada@example.test";
+const BOTH = "both@example.test";
+const NAME = "sliproad_session";
+
+const rate_clock = useRateClock();
+let server: AccessServer;
+let operator_id: string;
+let second_id: string;
+let person_id: string;
+let addresses = 0;
+
+beforeAll(async () => {
+  server = await startAccessServer({ public_url: "http://127.0.0.1:4000" });
+  operator_id = await server.addAccount("First & Co", true);
+  second_id = await server.addAccount("Second");
+  person_id = await server.addMember(operator_id, ADMIN, "admin");
+  await server.addMember(operator_id, BOTH, "admin");
+  await server.addMember(second_id, BOTH.toUpperCase(), "developer");
+});
+
+afterAll(() => server.close());
+
+function visitor(): HttpVisitor {
+  addresses += 1;
+  return new HttpVisitor(server.app, `203.0.113.${addresses}`);
+}
+
+function listAudit(action: string): Promise<Record<string, unknown>[]> {
+  return server.deps.database.query(
+    "select account_id, actor, record from audit_entries where action = $1 order by id desc",
+    [action],
+  );
+}
+
+describe("a session", () => {
+  test("begins with the right password and an e-mail in any case", async () => {
+    const ada = visitor();
+    const answer = await ada.signIn(" ADA@Example.test ");
+    expect(answer.statusCode).toBe(303);
+    expect(answer.headers.location).toBe("/dashboard");
+    const dashboard = await ada.get("/dashboard");
+    expect(dashboard.statusCode).toBe(200);
+    expect(dashboard.body).toContain("First &amp; Co");
+    expect(dashboard.body).toContain(ADMIN);
+    expect(dashboard.body).toContain("Sandbox");
+    expect(dashboard.headers["cache-control"]).toBe("no-store");
+  });
+
+  test("is a cookie of 12 hours that scripts and other sites do not get", async () => {
+    const answer = await visitor().signIn(ADMIN);
+    const cookie = answer.cookies.find(({ name }) => name === NAME);
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Lax", path: "/", maxAge: 43_200 });
+    expect(cookie?.secure).toBeUndefined();
+    expect(cookie?.value).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  });
+
+  test("is stored as a keyed hash only", async () => {
+    const ada = visitor();
+    await ada.signIn(ADMIN);
+    const token = ada.cookies.get(NAME)!;
+    const rows = await server.deps.database.query<{ row: string }>(
+      "select sessions::text || encode(token_hash, 'escape') as row from sessions",
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.some(({ row }) => row.includes(token))).toBe(false);
+  });
+
+  test("gets a new token at every sign-in, and the one before ends", async () => {
+    const ada = visitor();
+    ada.cookies.set(NAME, "p".repeat(43));
+    await ada.signIn(ADMIN);
+    const first = ada.cookies.get(NAME)!;
+    expect(first).not.toBe("p".repeat(43));
+    const thief = visitor();
+    thief.cookies.set(NAME, first);
+    expect((await thief.get("/dashboard")).statusCode).toBe(200);
+    // The form of a tab that was opened before.
+    const tab = visitor();
+    await tab.get("/sign-in");
+    tab.cookies.set(NAME, first);
+    expect((await tab.post("/sign-in", { email: ADMIN, password: PASSWORD })).statusCode).toBe(303);
+    expect(tab.cookies.get(NAME)).not.toBe(first);
+    expect((await thief.get("/dashboard")).statusCode).toBe(303);
+  });
+
+  test("ends 12 hours after the sign-in, and the next sign-in removes it", async () => {
+    const ada = visitor();
+    await ada.signIn(ADMIN);
+    const difference = vi.spyOn(server.deps.clock, "difference_ms");
+    difference.mockReturnValue(12 * 3_600_000 - 60_000);
+    expect((await ada.get("/dashboard")).statusCode).toBe(200);
+    difference.mockReturnValue(12 * 3_600_000);
+    expect((await ada.get("/dashboard")).statusCode).toBe(303);
+    await visitor().signIn(ADMIN);
+    const rows = await server.deps.database.query("select 1 from sessions");
+    expect(rows).toHaveLength(1);
+  });
+
+  test("ends at sign-out, which the audit log tells", async () => {
+    const ada = visitor();
+    await ada.signIn(ADMIN);
+    const token = ada.cookies.get(NAME)!;
+    await ada.get("/dashboard");
+    const answer = await ada.post("/sign-out", {});
+    expect(answer.headers.location).toBe("/sign-in");
+    expect(ada.cookies.has(NAME)).toBe(false);
+    ada.cookies.set(NAME, token);
+    expect((await ada.get("/dashboard")).statusCode).toBe(303);
+    const actor = `member:${person_id}`;
+    expect((await listAudit("session.create"))[0]).toMatchObject({ actor });
+    expect((await listAudit("session.delete"))[0]).toMatchObject({
+      account_id: operator_id,
+      actor,
+      record: `person:${person_id}`,
+    });
+  });
+
+  test("starts in the oldest account and moves only to one of the same person", async () => {
+    const both = visitor();
+    await both.signIn(BOTH);
+    expect((await both.get("/dashboard")).body).toContain("<h1>First &amp; Co</h1>");
+    const forged = await both.post("/dashboard/account", { account_id: second_id, csrf: "x" });
+    expect(forged.statusCode).toBe(403);
+    expect((await both.post("/dashboard/account", { account_id: second_id })).statusCode).toBe(303);
+    expect((await both.get("/dashboard")).body).toContain("<h1>Second</h1>");
+    expect((await listAudit("session.switch_account"))[0]).toMatchObject({ account_id: second_id });
+    const ada = visitor();
+    await ada.signIn(ADMIN);
+    await ada.get("/dashboard");
+    const foreign = await ada.post("/dashboard/account", { account_id: second_id });
+    expect(foreign.statusCode).toBe(403);
+    expect((await ada.get("/dashboard")).body).toContain("<h1>First &amp; Co</h1>");
+  });
+});
+
+describe("a sign-in is refused", () => {
+  test("in the same words for an unknown e-mail and for a wrong password", async () => {
+    const answers = [];
+    for (const email of [ADMIN, "nobody@example.test"]) {
+      const answer = await visitor().signIn(email, { password: "wrong" });
+      const form = answer.body.replaceAll(email, "").replace(/name="csrf" value="[^"]*"/, "");
+      answers.push({ status: answer.statusCode, form });
+    }
+    expect(answers[0]!.status).toBe(401);
+    expect(answers[0]!.form).toContain('role="alert">Incorrect e-mail or password.');
+    expect(answers[1]).toEqual(answers[0]);
+    const [unknown, known] = await listAudit("session.refuse");
+    expect(known).toMatchObject({ account_id: operator_id, record: `person:${person_id}` });
+    expect(unknown).toMatchObject({ account_id: operator_id, record: "person:unknown" });
+  });
+
+  test("with 429 and Retry-After at the 31st attempt from one address", async () => {
+    const guesser = visitor();
+    for (let attempt = 1; attempt <= 30; attempt += 1) {
+      const answer = await guesser.signIn(`guess${attempt}@example.test`, { password: "wrong" });
+      expect(answer.statusCode).toBe(401);
+    }
+    const answer = await guesser.signIn("guess31@example.test");
+    expect(answer.statusCode).toBe(429);
+    expect(answer.headers["retry-after"]).toBe("60");
+    expect(answer.body).toContain("Wait 60 seconds");
+  });
+
+  test("counted by /64, since whoever has one IPv6 address has all of these", async () => {
+    const from = (address: string, at: number) =>
+      new HttpVisitor(server.app, address).signIn(`six${at}@example.test`, { password: "wrong" });
+    for (let at = 1; at <= 30; at += 1) {
+      expect((await from(`2001:db8:0:1::${at}`, at)).statusCode).toBe(401);
+    }
+    expect((await from("2001:db8:0:1:ffff::1", 31)).statusCode).toBe(429);
+    expect((await from("2001:db8:0:2::1", 32)).statusCode).toBe(401);
+  });
+
+  test("at the 11th attempt on one e-mail from one address, but not from another", async () => {
+    const email = "often@example.test";
+    await server.addMember(second_id, email, "approver");
+    const guesser = visitor();
+    for (let attempt = 1; attempt <= 10; attempt += 1) {
+      await guesser.signIn(email, { password: "wrong" });
+    }
+    expect((await guesser.signIn(email)).statusCode).toBe(429);
+    expect((await visitor().signIn(email)).statusCode).toBe(303);
+    rate_clock.addMinute();
+    expect((await guesser.signIn(email)).statusCode).toBe(303);
+  });
+
+  test("after 200 wrong passwords for one e-mail from many addresses; right ones do not count", async () => {
+    const email = "target@example.test";
+    const { deps } = server;
+    const limits = createSignInLimits(deps);
+    const key = hashEmail(deps.index_key, email).toString("base64");
+    const attempt = (password: string, at: number) =>
+      signIn(
+        { ...deps, limits },
+        { email, password, address: `a${at}`, previous_token: undefined, now: new Date() },
+      );
+    await server.addMember(second_id, email, "approver");
+    for (let at = 0; at < 3; at += 1) {
+      expect(await attempt(PASSWORD, at)).toHaveProperty("token");
+    }
+    for (let at = 0; at < 200; at += 1) await (await limits.by_email.begin(key)).end(true);
+    expect(await attempt(PASSWORD, 500)).toMatchObject({ code: "too_many_requests" });
+    rate_clock.addMinute();
+    expect(await attempt(PASSWORD, 501)).toHaveProperty("token");
+  });
+
+  test("without the token of its own form", async () => {
+    const ada = visitor();
+    await ada.get("/sign-in");
+    for (const csrf of ["", "forged", "A".repeat(43)]) {
+      const answer = await ada.post("/sign-in", { email: ADMIN, password: PASSWORD, csrf });
+      expect(answer.statusCode).toBe(403);
+      expect(answer.body).toContain("This form is out of date");
+    }
+    ada.cookies.set("sliproad_form", "B".repeat(43));
+    const answer = await ada.post("/sign-in", { email: ADMIN, password: PASSWORD });
+    expect(answer.statusCode).toBe(403);
+  });
+
+  test("for a person who belongs to no account any more, and their session ends", async () => {
+    const email = "left@example.test";
+    const left_id = await server.addMember(second_id, email, "admin");
+    const left = visitor();
+    await left.signIn(email);
+    await server.deps.database.query("delete from members where person_id = $1", [left_id]);
+    expect((await left.get("/dashboard")).statusCode).toBe(303);
+    expect((await left.signIn(email)).statusCode).toBe(401);
+  });
+});
+
+describe("under https", () => {
+  test("cookies are secure and bound to this host", async () => {
+    const secure = await startAccessServer({ public_url: "https://pay.example" });
+    try {
+      await secure.addMember(await secure.addAccount("demo", true), ADMIN, "admin");
+      const ada = new HttpVisitor(secure.app);
+      const answer = await ada.signIn(ADMIN);
+      expect(answer.statusCode).toBe(303);
+      const cookie = answer.cookies.find(({ name }) => name === "__Host-sliproad_session");
+      expect(cookie).toMatchObject({ secure: true, httpOnly: true, sameSite: "Lax", path: "/" });
+      expect(ada.cookies.has("__Host-sliproad_form")).toBe(true);
+    } finally {
+      await secure.close();
+    }
+  });
+});
+
+describe("a password", () => {
+  test("is stored as argon2id with OWASP's parameters, and so is the e-mail sealed", async () => {
+    const [person] = await server.deps.database.query<{ password_hash: string; row: string }>(
+      "select password_hash, people::text || encode(email, 'escape') as row from people limit 1",
+    );
+    expect(person!.password_hash).toMatch(
+      /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/,
+    );
+    expect(person!.row).not.toContain("example.test");
+  });
+
+  test("never reaches the log, nor does its hash, the e-mail or a session token", async () => {
+    const ada = visitor();
+    await ada.signIn(ADMIN);
+    await ada.get("/dashboard");
+    const log = server.log.join("");
+    expect(log).toContain('"route":"/sign-in"');
+    for (const secret of [PASSWORD, "argon2", "example.test", ada.cookies.get(NAME)!]) {
+      expect(log.includes(secret)).toBe(false);
+    }
+  });
+});

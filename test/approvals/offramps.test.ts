@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
+import { addPaymentDetail } from "../harness/ramp.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { findFault, good, openStory, settle } from "../offramps/story.ts";
+import {
+  addMember,
+  proposalIn,
+  showProposal,
+  type TestMember,
+  waitForEnd,
+} from "./proposal-fixture.ts";
+
+let server: TestServer;
+let ada: TestMember;
+let ben: TestMember;
+
+beforeAll(async () => {
+  const environment = { SLIPROAD_APPROVAL_ABOVE_USD: "1000", SLIPROAD_DOCUMENTS: "never" };
+  server = await startTestServer({ environment });
+  ada = await addMember(server, "admin");
+  ben = await addMember(server, "finance_manager");
+});
+afterAll(() => server.close());
+
+const walk = async (id: string, status: string) =>
+  good(await server.call("PATCH", `/sandbox/offramps/${id}`, { offramp: { status } }));
+
+async function agree(id: string) {
+  await ada.confirm(id);
+  await ben.confirm(id);
+  return waitForEnd(server, id);
+}
+
+/** Worth more than the limit in eur already. */
+const LARGE = [{ amount: 1200 }];
+
+describe("an offramp above the limit", () => {
+  it("is given up only after two members agree", async () => {
+    const story = await openStory(server, LARGE);
+    await walk(story.offramp_id, "bounced");
+    const before = await story.owed();
+    const proposal = proposalIn(await story.giveUp());
+    expect(proposal).toMatchObject({
+      kind: "refund-offramps",
+      record_id: story.offramp_id,
+      summary: "Refund a payout of 1200 eur.",
+    });
+    expect(proposal.amount_usd).toBeGreaterThan(1200);
+    expect((await story.show()).status).toBe("bounced");
+    expect((await agree(proposal.id)).status).toBe("done");
+    expect((await story.show()).status).toBe("failed");
+    expect(await story.owed()).toBeGreaterThan(before);
+  });
+
+  it("of two that were proposed for it, the second fails once the first is done", async () => {
+    const story = await openStory(server, LARGE);
+    await walk(story.offramp_id, "bounced");
+    const first = proposalIn(await story.giveUp());
+    const second = proposalIn(await story.giveUp());
+    expect((await agree(first.id)).status).toBe("done");
+    const owed = await story.owed();
+    expect(await agree(second.id)).toMatchObject({
+      status: "failed",
+      outcome: "Only an offramp with the status bounced or ongoing_checks can be refunded.",
+    });
+    expect(await story.owed()).toBe(owed);
+  });
+
+  it("is re-routed only after two members agree, and every gate is asked again", async () => {
+    const story = await openStory(server, LARGE);
+    await walk(story.offramp_id, "bounced");
+    const other = await addPaymentDetail(server, story.user_id, "eur");
+    const { id } = proposalIn(await story.reroute(other));
+    expect((await ada.open()).body).toContain(other);
+    expect((await agree(id)).status).toBe("done");
+    await story.waitForStatus("fiat_sent");
+    expect((await story.show()).payment_detail_id).toBe(other);
+
+    await walk(story.offramp_id, "bounced");
+    const again = proposalIn(await story.reroute(story.payment_detail_id));
+    const path = `/users/${story.user_id}/payment_details/${story.payment_detail_id}/deactivate`;
+    good(await server.call("PATCH", path));
+    expect(await agree(again.id)).toMatchObject({
+      status: "failed",
+      outcome: "This payment detail was deactivated; use another one.",
+    });
+    expect((await story.show()).status).toBe("bounced");
+  });
+
+  it("up to the limit goes on as before", async () => {
+    const story = await openStory(server, [{ amount: 100 }]);
+    await walk(story.offramp_id, "bounced");
+    expect(good(await story.giveUp()).offramp.status).toBe("failed");
+  });
+});
+
+describe("a document above the limit", () => {
+  const path = (id: string) => `/offramps/${id}/supporting-documents`;
+  const upload = (id: string, raw = UPLOAD) =>
+    server.call("POST", path(id), undefined, { raw, headers: { "content-type": UPLOAD_TYPE } });
+  const review = (id: string) =>
+    server.call("PATCH", path(id), { supporting_document: { status: "approved" } });
+
+  it("is approved by the proposal that two members confirmed, as the audit log says", async () => {
+    const { offramp_id, show } = await openStory(server, LARGE);
+    good(await upload(offramp_id));
+    const { id } = proposalIn(await review(offramp_id));
+    expect((await show()).supporting_document.status).toBe("not_checked");
+    expect((await agree(id)).status).toBe("done");
+    expect((await show()).supporting_document.status).toBe("approved");
+    const entries = await server.db.database.query(
+      "select actor from audit_entries where record = $1 and action = 'document.approved'",
+      [`offramp:${offramp_id}`],
+    );
+    expect(entries).toEqual([{ actor: `proposal:${id}` }]);
+  });
+
+  it("that was replaced since the proposal is not approved by it", async () => {
+    const { offramp_id, show } = await openStory(server, LARGE);
+    good(await upload(offramp_id));
+    const { id } = proposalIn(await review(offramp_id));
+    const other = Buffer.from(UPLOAD.toString("latin1").replace("invented", "replaced"), "latin1");
+    good(await upload(offramp_id, other));
+    const ended = await agree(id);
+    expect(ended.status).toBe("failed");
+    expect(ended.outcome).toContain("replaced since");
+    expect((await show()).supporting_document.status).toBe("not_checked");
+    expect(await showProposal(server, id)).toEqual(ended);
+  });
+});
+
+it("sliproad verify finds nothing wrong after all of it", async () => {
+  await settle(server);
+  expect(await findFault(server)).toBeNull();
+});

@@ -1,0 +1,94 @@
+import { expect } from "vitest";
+import { createMember } from "../../src/accounts/create-member.ts";
+import type { Role } from "../../src/accounts/model.ts";
+import { hashPassword } from "../../src/accounts/passwords.ts";
+import { PASSWORD } from "../accounts/access-server.ts";
+import { HttpVisitor } from "../harness/http-visitor.ts";
+import { addApprovedUser } from "../harness/ramp.ts";
+import type { Answer, TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+export const PROPOSALS = "/dashboard/proposals";
+export const REGISTERED = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
+export const STRANGE = `0x${"7".repeat(40)}`;
+
+export type TestMember = Awaited<ReturnType<typeof addMember>>;
+
+let members = 0;
+
+/** A member of an account who is signed in and has the proposals open. */
+export async function addMember(
+  server: TestServer,
+  role: Role,
+  account_id = server.account_id,
+  email = `${role}-${crypto.randomUUID()}@example.test`,
+) {
+  const { database, index_key, clock } = server.core;
+  const password_hash = await hashPassword(PASSWORD);
+  const by = { actor: "command line", reason: "set up by a test" } as const;
+  const input = { account_id, email, password_hash, role, ...by };
+  const { person_id } = await database.transaction((tx) =>
+    createMember(tx, index_key, input, clock.now()),
+  );
+  members += 1;
+  const visitor = new HttpVisitor(server.app.server, `203.0.113.${members}`);
+  await visitor.signIn(email);
+  const open = () => visitor.get(PROPOSALS);
+  await open();
+  return {
+    email,
+    person_id,
+    visitor,
+    open,
+    confirm: (id: string) => visitor.post(`${PROPOSALS}/${id}/confirm`, {}),
+    reject: (id: string, reason = "Not what was agreed") =>
+      visitor.post(`${PROPOSALS}/${id}/reject`, { reason }),
+  };
+}
+
+/** A user to whom something is owed, with one registered address. */
+export async function addOwedUser(server: TestServer, amount: number, key = server.key) {
+  const user_id = await addApprovedUser(server, key);
+  const path = `/users/${user_id}`;
+  const call = (method: string, to: string, body?: unknown, headers = {}) =>
+    server.call(method, to, body, { key, headers });
+  const { id: quote_id } = (
+    await call("POST", `${path}/quotes`, {
+      quote: { deposit_token: "usdc", deposit_token_chain: "polygon" },
+    })
+  ).body.quote;
+  await call("POST", "/sandbox/crypto_deposits", { crypto_deposit: { quote_id, amount } });
+  const refund_address = { chain: "polygon", address: REGISTERED };
+  await call("POST", `${path}/refund_addresses`, { refund_address });
+  return {
+    user_id,
+    refund: (wanted: number | string, address = REGISTERED, headers = {}) =>
+      call(
+        "POST",
+        `${path}/refunds`,
+        { refund: { token: "usdc", chain: "polygon", amount: wanted, address } },
+        headers,
+      ),
+    refunds: async () => (await call("GET", `${path}/refunds`)).body.refunds,
+    owed: async (): Promise<number> =>
+      (await call("GET", `${path}/balances`)).body.balances[0]?.amount ?? 0,
+  };
+}
+
+export function proposalIn(answer: Answer) {
+  expect(answer.status, answer.text).toBe(200);
+  expect(answer.body.proposal, answer.text).toBeDefined();
+  return answer.body.proposal;
+}
+
+export async function showProposal(server: TestServer, id: string) {
+  return proposalIn(await server.call("GET", `/proposals/${id}`));
+}
+
+/** Waits until nothing more will become of it. */
+export function waitForEnd(server: TestServer, id: string) {
+  return waitFor(async () => {
+    const proposal = await showProposal(server, id);
+    return ["done", "failed"].includes(proposal.status) && proposal;
+  });
+}

@@ -1,0 +1,304 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runProposalKind } from "../../src/approvals/model.ts";
+import { readPlainData, writePlainData } from "../../src/approvals/plain-data.ts";
+import { proposalTask } from "../../src/approvals/tasks.ts";
+import { type ApprovalRules, withApproval } from "../../src/approvals/with-approval.ts";
+import { refundBalances } from "../../src/balances/refund-balances.ts";
+import type { Command, UseCase } from "../../src/platform/commands/use-case.ts";
+import { CommitUnknownError, type Database } from "../../src/platform/db/database.ts";
+import { newId } from "../../src/platform/ids.ts";
+import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
+import { enqueueTasks, taskNow } from "../../src/platform/tasks/tasks.ts";
+import { createWorker } from "../../src/platform/tasks/worker.ts";
+import { usdValue } from "../../src/prices/usd-value.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { SILENT } from "../harness/task-fixture.ts";
+import { findFault } from "../offramps/story.ts";
+import {
+  addMember,
+  addOwedUser,
+  proposalIn,
+  showProposal,
+  type TestMember,
+  waitForEnd,
+} from "./proposal-fixture.ts";
+
+let server: TestServer;
+let ada: TestMember;
+let ben: TestMember;
+
+beforeAll(async () => {
+  server = await startTestServer({ environment: { SLIPROAD_APPROVAL_ABOVE_USD: "0" } });
+  ada = await addMember(server, "admin");
+  ben = await addMember(server, "approver");
+  // Confirmed proposals wait for the workers of these tests.
+  await server.app.worker.stop();
+});
+afterAll(() => server.close());
+
+async function addConfirmed() {
+  const user = await addOwedUser(server, 300);
+  const { id } = proposalIn(await user.refund(250));
+  await ada.confirm(id);
+  await ben.confirm(id);
+  expect((await showProposal(server, id)).status).toBe("confirmed");
+  return { ...user, id };
+}
+
+function refunds() {
+  const { keyring, index_key } = server.core;
+  return refundBalances(keyring, index_key, () => "");
+}
+
+async function withWorker(handler: TaskHandler, work: () => Promise<void>): Promise<void> {
+  const { database, clock } = server.core;
+  const worker = createWorker({ database, clock, log: SILENT, handlers: [handler], poll_ms: 20 });
+  worker.start();
+  try {
+    await work();
+  } finally {
+    await worker.stop();
+  }
+}
+
+describe("a confirmed proposal whose worker dies", () => {
+  it("before the commit has not happened, and is carried out once by the next try", async () => {
+    const { id, owed, refunds: listed } = await addConfirmed();
+    const inner = refunds();
+    let deaths = 0;
+    const dying: typeof inner = {
+      ...inner,
+      record: (...given) => {
+        inner.record(...given);
+        deaths += 1;
+        if (deaths === 1) throw new Error("the worker dies here");
+      },
+    };
+    await withWorker(proposalTask(server.core, dying), async () => {
+      expect((await waitForEnd(server, id)).status).toBe("done");
+    });
+    expect(deaths).toBe(2);
+    expect(await listed()).toHaveLength(1);
+    expect(await owed()).toBe(50);
+  });
+
+  it("after the commit, before it knows, is not carried out a second time", async () => {
+    const { id, owed, refunds: listed } = await addConfirmed();
+    const { database, keyring, clock } = server.core;
+    let lost = 0;
+    const losing: Database = {
+      ...database,
+      transaction: async (work, options) => {
+        const result = await database.transaction(work, options);
+        lost += 1;
+        if (lost === 1) throw new CommitUnknownError("its answer was lost");
+        return result;
+      },
+    };
+    const account_id = server.account_id;
+    await withWorker(proposalTask({ database: losing, keyring }, refunds()), async () => {
+      expect((await waitForEnd(server, id)).status).toBe("done");
+      // Nor if it were asked for again.
+      const kind = runProposalKind("refund-balances");
+      await database.transaction(async (tx) =>
+        enqueueTasks(tx, [taskNow(kind, { account_id, id }, clock.now())]),
+      );
+      await expect
+        .poll(() => database.query("select id from tasks where record_id = $1", [id]))
+        .toEqual([]);
+    });
+    expect(lost).toBe(2);
+    expect(await listed()).toHaveLength(1);
+    expect(await owed()).toBe(50);
+  });
+});
+
+it("a task for a proposal that nobody has confirmed does nothing", async () => {
+  const user = await addOwedUser(server, 300);
+  const { id } = proposalIn(await user.refund(250));
+  const { database, clock } = server.core;
+  const kind = runProposalKind("refund-balances");
+  await database.transaction(async (tx) =>
+    enqueueTasks(tx, [taskNow(kind, { account_id: server.account_id, id }, clock.now())]),
+  );
+  await withWorker(proposalTask(server.core, refunds()), async () => {
+    await expect
+      .poll(() => database.query("select id from tasks where record_id = $1", [id]))
+      .toEqual([]);
+  });
+  expect((await showProposal(server, id)).status).toBe("pending");
+  expect(await user.owed()).toBe(300);
+});
+
+type Note = { text: string; amount: bigint; currency: string };
+
+/** A use case that keeps what it was told, run as the executor would. */
+function noteRoom(approvals: Partial<ApprovalRules> = {}) {
+  const done: Command<Note>[] = [];
+  const inner: UseCase<Note, null, string> = {
+    name: "keep-notes",
+    rows: () => 1,
+    load: async () => null,
+    decide: (_loaded, commands) =>
+      new Map(commands.map(({ id, input }) => [id, { output: input.text, subject: null }])),
+    record: (_tx, _loaded, accepted) => void done.push(...accepted.map(({ command }) => command)),
+    render: (text) => JSON.stringify({ text }),
+  };
+  const watched = withApproval(inner, {
+    limit_usd: 10_000n,
+    usdValue: async () => () => null,
+    keyring: server.core.keyring,
+    ...approvals,
+    amountOf: (_loaded, { input }) => input,
+    recordIdOf: ({ id }) => id,
+    summaryOf: () => "Keep a note.",
+  });
+  const submit = async (input: Note, actor?: `member:${string}`) => {
+    const { database, clock } = server.core;
+    const now = clock.now();
+    const command: Command<Note> = {
+      id: newId(now),
+      account_id: server.account_id,
+      credential_id: crypto.randomUUID(),
+      input,
+      idempotency: null,
+      ...(actor ? { actor } : {}),
+    };
+    return database.transaction(async (tx) => {
+      const loaded = await watched.load(tx, [command]);
+      const verdict = watched.decide(loaded, [command], now).get(command.id)!;
+      if ("refusal" in verdict) throw verdict.refusal;
+      watched.record(tx, loaded, [{ command, ...verdict }], now);
+      return JSON.parse(watched.render(verdict.output));
+    });
+  };
+  return { inner, done, submit };
+}
+
+const NOTE: Note = { text: "$n1 n2 s3", amount: 12_345_678_901_234_567_890n, currency: "eur" };
+
+describe("a proposal made by a member", () => {
+  it("counts them as one of the two, who cannot confirm it alone", async () => {
+    const { inner, done, submit } = noteRoom();
+    const { proposal } = await submit(NOTE, `member:${ada.person_id}`);
+    expect(proposal).toMatchObject({ confirmations: 1, status: "pending" });
+    expect((await ada.confirm(proposal.id)).statusCode).toBe(303);
+    expect(await showProposal(server, proposal.id)).toMatchObject({
+      confirmations: 1,
+      status: "pending",
+    });
+    await ben.confirm(proposal.id);
+    await withWorker(proposalTask(server.core, inner), async () => {
+      expect((await waitForEnd(server, proposal.id)).status).toBe("done");
+    });
+    expect(done).toMatchObject([
+      { input: NOTE, actor: `proposal:${proposal.id}`, approval: "given" },
+    ]);
+  });
+});
+
+describe("an amount", () => {
+  it("without a rate counts as above the limit", async () => {
+    const { submit, done } = noteRoom();
+    expect((await submit({ ...NOTE, amount: 1n })).proposal.amount_usd).toBeNull();
+    expect(done).toEqual([]);
+  });
+
+  it("without a rate passes where there is no limit", async () => {
+    const { submit } = noteRoom({ limit_usd: undefined });
+    expect(await submit(NOTE)).toEqual({ text: NOTE.text });
+  });
+
+  it("is converted with the accepted rates and rounded up to the cent", async () => {
+    const { database } = server.core;
+    const versions = { find: async () => new Map([["x", PRICES]]) };
+    const toUsd = await usdValue(versions, {
+      ...database,
+      query: async () => [{ id: "x" }] as never,
+    });
+    expect(toUsd({ amount: 10_000n, currency: "usd" })).toBe(10_000n);
+    expect(toUsd({ amount: 1n, currency: "usdc" })).toBe(1n);
+    expect(toUsd({ amount: 100_000_000n, currency: "usdc" })).toBe(10_000n);
+    // 80 eur at 0.8 for one token; the other token is worth 1.01 usd, and the dearer one counts.
+    expect(toUsd({ amount: 8_000n, currency: "eur" })).toBe(10_100n);
+    expect(toUsd({ amount: 150n, currency: "jpy" })).toBe(100n);
+    expect(toUsd({ amount: 1n, currency: "xxx" })).toBeNull();
+    expect(toUsd({ amount: 1n, currency: "mxn" })).toBeNull();
+  });
+});
+
+const rate = (units: bigint, scale: number) => ({ units, scale });
+const PRICES = {
+  version_id: "x",
+  source: "test",
+  as_of: null,
+  fees: {} as never,
+  rates: new Map([
+    [
+      "usdc",
+      new Map([
+        ...[["usd", rate(1n, 0)] as const, ["eur", rate(8n, 1)] as const],
+        ["jpy", rate(150n, 0)] as const,
+      ]),
+    ],
+    ["usdt", new Map([["usd", rate(101n, 2)] as const, ["eur", rate(8n, 1)] as const])],
+  ]),
+};
+
+describe("plain data", () => {
+  it("comes back as it was, BigInts and texts that look like them included", () => {
+    const value = {
+      big: -12_345_678_901_234_567_890n,
+      looks: ["n12", "s", "", "$bigint"],
+      nested: { none: null, yes: true, number: 1.5, list: [[1n]], __proto__x: "a" },
+    };
+    expect(readPlainData(writePlainData(value))).toEqual(value);
+  });
+
+  it("refuses what would come back as something else", () => {
+    for (const value of [new Date(0), Buffer.from("a"), new Map(), Number.NaN, () => 1]) {
+      expect(() => writePlainData({ value })).toThrow("plain data");
+    }
+  });
+});
+
+it("sliproad verify finds nothing wrong after all of it", async () => {
+  expect(await findFault(server)).toBeNull();
+});
+
+it("a proposal that is called confirmed without the votes is not carried out", async () => {
+  const user = await addOwedUser(server, 300);
+  const { id } = proposalIn(await user.refund(250));
+  await ada.confirm(id);
+  const { database, clock } = server.core;
+  await database.query("update proposals set status = 'confirmed' where id = $1", [id]);
+  const task = taskNow(
+    runProposalKind("refund-balances"),
+    { account_id: server.account_id, id },
+    clock.now(),
+  );
+  await database.transaction(async (tx) => enqueueTasks(tx, [task]));
+  await withWorker(proposalTask(server.core, refunds()), async () => {
+    await expect
+      .poll(async () => {
+        const query = "select last_error from tasks where record_id = $1 and attempts > 0";
+        const [row] = await database.query<{ last_error: string }>(query, [id]);
+        return row?.last_error;
+      })
+      .toContain("lacks the votes");
+  });
+  expect(await user.owed()).toBe(300);
+});
+
+it("what can no longer be read, because the person was erased, fails", async () => {
+  const { id, user_id } = await addConfirmed();
+  const { database, keyring } = server.core;
+  const subject = { account_id: server.account_id, subject_id: user_id };
+  await database.transaction(async (tx) => keyring.eraseSubject(tx, subject));
+  await withWorker(proposalTask(server.core, refunds()), async () => {
+    expect(await waitForEnd(server, id)).toMatchObject({
+      status: "failed",
+      outcome: "The user was erased.",
+    });
+  });
+});

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkApp } from "../../src/apps/check-app.ts";
+import { addApp, addMember, letIn, Person, post, refresh } from "../harness/oauth.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { emit, idle, addApp as setUpApp } from "../webhooks/webhook-room.ts";
+
+const PATH = "/dashboard/apps";
+const SCOPE = "offline_access user:read";
+
+let server: TestServer;
+let admin: Person;
+let admin_id: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  admin_id = await addMember(server, server.account_id, "ada@example.test");
+  admin = await Person.signedIn(server, server.account_id, admin_id);
+});
+afterAll(() => server?.close());
+
+const NEW_APP = {
+  name: "Paper <Kite>",
+  flow: "client_credentials",
+  webhook_url: "https://hooks.example.test/in",
+  webhook_secret: "",
+  redirect_uris: "",
+};
+
+describe("applications of the account", () => {
+  test("an admin makes one, sees its secrets once, and it works", async () => {
+    await admin.get(PATH);
+    const page = await admin.post(PATH, { ...NEW_APP, events: "offramp_update" });
+    expect(page.status).toBe(200);
+    expect(page.text).toContain("Paper &lt;Kite&gt;");
+    const [id, secret, webhook_secret] = ["Client ID", "Client secret", "Webhook secret"].map(
+      (name) => new RegExp(`${name}</dt><dd><code>([^<]+)`).exec(page.text)![1]!,
+    );
+    expect(webhook_secret).toMatch(/^whsec_/);
+    const app = { id: id!, secret: secret! };
+    const fields = { grant_type: "client_credentials" };
+    expect((await post(server, "/oauth/token", app, fields)).status).toBe(200);
+    const later = await admin.get(PATH);
+    expect(later.text).toContain(app.id);
+    expect(later.text).not.toContain(app.secret);
+    expect(later.text).not.toContain(webhook_secret);
+    const [row] = await server.db.database.query("select flow, events from apps where id = $1", [
+      app.id,
+    ]);
+    expect(row).toEqual({ flow: "client_credentials", events: ["offramp_update"] });
+    const [entry] = await server.db.database.query(
+      "select actor from audit_entries where action = 'app.create' and record = $1",
+      [`app:${app.id}`],
+    );
+    expect(entry).toEqual({ actor: `member:${admin_id}` });
+  });
+
+  test("an admin deletes one, and it is gone", async () => {
+    const app = await addApp(server, server.account_id, { flow: "client_credentials" });
+    expect((await admin.get(PATH)).text).toContain(app.id);
+    const gone = await admin.post(`${PATH}/delete`, { app_id: app.id });
+    expect(gone).toMatchObject({ status: 303, location: PATH });
+    expect((await admin.get(PATH)).text).not.toContain(app.id);
+    const fields = { grant_type: "client_credentials" };
+    expect((await post(server, "/oauth/token", app, fields)).status).toBe(401);
+  });
+
+  test("what waits for one that is paused is settled when an admin deletes it", async () => {
+    const { id } = await setUpApp(server, { webhook_url: "https://hooks.example.test/paused" });
+    await server.call("POST", `/apps/${id}/pause`);
+    await emit(server, {});
+    await idle(server);
+    const statuses = () =>
+      server.db.database.query("select status from webhook_deliveries where app_id = $1", [id]);
+    expect(await statuses()).toEqual([{ status: "pending" }]);
+    await admin.get(PATH);
+    expect((await admin.post(`${PATH}/delete`, { app_id: id })).status).toBe(303);
+    expect(await statuses()).toEqual([{ status: "skipped" }]);
+    expect((await admin.post(`${PATH}/delete`, { app_id: id })).status).toBe(404);
+  });
+
+  test.each([
+    ["no name", { name: " " }, "Name:"],
+    ["no redirect address", { flow: "authorization_code" }, "Redirect URLs:"],
+    ["data", redirect("data:text/html,x"), "Redirect URLs"],
+    ["a fragment", redirect("https://shop.example.test/#x"), "Redirect URLs"],
+    ["a script", redirect("javascript:alert(1)"), "Redirect URLs"],
+    ["an unknown flow", { flow: "implicit" }, "Flow:"],
+    ["an address that is none", { webhook_url: "ftp://x.test" }, "Webhook URL:"],
+    ["a short secret", { webhook_secret: "short" }, "Webhook secret:"],
+  ])("%s is refused with a sentence, and what was typed stays", async (_what, fields, words) => {
+    await admin.get(PATH);
+    const page = await admin.post(PATH, { ...NEW_APP, ...fields });
+    expect(page.status).toBe(422);
+    expect(page.text).toMatch(new RegExp(`role="alert".*${words}`));
+    const { webhook_url } = { ...NEW_APP, ...fields };
+    expect(page.text).toContain(`value="${webhook_url}"`);
+  });
+
+  test("in live mode, a code travels by https, on this machine, or to a program", () => {
+    const rules = { allow_http: false, refuseUrl: () => null };
+    const isGood = (uri: string) =>
+      checkApp({ redirect_uris: [uri] }, rules, "").problems.length === 0;
+    expect(isGood("https://shop.example.test/callback")).toBe(true);
+    expect(isGood("http://localhost:3000/callback")).toBe(true);
+    expect(isGood("http://[::1]:3000/callback")).toBe(true);
+    expect(isGood("com.example.shop:/callback")).toBe(true);
+    expect(isGood("http://shop.example.test/callback")).toBe(false);
+    expect(isGood("http://localhost.example.test/callback")).toBe(false);
+    expect(isGood("https://user@shop.example.test/callback")).toBe(false);
+    expect(isGood("/callback")).toBe(false);
+    expect(isGood("https://shop.example.test\\@other.example.test/callback")).toBe(false);
+  });
+
+  test.each([
+    ...["http:a.example", "https:/a.example", "https:a.example/x", "HTTP:localhost/x"],
+    ...["https:?x", "http:/localhost:3000/callback"],
+  ])("%s, which browsers would mend, is no redirect address", (uri) => {
+    const rules = { allow_http: true, refuseUrl: () => null };
+    expect(checkApp({ redirect_uris: [uri] }, rules, "").problems).toMatchObject([
+      { message: "Send an absolute URL such as https://example.com/callback." },
+    ]);
+  });
+
+  test.each([
+    [" https://hooks.example.test/in", "Remove the spaces"],
+    ["https://hooks.example.test/in\n", "Remove the spaces"],
+    ["https://hooks.example.test/a b", "Remove the spaces"],
+    ["https://hooks.example.test/in#part", "Remove the #"],
+    ["https://hooks.example.test/in#", "Remove the #"],
+  ])("a webhook's address %j is refused with what to send", (webhook_url, words) => {
+    const rules = { allow_http: true, refuseUrl: () => null };
+    const { problems } = checkApp({ webhook_url }, rules, "app.");
+    expect(problems).toMatchObject([{ field: "app.webhook_url", code: "record_invalid" }]);
+    expect(problems[0]!.message).toContain(words);
+  });
+
+  test.each([
+    ...["about", "blob", "data", "file", "filesystem", "intent", "jar", "javascript"],
+    ...["mailto", "tel", "MailTo"],
+  ])("the scheme %s is no program's own", (scheme) => {
+    const rules = { allow_http: true, refuseUrl: () => null };
+    const { problems } = checkApp({ redirect_uris: [`${scheme}:callback`] }, rules, "");
+    expect(problems[0]!.message).toContain("a custom scheme");
+  });
+
+  test("what the library would refuse later is refused at once, with the reason", async () => {
+    const rules = { allow_http: true, refuseUrl: () => null };
+    const problemOf = (...redirect_uris: string[]) =>
+      checkApp({ redirect_uris }, rules, "").problems[0];
+    const mixed = problemOf("com.example.shop:/callback", "http://shop.example.test/callback");
+    expect(mixed).toMatchObject({ field: "redirect_uris[1]" });
+    expect(mixed!.message).toContain("http is allowed only for loopback");
+    expect(problemOf("com.example.shop:/x", "https://localhost/x")!.message).toContain("not https");
+    expect(problemOf("https://*.example.test/callback")!.message).toContain("wildcards");
+    for (const blank of [
+      " https://shop.example.test/x",
+      "https://shop.example.test/a b",
+      "x:\ty",
+    ]) {
+      expect(problemOf(blank)!.message).toContain("Remove the spaces");
+    }
+    expect(problemOf("com.example.shop:/x", "http://127.0.0.1/x")).toBeUndefined();
+    expect(problemOf("http://shop.example.test/x", "https://localhost/x")).toBeUndefined();
+  });
+
+  test("http on localhost is good for whoever develops", async () => {
+    await admin.get(PATH);
+    const fields = redirect("http://localhost:3000/callback\nhttps://shop.example.test/callback");
+    const page = await admin.post(PATH, { ...NEW_APP, ...fields, name: "Local" });
+    expect(page.status).toBe(200);
+  });
+
+  test("other roles neither see nor make nor change them", async () => {
+    const app = await addApp(server, server.account_id, { name: "Hidden Heron" });
+    const approver_id = await addMember(
+      server,
+      server.account_id,
+      "approver@example.test",
+      "approver",
+    );
+    const approver = await Person.signedIn(server, server.account_id, approver_id);
+    const page = await approver.get(PATH);
+    expect(page.status).toBe(200);
+    expect(page.text).not.toContain("Hidden Heron");
+    expect((await approver.post(PATH, NEW_APP)).status).toBe(403);
+    expect((await approver.post(`${PATH}/rotate`, { app_id: app.id })).status).toBe(403);
+  });
+
+  test("nobody gives a new secret to an application of another account", async () => {
+    const other = await server.addAccount("Other owners");
+    const app = await addApp(server, other.account_id, { flow: "client_credentials" });
+    await admin.get(PATH);
+    expect((await admin.post(`${PATH}/rotate`, { app_id: app.id })).status).toBe(404);
+    const fields = { grant_type: "client_credentials" };
+    expect((await post(server, "/oauth/token", app, fields)).status).toBe(200);
+  });
+});
+
+describe("connected applications", () => {
+  test("a person sees what they let in, and taking it back ends the tokens at once", async () => {
+    const app = await addApp(server, server.account_id, { name: "Quiet Quill" });
+    const tokens = await letIn(server, admin, app, SCOPE, server.account_id);
+    const page = await admin.get(PATH);
+    expect(page.text).toContain("Quiet Quill");
+    const consent = { app_id: app.id, account_id: server.account_id, person_id: admin_id };
+    const answer = await admin.post(`${PATH}/revoke`, consent);
+    expect(answer.status).toBe(303);
+    expect((await refresh(server, app, tokens.refresh_token!)).body.error).toBe("invalid_grant");
+    const key = tokens.access_token;
+    expect((await server.call("GET", "/me", undefined, { key })).status).toBe(401);
+    const [grant] = await server.db.database.query<{ revoked_at: Date | null }>(
+      "select revoked_at from app_grants where app_id = $1",
+      [app.id],
+    );
+    expect(grant!.revoked_at).not.toBeNull();
+    // It must ask again, and what is granted then is new.
+    const again = await letIn(server, admin, app, SCOPE, server.account_id);
+    const new_key = { key: again.access_token };
+    expect((await server.call("GET", "/me", undefined, new_key)).status).toBe(200);
+    expect((await server.call("GET", "/me", undefined, { key })).status).toBe(401);
+  });
+
+  test("an admin ends what a colleague let in; a colleague not what the admin did", async () => {
+    const clerk_id = await addMember(server, server.account_id, "clerk@example.test", "accountant");
+    const clerk = await Person.signedIn(server, server.account_id, clerk_id);
+    const app = await addApp(server, server.account_id, { name: "Busy Badger" });
+    const account_id = server.account_id;
+    const tokens = await letIn(server, clerk, app, SCOPE, account_id);
+    await letIn(server, admin, app, SCOPE, account_id);
+    await clerk.get(PATH);
+    const of_admin = { app_id: app.id, account_id, person_id: admin_id };
+    expect((await clerk.post(`${PATH}/revoke`, of_admin)).status).toBe(404);
+    const page = await admin.get(PATH);
+    expect(page.text).toContain("clerk@example.test");
+    const of_clerk = { app_id: app.id, account_id, person_id: clerk_id };
+    expect((await admin.post(`${PATH}/revoke`, of_clerk)).status).toBe(303);
+    expect((await refresh(server, app, tokens.refresh_token!)).body.error).toBe("invalid_grant");
+  });
+
+  test("nonsense as an id is a page that says there is no such thing", async () => {
+    await admin.get(PATH);
+    const nonsense = { app_id: "x", account_id: "y", person_id: admin_id };
+    expect((await admin.post(`${PATH}/revoke`, nonsense)).status).toBe(404);
+  });
+});
+
+function redirect(redirect_uris: string) {
+  return { flow: "authorization_code", redirect_uris };
+}

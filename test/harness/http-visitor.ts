@@ -1,0 +1,58 @@
+import type { FastifyInstance, LightMyRequestResponse } from "fastify";
+import { PASSWORD } from "../accounts/access-server.ts";
+
+const SIGN_IN_PATH = "/sign-in";
+
+/** A browser without a screen: keeps cookies, sends forms with the token of the page before. */
+export class HttpVisitor {
+  readonly cookies = new Map<string, string>();
+  readonly #app: FastifyInstance;
+  readonly #address: string;
+  #csrf = "";
+
+  constructor(app: FastifyInstance, address = "203.0.113.1") {
+    this.#app = app;
+    this.#address = address;
+  }
+
+  async get(url: string, headers: Record<string, string> = {}): Promise<LightMyRequestResponse> {
+    const accept = "text/html";
+    return this.#keep(await this.#inject({ method: "GET", url, headers: { accept, ...headers } }));
+  }
+
+  async post(url: string, fields: Record<string, string>): Promise<LightMyRequestResponse> {
+    const headers = {
+      accept: "text/html",
+      "content-type": "application/x-www-form-urlencoded",
+    };
+    const payload = new URLSearchParams({ csrf: this.#csrf, ...fields }).toString();
+    return this.#keep(await this.#inject({ method: "POST", url, headers, payload }));
+  }
+
+  async signIn(
+    email: string,
+    fields: Record<string, string> = {},
+  ): Promise<LightMyRequestResponse> {
+    await this.get(SIGN_IN_PATH);
+    return this.post(SIGN_IN_PATH, { email, password: PASSWORD, ...fields });
+  }
+
+  #inject(request: {
+    method: "GET" | "POST";
+    url: string;
+    headers: Record<string, string>;
+    payload?: string;
+  }): Promise<LightMyRequestResponse> {
+    const cookies = Object.fromEntries(this.cookies);
+    return this.#app.inject({ ...request, cookies, remoteAddress: this.#address });
+  }
+
+  #keep(answer: LightMyRequestResponse): LightMyRequestResponse {
+    for (const { name, value } of answer.cookies) {
+      if (value === "") this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    this.#csrf = /name="csrf" value="([^"]*)"/.exec(answer.body)?.[1] ?? this.#csrf;
+    return answer;
+  }
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import type { Core, Partners } from "../../src/app/create-app.ts";
+import { sendRefundTask } from "../../src/balances/refund-task.ts";
+import { createOfframpRenderer } from "../../src/offramps/render.ts";
+import * as kinds from "../../src/offramps/task-kinds.ts";
+import { offrampTasks } from "../../src/offramps/tasks.ts";
+import { onrampTasks } from "../../src/onramps/tasks.ts";
+import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
+import { createGuardedSender } from "../../src/partners/outbound-http/guarded-sender.ts";
+import type { Database } from "../../src/platform/db/database.ts";
+import { realTime } from "../../src/platform/tasks/real-time.ts";
+import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
+import {
+  claimTasks,
+  listDueKinds,
+  updateFailed,
+  updateLeases,
+} from "../../src/platform/tasks/store.ts";
+import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
+import { SILENT } from "./task-fixture.ts";
+
+/** The work between an execution and money in the bank, in the order in which it falls due. */
+export const PAYOUT_BEATS = [
+  kinds.ANNOUNCE_TRANSFER_TASK,
+  kinds.FUND_QUOTE_TASK,
+  kinds.FUND_OFFRAMPS_TASK,
+  kinds.ASSESS_OFFRAMP_TASK,
+  kinds.SEND_PAYOUT_TASK,
+  kinds.READ_BANK_TASK,
+] as const;
+
+const LEASE_MS = 30_000;
+const ROUNDS_MAX = 50;
+
+/** The process ended at this point: nobody records anything, the lease runs out. */
+export class Crash extends Error {}
+
+export type Beats = {
+  /** The kinds of which tasks are due. */
+  listDue(): Promise<string[]>;
+  /** Runs one set of due tasks of this kind; false when none is due. Throws what the work throws. */
+  run(kind: string): Promise<boolean>;
+  /** Runs whatever is due until nothing is left; a failure is recorded as a worker would. */
+  runAll(): Promise<void>;
+  close(): void;
+};
+
+/** Plays the worker one set at a time, so that a test can do something between any two. */
+export async function openBeats(
+  core: Core,
+  partners: Partners,
+  database: Database = core.database,
+): Promise<Beats> {
+  const { clock, config } = core;
+  const sender = createGuardedSender({ allow_list: [], allow_loopback: false });
+  const deps = {
+    ...core,
+    ...partners,
+    database,
+    renderer: createOfframpRenderer(() => "http://127.0.0.1", clock),
+    operator_id: core.first_start.operator.id,
+    kyc_enforcement: config.kyc_enforcement,
+    policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
+    files: await openLocalDirectory(config.data_dir),
+    sender,
+    is_sandbox: true,
+    deposit_tolerance: config.deposit_tolerance,
+    bank_horizon_ms: 72 * 60 * 60 * 1000,
+    log: SILENT,
+  };
+  const handlers = new Map<string, TaskHandler>(
+    [...offrampTasks(deps), ...onrampTasks(deps), sendRefundTask(deps)].map((handler) => [
+      handler.kind,
+      handler,
+    ]),
+  );
+
+  /** `failed` tasks are claimed apart and alone, as by a worker. */
+  const runLane = async (kind: string, failed: boolean, is_strict: boolean): Promise<boolean> => {
+    const handler = handlers.get(kind)!;
+    const claim = await claimTasks(core.database, {
+      kind,
+      failed,
+      now: clock.now(),
+      real_now: realTime(clock),
+      lease_ms: LEASE_MS,
+      lease_id: randomUUID(),
+      limit: failed ? 1 : handler.set_max,
+    });
+    if (claim.tasks.length === 0) return false;
+    try {
+      await handler.handle(createTaskSet(claim, () => {}).set);
+    } catch (error) {
+      if (error instanceof Crash) {
+        await updateLeases(core.database, claim.lease_id, claim.tasks, null);
+        return true;
+      }
+      const failure = { tasks: claim.tasks, due_at: clock.now(), last_error: "failed in a test" };
+      await updateFailed(core.database, claim.lease_id, failure);
+      if (is_strict) throw error;
+    }
+    return true;
+  };
+  const run = async (kind: string, is_strict = true) =>
+    (await runLane(kind, false, is_strict)) || (await runLane(kind, true, is_strict));
+
+  return {
+    listDue: async () => {
+      const time = { now: clock.now(), real_now: realTime(clock) };
+      const due = await listDueKinds(core.database, { kinds: [...handlers.keys()], ...time });
+      return due.filter(({ fresh, failed }) => fresh || failed).map(({ kind }) => kind);
+    },
+    run,
+    runAll: async () => {
+      for (let round = 0; round < ROUNDS_MAX; round += 1) {
+        const ran = [];
+        for (const kind of handlers.keys()) ran.push(await run(kind, false));
+        if (!ran.includes(true)) return;
+      }
+      throw new Error("there is always something due");
+    },
+    close: () => sender.close(),
+  };
+}

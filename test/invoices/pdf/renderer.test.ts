@@ -1,0 +1,192 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { PrintedInvoice } from "../../../src/invoices/pdf/load-pdf.ts";
+import {
+  createPdfPress,
+  type PdfPress,
+  type PressLimits,
+} from "../../../src/invoices/pdf/renderer.ts";
+
+let press: PdfPress;
+afterEach(() => press.close());
+
+const open = (limits: Partial<PressLimits> = {}) => {
+  press = createPdfPress({
+    ...{
+      waiting_max: 2,
+      kept_bytes_max: 1_000_000,
+      idle_ms: 60_000,
+      job_ms_max: 60_000,
+    },
+    ...limits,
+  });
+};
+
+const print = (invoice: PrintedInvoice, account_id = "one", gone?: AbortSignal) =>
+  press.print(invoice, account_id, gone);
+
+const idsOf = (count: number) => Array.from({ length: count }, (_, at) => `invoice ${at}`);
+
+const MANY_WAYS: PrintedInvoice["ways_to_pay"] = Array.from({ length: 50 }, () => ({
+  title: "Bank",
+  lines: [["IBAN", "DE89"]],
+}));
+
+function printed(id: string, sequence = 1, ways_to_pay: PrintedInvoice["ways_to_pay"] = []) {
+  const item = { name: "Work", currency: "EUR", quantity: 1, unitPrice: "100" };
+  const invoice = {
+    ...{ id, sequence, format: "svc_invoice", status: "open", currency: "EUR" },
+    ...{ total: 100n, total_without_tax: 100n, updated_at: new Date(0) },
+    document: {
+      ...{ invoiceNumber: "1", creationDate: "2026-11-15", invoiceItems: [item] },
+      ...{ buyerInfo: {}, sellerInfo: {}, paymentOptions: [] },
+    },
+  };
+  return { invoice, ways_to_pay } as unknown as PrintedInvoice;
+}
+
+describe("the PDF press", () => {
+  it("prints once what is asked for again, until invoice or bank account change", async () => {
+    open();
+    const [first, same] = await Promise.all([print(printed("a")), print(printed("a"))]);
+    expect(first!.subarray(0, 5).toString()).toBe("%PDF-");
+    expect(same).toBe(first);
+    expect(await print(printed("a"))).toBe(first);
+    expect(await print(printed("a", 2))).not.toBe(first);
+    const ways = [{ title: "Bank", lines: [["IBAN", "DE89"] as [string, string]] }];
+    expect(await print(printed("a", 1, ways))).not.toBe(first);
+  });
+
+  it("lets a few wait and tells the others when to come again", async () => {
+    open();
+    const all = await Promise.allSettled(["a", "b", "c", "d", "e"].map((id) => print(printed(id))));
+    expect(all.map(({ status }) => status)).toEqual([
+      ...["fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"],
+    ]);
+    expect(all[4]).toMatchObject({ reason: { code: "unavailable", retry_after_seconds: 5 } });
+    expect((await print(printed("e"))).length).toBeGreaterThan(1000);
+  });
+
+  it("gives back its thread and files when nobody prints, and prints again", async () => {
+    open({ idle_ms: 20 });
+    const first = await print(printed("a"));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const again = await print(printed("a"));
+    expect(again).not.toBe(first);
+    expect(again.equals(first)).toBe(true);
+  });
+
+  it("keeps no more bytes than it may", async () => {
+    open({ kept_bytes_max: 30_000 });
+    const first = await print(printed("a"));
+    for (const id of ["b", "c", "d"]) await print(printed(id));
+    expect(await print(printed("a"))).not.toBe(first);
+  });
+
+  it("gives up a job that takes too long, or cannot be done, and goes on", async () => {
+    open({ job_ms_max: 1 });
+    await expect(print(printed("a"))).rejects.toThrow("took too long");
+    await press.close();
+    open();
+    const broken = printed("a");
+    broken.invoice.document.invoiceItems[0]!.unitPrice = "no number";
+    await expect(print(broken)).rejects.toThrow();
+    expect((await print(printed("b"))).length).toBeGreaterThan(1000);
+  });
+
+  it("keeps room for other accounts when one asks for many", async () => {
+    open({ waiting_max: 12 });
+    const greedy = idsOf(9).map((id) => print(printed(id)));
+    const others = idsOf(4).map((id) => print(printed(`other ${id}`), "two"));
+    const statuses = (await Promise.allSettled([...greedy, ...others])).map((end) => end.status);
+    // One is being printed at once; of the 12 places it may take half.
+    expect(statuses.slice(0, 9)).toEqual([
+      ...Array(7).fill("fulfilled"),
+      ...["rejected", "rejected"],
+    ]);
+    expect(statuses.slice(9)).toEqual(Array(4).fill("fulfilled"));
+  });
+
+  it("prints ten of one account when nobody else prints", async () => {
+    press = createPdfPress();
+    const files = await Promise.all(idsOf(10).map((id) => print(printed(id))));
+    expect(files).toHaveLength(10);
+  });
+
+  it("serves accounts in turn: who asks for one waits for the job that is printed only", async () => {
+    press = createPdfPress();
+    const done: string[] = [];
+    const note = (id: string, account_id: string) =>
+      print(printed(id), account_id).then(() => done.push(id));
+    const many = idsOf(5).map((id) => note(id, "one"));
+    const shared = note("invoice 4", "two");
+    const single = note("single", "three");
+    await Promise.all([...many, shared, single]);
+    expect(done.slice(0, 3)).toEqual(["invoice 0", "invoice 4", "single"]);
+    // Also when it had its turn just before the other began.
+    const first = note("again 1", "three");
+    const more = idsOf(5).map((id) => note(`more ${id}`, "one"));
+    await first;
+    await Promise.all([...more, note("again 2", "three")]);
+    expect(done.slice(7, 10)).toEqual(["again 1", "more invoice 0", "again 2"]);
+  });
+
+  it("drops what waits for callers who have all hung up, and has room again", async () => {
+    open();
+    const [one, two] = [new AbortController(), new AbortController()];
+    const first = print(printed("a"));
+    const left = [print(printed("b"), "one", one.signal), print(printed("c"), "one", one.signal)];
+    const shared = print(printed("c"), "one", two.signal);
+    const ends = Promise.allSettled(left);
+    await expect(print(printed("d"))).rejects.toMatchObject({ code: "unavailable" });
+    one.abort();
+    const files = await Promise.all([first, shared, print(printed("d"))]);
+    expect(files.every(({ length }) => length > 1000)).toBe(true);
+    expect(await ends).toMatchObject([
+      { status: "rejected", reason: { code: "unavailable" } },
+      { status: "fulfilled" },
+    ]);
+    await expect(print(printed("e"), "one", one.signal)).rejects.toThrow("Nobody waits");
+    two.abort();
+    expect((await print(printed("b"))).length).toBeGreaterThan(1000);
+  });
+
+  it("prints what is asked for again after it was dropped", async () => {
+    open();
+    const hang_up = new AbortController();
+    const first = print(printed("a"));
+    const dropped = expect(print(printed("b"), "one", hang_up.signal)).rejects.toThrow("Nobody");
+    hang_up.abort();
+    const again = print(printed("b"));
+    await dropped;
+    expect((await again).length).toBeGreaterThan(1000);
+    await first;
+  });
+
+  it("hands nobody what a thread prints that was given up", async () => {
+    open();
+    const expected = await print(printed("b"));
+    const other = await print(printed("a", 1, MANY_WAYS));
+    await press.close();
+    expect(other.equals(expected)).toBe(false);
+    open({ job_ms_max: 5_000 });
+    await print(printed("warm"));
+    const late = print(printed("a", 1, MANY_WAYS));
+    const next = print(printed("b"));
+    const given_up = expect(late).rejects.toThrow("took too long");
+    // The thread is done in time, but nobody looks before the time is over.
+    setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_200));
+    await given_up;
+    expect((await next).equals(expected)).toBe(true);
+    expect((await print(printed("b"))).equals(expected)).toBe(true);
+  });
+
+  it("stops at once, with whoever waits, and takes no more", async () => {
+    open();
+    const jobs = [print(printed("a", 1, MANY_WAYS)), print(printed("b")), print(printed("c"))];
+    const ends = Promise.allSettled(jobs);
+    await press.close();
+    const refused = { status: "rejected", reason: { code: "unavailable" } };
+    expect(await ends).toMatchObject([refused, refused, refused]);
+    await expect(print(printed("d"))).rejects.toMatchObject({ code: "unavailable" });
+  });
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { HttpVisitor } from "../../harness/http-visitor.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { statusOf } from "../kyc-fixture.ts";
+import { addWaiting, auditOf, decide, seenIn, setAccount, signInAs } from "./review-fixture.ts";
+
+let server: TestServer;
+let admin: { person_id: string; visitor: HttpVisitor };
+let approver: { person_id: string; visitor: HttpVisitor };
+
+beforeAll(async () => {
+  server = await startTestServer();
+  admin = await signInAs(server, server.account_id, "admin");
+  approver = await signInAs(server, server.account_id, "approver");
+  await setAccount(server, server.account_id, { kyc_two_person_approval: true });
+});
+afterAll(() => server.close());
+
+describe("two-person approval", () => {
+  it("the first decision is a proposal, never confirmed by the same person", async () => {
+    const { user_id, path } = await addWaiting(server);
+    const first = await decide(admin.visitor, path, "approve", "looks right");
+    expect(first.headers.location).toContain("done=proposed");
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+    const shown = await admin.visitor.get(path);
+    expect(shown.body).toContain("Another member");
+    expect(shown.body).not.toContain('name="decision"');
+    // The form that another member sees.
+    const seen = seenIn((await approver.visitor.get(path)).body);
+    const same = { decision: "approve", comment: "me again", seen };
+    expect((await admin.visitor.post(path, same)).statusCode).toBe(403);
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+
+    expect((await approver.visitor.get(path)).body).toContain("looks right");
+    const second = await decide(approver.visitor, path, "approve", "I agree");
+    expect(second.headers.location).toContain("done=decided");
+    expect(await statusOf(server, user_id)).toBe("approved");
+    const entries = (await auditOf(server, user_id)).filter(({ detail }) =>
+      detail.includes("digest"),
+    );
+    expect(entries).toMatchObject([
+      { actor: `member:${admin.person_id}`, action: "kyc.propose_approve", reason: "" },
+      { actor: `member:${approver.person_id}`, action: "kyc.approve", reason: "" },
+    ]);
+    const after = (await admin.visitor.get(path)).body;
+    for (const words of ["looks right", "I agree"]) expect(after).toContain(words);
+  });
+
+  it("another decision of the second sends it back, and it begins anew", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(admin.visitor, path, "approve");
+    const other_view = await decide(approver.visitor, path, "refuse", "the face is not the same");
+    expect(other_view.headers.location).toContain("done=returned");
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+    const anew = await decide(approver.visitor, path, "refuse", "the face is not the same");
+    expect(anew.headers.location).toContain("done=proposed");
+    await decide(admin.visitor, path, "refuse", "true");
+    const shown = await server.call("GET", `/users/${user_id}`);
+    expect(shown.body.user.kyc.general).toEqual({
+      status: "failed",
+      moderation_comment: "the face is not the same",
+    });
+  });
+
+  it("twenty clicks of one person at once decide nothing", async () => {
+    const { user_id, path } = await addWaiting(server);
+    const fields = { decision: "approve", seen: seenIn((await admin.visitor.get(path)).body) };
+    const clicks = Array.from({ length: 20 }, () => admin.visitor.post(path, fields));
+    const answers = await Promise.all(clicks);
+    expect(answers.filter(({ statusCode }) => statusCode === 303)).toHaveLength(1);
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+  });
+
+  it("a proposal is void once anything of what its author saw has changed, and the page says so", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(admin.visitor, path, "approve", "looks right");
+    const user = { date_of_birth: "01/01/1970", last_name: "Inventada Outra" };
+    expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);
+    const shown = (await approver.visitor.get(path)).body;
+    expect(shown).toContain("no longer counts");
+    expect(shown).not.toContain("Another member proposed");
+    const second = await decide(approver.visitor, path, "approve");
+    expect(second.headers.location).toContain("done=proposed");
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+    await decide(admin.visitor, path, "approve");
+    expect(await statusOf(server, user_id)).toBe("approved");
+  });
+
+  it("a proposal is void once the user has moved, and one member alone may suspend", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(admin.visitor, path, "approve");
+    const kyc = { status: "approved" };
+    await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc });
+    await decide(admin.visitor, path, "suspend", "wait");
+    expect(await statusOf(server, user_id)).toBe("suspended");
+    const lifted = await decide(admin.visitor, path, "unsuspend", "fine");
+    expect(lifted.headers.location).toContain("done=proposed");
+    await decide(approver.visitor, path, "unsuspend", "fine");
+    expect(await statusOf(server, user_id)).toBe("approved");
+  });
+});

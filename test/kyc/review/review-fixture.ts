@@ -1,0 +1,98 @@
+import { createMember } from "../../../src/accounts/create-member.ts";
+import type { Role } from "../../../src/accounts/model.ts";
+import { hashPassword } from "../../../src/accounts/passwords.ts";
+import { findAccountById } from "../../../src/accounts/store.ts";
+import { type AccountChange, updateAccount } from "../../../src/accounts/update-account.ts";
+import { PASSWORD } from "../../accounts/access-server.ts";
+import { HttpVisitor } from "../../harness/http-visitor.ts";
+import type { TestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { addUser, openLink, PageVisitor, statusOf } from "../kyc-fixture.ts";
+
+const BY = { actor: "command line", reason: "set up by a test" } as const;
+let password_hash: Promise<string> | undefined;
+let addresses = 0;
+
+/** A member of an account, signed in. */
+export async function signInAs(
+  server: TestServer,
+  account_id: string,
+  role: Role,
+): Promise<{ person_id: string; visitor: HttpVisitor }> {
+  const { database, index_key, clock } = server.core;
+  password_hash ??= hashPassword(PASSWORD);
+  const email = `${role}-${crypto.randomUUID()}@example.com`;
+  const input = { account_id, email, password_hash: await password_hash, role, ...BY };
+  const { person_id } = await database.transaction((tx) =>
+    createMember(tx, index_key, input, clock.now()),
+  );
+  // An address each: sign-ins are limited by address.
+  addresses += 1;
+  const visitor = new HttpVisitor(server.app.server, `203.0.113.${addresses}`);
+  await visitor.signIn(email);
+  return { person_id, visitor };
+}
+
+export async function setAccount(
+  server: TestServer,
+  account_id: string,
+  change: AccountChange,
+): Promise<void> {
+  const { database, clock } = server.core;
+  await database.transaction(async (tx) => {
+    const account = await findAccountById(tx, account_id);
+    updateAccount(tx, account!, change, BY, clock.now());
+  });
+}
+
+/** A user whose application waits for a reviewer. */
+export async function addWaiting(
+  server: TestServer,
+  account: { account_id: string; key: string } = server,
+  fields: Record<string, unknown> = {},
+) {
+  const user_id = await addUser(server, fields, account.key);
+  const page = new PageVisitor(server);
+  const token = await openLink(server, user_id, account.key);
+  await page.open(token);
+  await page.fill();
+  const submitted = await page.submit();
+  if (submitted.status !== 200) throw new Error(submitted.text);
+  await waitForStatus(server, user_id, "awaiting_manual_review", account.key);
+  const path = `/dashboard/kyc/${account.account_id}/${user_id}`;
+  return { user_id, page, token, path };
+}
+
+export async function waitForStatus(
+  server: TestServer,
+  user_id: string,
+  status: string,
+  key?: string,
+): Promise<void> {
+  await waitFor(async () => (await statusOf(server, user_id, key)) === status);
+}
+
+/** What the form of the page says that its reader saw. */
+export function seenIn(page: string): string {
+  return /name="seen" value="([\w-]+)"/.exec(page)?.[1] ?? "";
+}
+
+/** Sends the decision from the page that the reviewer sees. */
+export async function decide(visitor: HttpVisitor, path: string, decision: string, comment = "") {
+  const shown = await visitor.get(path);
+  return visitor.post(path, { decision, comment, seen: seenIn(shown.body) });
+}
+
+export function auditOf(server: TestServer, user_id: string) {
+  return server.db.database.query<{
+    actor: string;
+    action: string;
+    reason: string;
+    account_id: string;
+    detail: string;
+  }>(
+    `select actor, action, reason, account_id, detail from audit_entries
+     where record = $1 order by id`,
+    [`user:${user_id}`],
+  );
+}

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SAMPLE_PDF } from "../../../src/offramps/documents/sample-document.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import {
+  type DocumentRoom,
+  type Handle,
+  JPG,
+  openDocumentRoom,
+  PDF,
+  PNG,
+  sha256,
+  startReceiver,
+  type TestOfframp,
+} from "./document-fixture.ts";
+
+const BYTES_MAX = 5_242_880;
+const LARGEST = Buffer.concat([PDF, Buffer.alloc(BYTES_MAX - PDF.length, "x")]);
+
+let server: TestServer;
+let room: DocumentRoom;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+let answerHeld: () => void;
+let serveLate: Handle = (answer) => answer.writeHead(503).end();
+
+beforeAll(async () => {
+  const send = (type: string, content: string | Uint8Array): Handle => {
+    return (answer) => answer.writeHead(200, { "content-type": type }).end(content);
+  };
+  receiver = await startReceiver({
+    "/invoice.pdf": send("application/pdf", PDF),
+    "/photo": send("text/plain", JPG),
+    "/tiny": send("application/pdf", "%PDF-"),
+    "/page": send("text/html; charset=utf-8", "<!doctype html><p>Sign in to see your invoice"),
+    "/note.pdf": send("application/pdf", "just a note"),
+    "/empty.pdf": send("application/pdf", ""),
+    "/moved.pdf": (answer) => answer.writeHead(302, { location: "/invoice.pdf" }).end(),
+    "/largest.pdf": send("application/pdf", LARGEST),
+    // Without a length, so that only counting finds out.
+    "/larger.pdf": (answer) => {
+      answer.write(LARGEST);
+      answer.end("x");
+    },
+    "/busy.pdf": (answer) => answer.writeHead(503).end(),
+    "/late.pdf": (answer, request) => serveLate(answer, request),
+    "/held.pdf": (answer) => {
+      answerHeld = () => answer.end(PDF);
+    },
+    "/held-too.pdf": (answer) => {
+      answerHeld = () => answer.end(PDF);
+    },
+  });
+  server = await startTestServer();
+  room = await openDocumentRoom(server);
+});
+afterAll(async () => {
+  receiver.close();
+  await server.close();
+});
+
+describe("a document named by its address", () => {
+  it("is fetched and kept; the address stays what it was", async () => {
+    const submitted_url = `${receiver.url}/invoice.pdf`;
+    const offramp = await room.addOfframp({ account: "usd_swift", submitted_url });
+    const document = { submitted_url, status: "not_checked" };
+    expect((await room.show(offramp)).supporting_document).toEqual(document);
+    await waitForCopy(offramp);
+    expect(await room.show(offramp)).toMatchObject({
+      supporting_document: document,
+      status: "initiated",
+      status_message: null,
+    });
+    const served = await room.download(offramp);
+    expect(served.content.equals(PDF)).toBe(true);
+    expect(served.headers.get("content-disposition")).toMatch(/^attachment;/);
+    const [line, ...more] = await room.audit(offramp);
+    expect(line).toMatchObject({ actor: "worker", action: "document.attach", hash: sha256(PDF) });
+    expect(more).toEqual([]);
+  });
+
+  it("is judged by its first bytes, be it ever so small", async () => {
+    const photo = await room.addOfframp({ submitted_url: `${receiver.url}/photo` });
+    const tiny = await room.addOfframp({ submitted_url: `${receiver.url}/tiny` });
+    expect((await waitForCopy(photo)).headers.get("content-type")).toBe("image/jpeg");
+    expect((await waitForCopy(tiny)).content.toString()).toBe("%PDF-");
+  });
+
+  it.each([
+    ["/page", "leads to a web page; send the URL of the file itself."],
+    ["/note.pdf", "is not a PDF, JPG or PNG file."],
+    ["/empty.pdf", "is not a PDF, JPG or PNG file."],
+    ["/larger.pdf", "is larger than 5 MB."],
+  ])("is rejected at once for %s, with the reason", async (path, reason) => {
+    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}${path}` });
+    const { status, status_message } = await waitForRejection(offramp);
+    expect(status).toBe("initiated");
+    expect(status_message).toMatch(/^The supporting document could not be used: /);
+    expect(status_message.endsWith(reason), status_message).toBe(true);
+    expect(receiver.tries[path]).toBe(1);
+    expect(await room.listFiles(offramp)).toEqual([]);
+  });
+
+  it("is fetched from where its URL redirects to", async () => {
+    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/moved.pdf` });
+    expect((await waitForCopy(offramp)).content.equals(PDF)).toBe(true);
+  });
+
+  it("may have 5 242 880 bytes", async () => {
+    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/largest.pdf` });
+    expect((await waitForCopy(offramp)).content.equals(LARGEST)).toBe(true);
+  });
+
+  it("is not fetched from a private address, in whatever spelling", async () => {
+    for (const host of ["10.1.2.3", "0x0a010203", "[::ffff:10.1.2.3]", "169.254.169.254"]) {
+      const offramp = await room.addOfframp({ submitted_url: `http://${host}/invoice.pdf` });
+      const { status_message } = await waitForRejection(offramp);
+      expect(status_message).toMatch(/its URL is not public/);
+    }
+  });
+
+  it("is not fetched from loopback once the service listens elsewhere", async () => {
+    const open = await startTestServer({ environment: { HOST: "0.0.0.0" } });
+    try {
+      const other = await openDocumentRoom(open);
+      const submitted_url = `${receiver.url}/never-asked.pdf`;
+      const offramp = await other.addOfframp({ submitted_url });
+      const shown = await other.waitUntil(offramp, isRejected);
+      expect(shown.status_message).toMatch(/its URL is not public/);
+      expect(receiver.tries["/never-asked.pdf"]).toBe(undefined);
+    } finally {
+      await open.close();
+    }
+  });
+
+  it("is a sample under .test, without any network", async () => {
+    const offramp = await room.addOfframp({ submitted_url: "https://Files.TEST/invoice.pdf" });
+    expect((await waitForCopy(offramp)).content.equals(SAMPLE_PDF)).toBe(true);
+  });
+
+  it("is tried three times over ten minutes, then rejected", async () => {
+    const busy = await room.addOfframp({ submitted_url: `${receiver.url}/busy.pdf` });
+    // Nothing listens on port 1.
+    const dead = await room.addOfframp({ submitted_url: "http://127.0.0.1:1/invoice.pdf" });
+    await waitFor(() => receiver.tries["/busy.pdf"] === 1);
+    await room.advance(2);
+    expect(receiver.tries["/busy.pdf"]).toBe(1);
+    await room.advance(7);
+    expect(receiver.tries["/busy.pdf"]).toBe(2);
+    expect((await room.show(busy)).supporting_document.status).toBe("not_checked");
+    expect((await room.show(dead)).supporting_document.status).toBe("not_checked");
+    await room.advance(2);
+    expect(receiver.tries["/busy.pdf"]).toBe(3);
+    expect((await waitForRejection(busy)).status_message).toMatch(/answered with status 503\.$/);
+    expect((await waitForRejection(dead)).status_message).toMatch(/could not be reached\.$/);
+    await room.advance(30);
+    expect(receiver.tries["/busy.pdf"]).toBe(3);
+  });
+
+  it("is kept when a later try succeeds", async () => {
+    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/late.pdf` });
+    await waitFor(() => receiver.tries["/late.pdf"] === 1);
+    serveLate = (answer) => answer.end(PDF);
+    await room.advance(4);
+    expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
+    expect((await room.show(offramp)).supporting_document.status).toBe("not_checked");
+  });
+
+  it("gives way to an upload that comes while it is fetched", async () => {
+    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/held.pdf` });
+    await waitFor(() => receiver.tries["/held.pdf"] === 1);
+    expect((await room.upload(offramp, PNG)).status).toBe(200);
+    answerHeld();
+    await room.advance(0);
+    expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
+    expect(await room.listFiles(offramp)).toHaveLength(1);
+    expect(await room.audit(offramp)).toHaveLength(1);
+  });
+
+  it("is dropped when the payout began while it was fetched", async () => {
+    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/held-too.pdf` });
+    await waitFor(() => receiver.tries["/held-too.pdf"] === 1);
+    await room.beginPayout(offramp);
+    answerHeld();
+    await room.advance(0);
+    expect(await room.listFiles(offramp)).toEqual([]);
+    expect(await room.show(offramp)).toMatchObject({
+      status: "sending_fiat",
+      supporting_document: { status: "not_checked" },
+    });
+  });
+
+  it("may be uploaded after its address was of no use", async () => {
+    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/page` });
+    await waitForRejection(offramp);
+    expect((await room.upload(offramp, PDF)).status).toBe(200);
+    expect(await room.show(offramp)).toMatchObject({
+      status_message: null,
+      supporting_document: { status: "not_checked" },
+    });
+  });
+
+  it("leaves records in which verify finds no fault", async () => {
+    await room.advance(2);
+    expect(await room.verify()).toMatchObject({ fault: null });
+  });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: an offramp as the server showed it.
+function isRejected(shown: any): boolean {
+  return shown.supporting_document.status === "rejected";
+}
+
+function waitForRejection(offramp: TestOfframp) {
+  return room.waitUntil(offramp, isRejected);
+}
+
+function waitForCopy(offramp: TestOfframp) {
+  return waitFor(async () => {
+    const served = await room.download(offramp);
+    return served.status === 200 && served;
+  });
+}

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addApprovedUser } from "../../harness/ramp.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { findFault, good } from "../story.ts";
+import { type DocumentRoom, openDocumentRoom, PDF, PNG, sha256 } from "./document-fixture.ts";
+
+const DAY_MINUTES = 24 * 60;
+
+let server: TestServer;
+let room: DocumentRoom;
+beforeAll(async () => {
+  server = await startTestServer();
+  room = await openDocumentRoom(server);
+});
+afterAll(() => server.close());
+
+type Uploaded = { document: { id: string; submitted_url: string } };
+
+const uploadFirst = async (user_id: string, key = server.key) => {
+  const form = new FormData();
+  form.set("file", new Blob([PDF as never]), "invoice.pdf");
+  const answer = await fetch(`${server.url}/users/${user_id}/documents`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}` },
+    body: form,
+  });
+  return { status: answer.status, body: (await answer.json()) as Uploaded };
+};
+const download = (url: string, key = server.key) =>
+  fetch(`${server.url}${new URL(url).pathname}`, { headers: { authorization: `Bearer ${key}` } });
+const userOf = async () => (await room.addOfframp()).user_id;
+
+describe("a document that is uploaded before its offramps", () => {
+  it("is taken at creation without a fetch, by as many as name it, and opens their gate", async () => {
+    const user_id = await userOf();
+    const { status, body } = await uploadFirst(user_id);
+    expect(status).toBe(200);
+    expect(Object.keys(body.document)).toEqual(["id", "submitted_url"]);
+    const { submitted_url } = body.document;
+    const offramps = [
+      await room.addOfframp({ account: "usd_swift", submitted_url }),
+      await room.addOfframp({ amount: 20_000, submitted_url }),
+    ];
+    for (const offramp of offramps) {
+      expect((await room.show(offramp)).supporting_document).toEqual({
+        submitted_url,
+        status: "not_checked",
+      });
+      expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
+      expect(await room.audit(offramp)).toMatchObject([
+        { action: "document.attach", hash: sha256(PDF) },
+      ]);
+      await room.execute(offramp);
+      await room.waitForStatus(offramp, "fiat_sent");
+    }
+    const served = await download(submitted_url);
+    expect(Buffer.from(await served.arrayBuffer()).equals(PDF)).toBe(true);
+    expect(served.headers.get("content-disposition")).toMatch(/^attachment;/);
+  });
+
+  it("is only this user's: 404 for another user's, another account's and an unknown one", async () => {
+    const other_user = await addApprovedUser(server);
+    const { key } = await server.addAccount("Other documents");
+    expect((await uploadFirst(other_user, key)).status).toBe(404);
+    const { submitted_url } = (await uploadFirst(other_user)).body.document;
+    expect((await download(submitted_url, key)).status).toBe(404);
+    const offramp = await room.addOfframp();
+    const foreign = submitted_url.replace(other_user, offramp.user_id);
+    const { payment_detail_id } = await room.show(offramp);
+    const path = `/users/${offramp.user_id}/quotes/${offramp.quote_id}/offramps`;
+    const refused = await server.call("POST", path, {
+      offramps: [
+        {
+          payment_detail_id,
+          destination_amount: 10,
+          destination_currency: "eur",
+          supporting_document_attributes: { submitted_url: foreign },
+        },
+      ],
+    });
+    expect(refused.body).toMatchObject({
+      status: 404,
+      errors: [{ field: "offramps[0].supporting_document_attributes.submitted_url" }],
+    });
+  });
+
+  it("goes after seven days when no offramp names it, and stays while one does", async () => {
+    const user_id = await userOf();
+    const unused = (await uploadFirst(user_id)).body.document.submitted_url;
+    const used = (await uploadFirst(user_id)).body.document.submitted_url;
+    const replaced = (await uploadFirst(user_id)).body.document.submitted_url;
+    const offramp = await room.addOfframp({ submitted_url: used });
+    const other = await room.addOfframp({ submitted_url: replaced });
+    expect((await room.upload(other, PNG)).status).toBe(200);
+    expect((await room.download(other)).content.equals(PNG)).toBe(true);
+    await room.advance(7 * DAY_MINUTES - 10);
+    expect((await download(unused)).status).toBe(200);
+    await room.advance(20);
+    expect((await download(unused)).status).toBe(404);
+    expect((await download(replaced)).status).toBe(404);
+    expect((await download(used)).status).toBe(200);
+    expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("is answered again for the same Idempotency-Key and file", async () => {
+    const path = `/users/${await userOf()}/documents`;
+    const send = async () => {
+      const form = new FormData();
+      form.set("file", new Blob([PNG as never]), "a.png");
+      const headers = {
+        authorization: `Bearer ${server.key}`,
+        "idempotency-key": `first-${path}`,
+      };
+      return (await fetch(`${server.url}${path}`, { method: "POST", headers, body: form })).text();
+    };
+    const first = await send();
+    expect(await send()).toBe(first);
+    good(await server.call("GET", "/offramps"));
+  });
+});

@@ -1,0 +1,236 @@
+import { readdir, readFile } from "node:fs/promises";
+import http from "node:http";
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApiKey } from "../../../src/accounts/create-api-key.ts";
+import { makeApiKey } from "../../../src/accounts/model.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { type DocumentRoom, JPG, openDocumentRoom, PDF, PNG, sha256 } from "./document-fixture.ts";
+
+const BYTES_MAX = 5_242_880;
+const PUBLIC_URL = "https://ramp.invented.example";
+
+let server: TestServer;
+let room: DocumentRoom;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { SLIPROAD_PUBLIC_URL: PUBLIC_URL } });
+  room = await openDocumentRoom(server);
+});
+afterAll(() => server.close());
+
+describe("an uploaded document", () => {
+  it.each([
+    ["PDF", PDF, "application/pdf", "pdf"],
+    ["JPG", JPG, "image/jpeg", "jpg"],
+    ["PNG", PNG, "image/png", "png"],
+  ])("may be a %s, whatever its name and declared type say", async (_, content, type, ending) => {
+    const offramp = await room.addOfframp();
+    const wrong = { name: "page.html", declared_type: "text/html" };
+    const answer = await room.upload(offramp, content, wrong);
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body).toEqual({ message: expect.stringMatching(/uploaded successfully/) });
+    const served = await room.download(offramp);
+    expect(served.content.equals(content)).toBe(true);
+    expect(served.headers.get("content-type")).toBe(type);
+    expect(served.headers.get("content-disposition")).toBe(
+      `attachment; filename="${offramp.id}.${ending}"`,
+    );
+  });
+
+  it("422 when it is of another type, though it is called invoice.pdf", async () => {
+    const offramp = await room.addOfframp();
+    const page = await room.upload(offramp, Buffer.from("<html>an invoice</html>"));
+    expect(page).toMatchObject({ status: 422, body: { error_code: "unsupported_file_type" } });
+    expect((await room.show(offramp)).supporting_document).toBe(null);
+  });
+
+  it("400 when the part is missing or empty", async () => {
+    const offramp = await room.addOfframp();
+    const missing = { status: 400, body: { error_code: "parameter_missing" } };
+    expect(await room.upload(offramp, Buffer.alloc(0))).toMatchObject(missing);
+    const form = { "content-type": "multipart/form-data; boundary=x" };
+    const nothing = { raw: "--x--\r\n", headers: form };
+    const path = room.documentPath(offramp.id);
+    expect(await server.call("POST", path, undefined, nothing)).toMatchObject(missing);
+    expect(await server.call("POST", path)).toMatchObject(missing);
+  });
+
+  it("may have 5 242 880 bytes; one more is 413, and the earlier document stays", async () => {
+    const offramp = await room.addOfframp();
+    const largest = Buffer.concat([PDF, Buffer.alloc(BYTES_MAX - PDF.length, "x")]);
+    expect((await room.upload(offramp, largest)).status).toBe(200);
+    const larger = await room.upload(offramp, Buffer.concat([largest, Buffer.from("x")]));
+    expect(larger).toMatchObject({ status: 413, body: { error_code: "file_too_large" } });
+    expect((await room.download(offramp)).content.equals(largest)).toBe(true);
+    expect(await room.listFiles(offramp)).toHaveLength(1);
+  });
+
+  it("stays when a later upload breaks off, which leaves nothing behind", async () => {
+    const offramp = await room.addOfframp();
+    await room.upload(offramp, PDF);
+    const temporary = join(server.data_dir, "files", "temporary");
+    const request = http.request(`${server.url}${room.documentPath(offramp.id)}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${server.key}`,
+        "content-type": "multipart/form-data; boundary=x",
+        "content-length": 1_000_000,
+      },
+    });
+    request.on("error", () => {});
+    request.write('--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n%PDF-');
+    // Once it is on its way to the disk.
+    await waitFor(async () => {
+      request.write(Buffer.alloc(1000));
+      await nextTurn();
+      return (await readdir(temporary)).length > 0;
+    });
+    request.destroy();
+    await waitFor(async () => (await readdir(temporary)).length === 0);
+    expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
+    expect(await room.listFiles(offramp)).toHaveLength(1);
+  });
+
+  it("takes the place of the earlier one, of which the hash stays", async () => {
+    const offramp = await room.addOfframp();
+    await room.upload(offramp, PDF);
+    await room.review(offramp, { status: "approved" });
+    expect((await room.show(offramp)).supporting_document.status).toBe("approved");
+    await room.upload(offramp, PNG);
+    expect((await room.show(offramp)).supporting_document.status).toBe("not_checked");
+    expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
+    const lines = (await room.audit(offramp)).map(({ action, hash }) => [action, hash]);
+    expect(lines).toEqual([
+      ["document.attach", sha256(PDF)],
+      ["document.approved", sha256(PDF)],
+      ["document.attach", sha256(PNG)],
+    ]);
+    const both = await room.listFiles(offramp);
+    expect(both).toHaveLength(2);
+    await room.advance(6);
+    expect(await room.listFiles(offramp)).toEqual(both.slice(1));
+    expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
+  });
+
+  it("is written down as the act of the key that brought it, also of several at once", async () => {
+    const offramp = await room.addOfframp();
+    const { key, actor } = await addKey();
+    const other = await server.addAccount("Bystander");
+    const [first, second, foreign] = await Promise.all([
+      room.upload(offramp, PDF),
+      room.upload(offramp, PNG, { key }),
+      room.upload(offramp, JPG, { key: other.key }),
+    ]);
+    expect([first.status, second.status, foreign.status]).toEqual([200, 200, 404]);
+    const lines = await room.audit(offramp);
+    expect(lines).toHaveLength(2);
+    expect(lines.find((line) => line.hash === sha256(PNG))?.actor).toBe(actor);
+    expect(lines.find((line) => line.hash === sha256(PDF))?.actor).not.toBe(actor);
+  });
+
+  it.each(["sending_fiat", "fiat_sent", "bounced", "failed"])(
+    "is taken when the offramp is %s, and the accepted file's hash stays on record",
+    async (status) => {
+      const offramp = await room.addOfframp();
+      await room.upload(offramp, PDF);
+      await room.moveTo(offramp, status);
+      const before = await room.show(offramp);
+      expect((await room.upload(offramp, PNG)).status).toBe(200);
+      expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
+      expect(await room.show(offramp)).toMatchObject({
+        status,
+        status_message: before.status_message,
+        supporting_document: { status: "not_checked" },
+      });
+      const [first, late, ...more] = await room.audit(offramp);
+      expect(first).toMatchObject({ action: "document.attach", hash: sha256(PDF) });
+      expect(late).toMatchObject({
+        action: "document.attach",
+        reason: "uploaded after the payout began",
+        hash: sha256(PNG),
+        replaced: sha256(PDF),
+      });
+      expect(more).toEqual([]);
+    },
+  );
+
+  it("gives the first answer again for the same key and bytes, 409 for other bytes", async () => {
+    const offramp = await room.addOfframp();
+    const again = { idempotency_key: `upload-${offramp.id}` };
+    const first = await room.upload(offramp, PDF, again);
+    const second = await room.upload(offramp, PDF, { ...again, name: "renamed.pdf" });
+    expect(second.text).toBe(first.text);
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+    const other = await room.upload(offramp, PNG, again);
+    expect(other).toMatchObject({ status: 409, body: { error_code: "idempotency_key_reused" } });
+    expect(await room.audit(offramp)).toHaveLength(1);
+    expect(await room.listFiles(offramp)).toHaveLength(1);
+    await room.beginPayout(offramp);
+    expect((await room.upload(offramp, PDF, again)).text).toBe(first.text);
+  });
+
+  it("404 for another account, be it to upload, to read or to review", async () => {
+    const offramp = await room.addOfframp();
+    await room.upload(offramp, PDF);
+    const { key } = await server.addAccount("Stranger");
+    expect(await room.upload(offramp, PNG, { key })).toMatchObject({
+      status: 404,
+      body: { error_code: "record_not_found" },
+    });
+    expect((await room.download(offramp, key)).status).toBe(404);
+    const body = { supporting_document: { status: "rejected" } };
+    const path = room.documentPath(offramp.id);
+    expect((await server.call("PATCH", path, body, { key })).status).toBe(404);
+    expect((await server.call("GET", path, undefined, { key: null })).status).toBe(401);
+    expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
+  });
+
+  it("shows an address of this service that serves it for nothing but keeping", async () => {
+    const offramp = await room.addOfframp({ submitted_url: "https://files.test/other.pdf" });
+    await room.upload(offramp, PDF);
+    expect((await room.show(offramp)).supporting_document).toEqual({
+      submitted_url: `${PUBLIC_URL}${room.documentPath(offramp.id)}`,
+      status: "not_checked",
+    });
+    const { headers } = await room.download(offramp);
+    expect(headers.get("content-disposition")).toMatch(/^attachment;/);
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("content-security-policy")).toMatch(/^sandbox;/);
+    expect(headers.get("cache-control")).toMatch(/no-store/);
+  });
+
+  it("404 where an offramp has no document", async () => {
+    expect((await room.download(await room.addOfframp())).status).toBe(404);
+  });
+
+  it("is encrypted on the disk", async () => {
+    const offramp = await room.addOfframp();
+    const canary = "canary-7f3d0c";
+    await room.upload(offramp, Buffer.from(`%PDF-1.7 ${canary.repeat(20_000)}`));
+    const entries = await readdir(server.data_dir, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    expect(files.length).toBeGreaterThan(0);
+    for (const { parentPath, name } of files) {
+      expect((await readFile(join(parentPath, name))).includes(canary), name).toBe(false);
+    }
+  });
+
+  it("leaves records in which verify finds no fault", async () => {
+    await room.advance(2);
+    expect(await room.verify()).toMatchObject({ fault: null });
+  });
+});
+
+/** A second key of the first account. */
+async function addKey() {
+  const { database, index_key, clock, config } = server.core;
+  const key = makeApiKey(config.mode);
+  const { account_id } = server;
+  const wish = { account_id, name: "second", key, actor: "command line", reason: "test" } as const;
+  const made = await database.transaction(async (tx) =>
+    createApiKey(tx, index_key, wish, clock.now()),
+  );
+  return { key, actor: `api_key:${made.id}` };
+}

@@ -1,0 +1,317 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { loadCatalogue } from "../../src/catalogue/catalogue.ts";
+import { loadFees } from "../../src/catalogue/fees.ts";
+import type { RateReading, RateSource } from "../../src/partners/rates/port.ts";
+import { createShippedTable } from "../../src/partners/rates/table-file.ts";
+import { formatDecimal } from "../../src/platform/money.ts";
+import { ensureRecurring } from "../../src/platform/tasks/tasks.ts";
+import { confirmHeldRate } from "../../src/prices/confirm-held-rate.ts";
+import { openPrices, type PriceBook, type Prices } from "../../src/prices/prices.ts";
+import { checkRates, type RateCheck } from "../../src/prices/rate-checks.ts";
+import { listRateChecks } from "../../src/prices/store.ts";
+import { REFRESH_RATES_TASK, refreshRatesTask } from "../../src/prices/tasks.ts";
+import { openTaskRoom, SILENT, type TaskRoom } from "../harness/task-fixture.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+const NOW = new Date("2026-11-15T12:00:00Z");
+const BY = { actor: "command line", reason: "checked with the bank" } as const;
+
+let room: TaskRoom;
+beforeAll(async () => {
+  room = await openTaskRoom();
+});
+afterAll(async () => {
+  await room.clear();
+  await room.drop();
+});
+beforeEach(async () => {
+  await room.clear();
+  await room.database.query("truncate price_versions, rate_checks, audit_entries cascade");
+});
+
+/** A source that says what the test tells it to. */
+type Script = { reading: RateReading | Error; source: RateSource };
+
+function script(rates: Record<string, string>, as_of: Date | null = NOW): Script {
+  const made: Script = {
+    reading: { as_of, rates: { usd: "1", ...rates } },
+    source: {
+      name: "script",
+      every_ms: HOUR_MS,
+      read: async () => {
+        if (made.reading instanceof Error) throw made.reading;
+        return made.reading;
+      },
+    },
+  };
+  return made;
+}
+
+function open(source: RateSource, extra: { fees?: string; now?: Date; log?: object } = {}) {
+  const { database } = room;
+  const deps = { database, catalogue: loadCatalogue(), source, fees: loadFees(extra.fees) };
+  const log = { ...SILENT, ...extra.log };
+  return openPrices({ ...deps, max_age_ms: 72 * HOUR_MS, log }, extra.now ?? NOW);
+}
+
+async function current(book: PriceBook, now = NOW): Promise<Prices> {
+  const prices = await book.currentPrices(now);
+  if ("stale" in prices) throw new Error("the prices are stale");
+  return prices;
+}
+
+async function rateOf(book: PriceBook, currency: string, token = "usdc") {
+  const rate = (await current(book)).rates.get(token)!.get(currency);
+  return rate && formatDecimal(rate);
+}
+
+const countVersions = async () =>
+  (await room.database.query("select id from price_versions")).length;
+
+const set = (made: Script, rates: Record<string, string>, as_of: Date | null = NOW) => {
+  made.reading = { as_of, rates: { usd: "1", ...rates } };
+};
+
+describe("the version of prices", () => {
+  it("holds the rates for both tokens and the fees, without what is not paid out", async () => {
+    const book = await open(script({ eur: "0.86", jpy: "153", bhd: "0.377" }).source);
+    const prices = await current(book);
+    expect([...prices.rates.keys()]).toEqual(["usdc", "usdt"]);
+    expect([...prices.rates.get("usdt")!.keys()].sort()).toEqual(["eur", "jpy", "usd"]);
+    expect(await rateOf(book, "eur", "usdt")).toBe("0.86");
+    expect(prices.fees.swift).toEqual({ basis_points: 40, flat_usd: { units: 49n, scale: 0 } });
+  });
+
+  it("is used again while nothing changes, also by another process", async () => {
+    const made = script({ eur: "0.86" });
+    const one = await open(made.source);
+    const first = await current(one);
+    await one.refresh(NOW);
+    const other = await open(made.source);
+    expect((await current(other)).version_id).toBe(first.version_id);
+    expect(await countVersions()).toBe(1);
+  });
+
+  it("is a new one for other rates, other fees, or rates of another time", async () => {
+    const made = script({ eur: "0.86" });
+    const book = await open(made.source);
+    const ids = [(await current(book)).version_id];
+    set(made, { eur: "0.87" });
+    await book.refresh(NOW);
+    ids.push((await current(book)).version_id);
+    set(made, { eur: "0.87" }, new Date(NOW.getTime() + 1));
+    await book.refresh(NOW);
+    ids.push((await current(book)).version_id);
+    const cheaper = await open(made.source, { fees: '{"local":{"basis_points":1}}' });
+    ids.push((await current(cheaper)).version_id);
+    expect(new Set(ids).size).toBe(4);
+    expect(ids).toEqual(ids.toSorted());
+  });
+
+  it("follows the source back to earlier rates", async () => {
+    const made = script({ eur: "0.86" });
+    const book = await open(made.source);
+    for (const eur of ["0.87", "0.86"]) {
+      set(made, { eur });
+      await book.refresh(NOW);
+      expect(await rateOf(book, "eur")).toBe(eur);
+    }
+  });
+
+  it("stays what it was for quotes priced with it, read or remembered", async () => {
+    const made = script({ eur: "0.86" });
+    const book = await open(made.source);
+    const { version_id } = await current(book);
+    set(made, { eur: "0.87" });
+    await book.refresh(NOW);
+    const fresh = await open(made.source);
+    for (const reader of [book, fresh, fresh]) {
+      const found = await reader.find(room.database, [version_id, version_id, randomUUID()]);
+      expect([...found.keys()]).toEqual([version_id]);
+      expect(formatDecimal(found.get(version_id)!.rates.get("usdc")!.get("eur")!)).toBe("0.86");
+    }
+  });
+
+  it("is one, however many processes start at once", async () => {
+    const made = script({ eur: "0.86" });
+    await Promise.all(Array.from({ length: 5 }, () => open(made.source)));
+    expect(await countVersions()).toBe(1);
+  });
+
+  it("sorts last even if an earlier one came from a clock that was ahead", async () => {
+    const made = script({ eur: "0.86" });
+    const later = new Date(NOW.getTime() + HOUR_MS);
+    await open(made.source, { now: later });
+    set(made, { eur: "0.87" });
+    expect(await rateOf(await open(made.source), "eur")).toBe("0.87");
+  });
+});
+
+describe("a rate more than 5 % off the last accepted one", () => {
+  it("stops its currency only, for as long as the source says so", async () => {
+    const warnings: object[] = [];
+    const made = script({ eur: "1", gbp: "0.75" });
+    const log = { warn: (fields: object) => warnings.push(fields) };
+    const book = await open(made.source, { log });
+    set(made, { eur: "1.050000000001", gbp: "0.76" });
+    await book.refresh(NOW);
+    expect(await rateOf(book, "eur")).toBeUndefined();
+    expect(await rateOf(book, "gbp")).toBe("0.76");
+    expect(warnings).toHaveLength(2);
+    expect(warnings[0]).toMatchObject({ token: "usdc", currency: "eur", accepted_rate: "1" });
+    set(made, { eur: "1.05", gbp: "0.76" });
+    await book.refresh(NOW);
+    expect(await rateOf(book, "eur")).toBe("1.05");
+    expect(warnings).toHaveLength(2);
+  });
+
+  it("is held downwards too; exactly 5 % passes", async () => {
+    const made = script({ eur: "100" });
+    const book = await open(made.source);
+    set(made, { eur: "94.9999999999" });
+    await book.refresh(NOW);
+    expect(await rateOf(book, "eur")).toBeUndefined();
+    set(made, { eur: "95" });
+    await book.refresh(NOW);
+    expect(await rateOf(book, "eur")).toBe("95");
+  });
+
+  it("is quoted at once when the operator confirms it, and becomes the measure", async () => {
+    const made = script({ eur: "1" });
+    const book = await open(made.source);
+    set(made, { eur: "2" });
+    await book.refresh(NOW);
+    const key = { token: "usdc", currency: "eur", rate: "2" };
+    const confirmed = await confirmHeldRate(room.database, key, BY, NOW);
+    expect(confirmed).toMatchObject({ accepted_rate: "2", held_rate: null, held_at: null });
+    const other = await open({ ...made.source, read: () => Promise.reject(new Error("away")) });
+    expect(await rateOf(other, "eur")).toBe("2");
+    expect(await rateOf(other, "eur", "usdt")).toBeUndefined();
+    set(made, { eur: "2.05" });
+    await book.refresh(NOW);
+    expect(await rateOf(book, "eur")).toBe("2.05");
+    expect(await rateOf(book, "eur", "usdt")).toBeUndefined();
+    const audit = await room.database.query(
+      "select action, record, reason, detail from audit_entries",
+    );
+    expect(audit).toEqual([
+      {
+        action: "rate.confirm",
+        record: "rate:usdc/eur",
+        reason: BY.reason,
+        detail: '{"accepted_rate":"1","confirmed_rate":"2"}',
+      },
+    ]);
+  });
+
+  it("is not confirmed when it is not what is held any more, or nothing is", async () => {
+    const made = script({ eur: "1" });
+    const book = await open(made.source);
+    for (const eur of ["2", "3"]) {
+      set(made, { eur });
+      await book.refresh(NOW);
+    }
+    const confirm = (currency: string, rate: string) =>
+      confirmHeldRate(room.database, { token: "usdc", currency, rate }, BY, NOW);
+    expect(await confirm("eur", "2")).toBeUndefined();
+    expect(await confirm("usd", "1")).toBeUndefined();
+    expect(await confirm("gbp", "1")).toBeUndefined();
+    expect(await room.database.query("select id from audit_entries")).toEqual([]);
+    expect(await confirm("eur", "3")).toBeDefined();
+  });
+
+  it("of usd stops the token altogether, as flat fees could not be converted", async () => {
+    const made = script({ eur: "0.86" });
+    const book = await open(made.source);
+    made.reading = { as_of: NOW, rates: { usd: "0.9", eur: "0.85" } };
+    await book.refresh(NOW);
+    expect((await current(book)).rates.get("usdc")!.size).toBe(0);
+    await confirmHeldRate(room.database, { token: "usdc", currency: "usd", rate: "0.9" }, BY, NOW);
+    await book.refresh(NOW);
+    expect(await rateOf(book, "eur")).toBe("0.85");
+    expect((await current(book)).rates.get("usdt")!.size).toBe(0);
+  });
+
+  it("is forgotten when the source gives none any more; the accepted one stays the measure", () => {
+    const check: RateCheck = {
+      ...{ token: "usdc", currency: "eur", accepted_rate: "1", accepted_at: NOW },
+      ...{ held_rate: "2", held_at: NOW },
+    };
+    const gone = checkRates([check], { usdc: { usd: "1" } }, NOW).changed;
+    expect(gone).toContainEqual({ ...check, held_rate: null, held_at: null });
+    const again = checkRates([check], { usdc: { eur: "2" } }, NOW);
+    expect(again).toEqual({ rates: { usdc: {} }, changed: [], newly_held: [] });
+  });
+
+  it("is listed with the one that was accepted", async () => {
+    const made = script({ eur: "1" });
+    const book = await open(made.source);
+    set(made, { eur: "2" });
+    await book.refresh(new Date(NOW.getTime() + 1));
+    set(made, { eur: "3" });
+    await book.refresh(new Date(NOW.getTime() + 2));
+    expect((await listRateChecks(room.database))[0]).toEqual({
+      ...{ token: "usdc", currency: "eur", accepted_rate: "1", accepted_at: NOW },
+      ...{ held_rate: "3", held_at: new Date(NOW.getTime() + 1) },
+    });
+  });
+});
+
+describe("prices are stale", () => {
+  it("once the rates are older than the maximum age, not before", async () => {
+    const book = await open(script({ eur: "0.86" }).source);
+    const limit_ms = NOW.getTime() + 72 * HOUR_MS;
+    expect(await book.currentPrices(new Date(limit_ms))).toHaveProperty("version_id");
+    expect(await book.currentPrices(new Date(limit_ms + 1))).toEqual({ stale: true });
+  });
+
+  it("never, with the table that ships", async () => {
+    const book = await open(createShippedTable());
+    const in_a_year = new Date(NOW.getTime() + 365 * 24 * HOUR_MS);
+    expect(await book.currentPrices(in_a_year)).toHaveProperty("version_id");
+    await book.refresh(in_a_year);
+    expect(await countVersions()).toBe(1);
+  });
+
+  it("when the source has given nothing yet; that does not stop the start", async () => {
+    const made = script({});
+    made.reading = new Error("away");
+    const errors: object[] = [];
+    const log = { error: (fields: object) => errors.push(fields) };
+    const book = await open(made.source, { log });
+    expect(errors).toHaveLength(1);
+    expect(await book.currentPrices(NOW)).toEqual({ stale: true });
+    await expect(book.refresh(NOW)).rejects.toThrow("script: away");
+  });
+
+  it("when the last rates are of another source", async () => {
+    await open(createShippedTable());
+    const made = script({});
+    made.reading = new Error("away");
+    expect(await (await open(made.source)).currentPrices(NOW)).toEqual({ stale: true });
+  });
+
+  it("when the source's rates are of a time yet to come, which would never end", async () => {
+    const in_two_days = new Date(NOW.getTime() + 48 * HOUR_MS);
+    const book = await open(script({ eur: "0.86" }, in_two_days).source);
+    expect(await book.currentPrices(NOW)).toEqual({ stale: true });
+  });
+});
+
+it("the recurring task reads the source and comes again", async () => {
+  const made = script({ eur: "0.86" });
+  const { database, clock, account_id } = room;
+  const book = await open(made.source);
+  set(made, { eur: "0.87" });
+  await ensureRecurring(database, { account_id, kind: REFRESH_RATES_TASK, now: clock.now() });
+  const begun_ms = clock.now().getTime();
+  room.startWorker([refreshRatesTask(database, book)]);
+  await waitFor(async () => (await rateOf(book, "eur")) === "0.87");
+  const isPutOff = async () => {
+    const [task] = await database.query<{ due_at: Date }>("select due_at from tasks");
+    return task!.due_at.getTime() >= begun_ms + HOUR_MS;
+  };
+  await waitFor(isPutOff);
+});

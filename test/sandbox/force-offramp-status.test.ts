@@ -1,0 +1,67 @@
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { OFFRAMP_STATUSES } from "../../src/offramps/model.ts";
+import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { type Beats, openBeats } from "../harness/steps.ts";
+import { expectRefusal, findFault, good, openStory } from "../offramps/story.ts";
+
+let server: TestServer;
+let bank: ScriptedBank;
+let beats: Beats;
+beforeAll(async () => {
+  bank = createScriptedBank();
+  bank.manner = "is_silent";
+  const open = ({ database }: TestServer["core"]) => ({
+    chain: createSandboxChain(database),
+    bank: bank.port,
+  });
+  server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" }, partners: open });
+  // The test itself is the worker: a state that was walked to stays until it says so.
+  await server.app.worker.stop();
+  beats = await openBeats(server.core, open(server.core));
+});
+afterAll(async () => {
+  beats.close();
+  await server.close();
+});
+afterEach(async () => expect(await findFault(server)).toBeNull());
+
+const walk = (offramp_id: string, status: string) =>
+  server.call("PATCH", `/sandbox/offramps/${offramp_id}`, { offramp: { status } });
+
+it.each(OFFRAMP_STATUSES)("walks a new offramp to %s, and the money goes along", async (status) => {
+  const story = await openStory(server, [{ amount: 100 }, { amount: 200 }]);
+  expect(good(await walk(story.offramp_id, status)).offramp.status).toBe(status);
+  expect(good(await walk(story.offramp_id, status)).offramp.status).toBe(status);
+  expect(await findFault(server)).toBeNull();
+  await beats.runAll();
+});
+
+it("takes over a payout that the worker has on record but not sent", async () => {
+  const story = await openStory(server);
+  good(await walk(story.offramp_id, "pending_internal_assessment"));
+  expect(await beats.run("assess-offramp")).toBe(true);
+  expect((await story.show()).status).toBe("sending_fiat");
+  expect(good(await walk(story.offramp_id, "fiat_sent")).offramp.status).toBe("fiat_sent");
+  await beats.runAll();
+  expect(bank.known.has(`${story.offramp_id.replaceAll("-", "")}001`)).toBe(false);
+  expect(good(await walk(story.offramp_id, "failed")).offramp.status).toBe("failed");
+  expect(await story.owed()).toBe(await story.total());
+});
+
+it("an offramp that fails unpaid takes its quote with it: nothing can be added or paid", async () => {
+  const story = await openStory(server, [{ amount: 100 }, { amount: 200 }]);
+  good(await walk(story.offramp_id, "failed"));
+  for (const id of story.offramp_ids) expect((await story.show(id)).status).toBe("failed");
+  expectRefusal(await story.add(story.quote_id, [{ amount: 1 }]), "quote_expired");
+  expectRefusal(await story.execute(), "quote_expired");
+});
+
+it("422 where no path leads, 404 for an offramp of nobody", async () => {
+  const story = await openStory(server);
+  good(await walk(story.offramp_id, "failed"));
+  expectRefusal(await walk(story.offramp_id, "fiat_sent"), "invalid_transition");
+  expectRefusal(await walk(story.offramp_id, "nonsense"), "record_invalid");
+  expectRefusal(await walk(crypto.randomUUID(), "failed"), "record_not_found");
+});
