@@ -8,10 +8,10 @@ import { type InvoiceUseCaseDeps, makePayable } from "./create-invoices.ts";
 import {
   type ChangeInput,
   type ChangeName,
+  changeProblems,
   type Invoice,
   type KeyedInvoice,
   ownRole,
-  refusalOf,
 } from "./model.ts";
 import { claimProblems } from "./payments/claim-model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-changes.ts";
@@ -79,8 +79,7 @@ function decideOne(
   const problems = [...input.problems];
   const { name } = input;
   const is_paying = paying.has(invoice.id);
-  const reason = name && refusalOf(invoice, name, ownRole(invoice.format), is_paying);
-  if (reason) problems.push(notNow(name, reason));
+  if (name) problems.push(...changeProblems(invoice, name, ownRole(invoice.format), is_paying));
   problems.push(...inputProblems(invoice, name, input.input));
   if (problems.length > 0 || name === null) return { refusal: Refusal.of(problems) };
   const changed =
@@ -131,9 +130,4 @@ function amountProblems(
   if (name !== "declareReceivedPayment" || is_whole) return [];
   const message = `Send the total of the invoice, ${invoice.total} minor units, or leave it out.`;
   return [{ field: "input.amount", code: "record_invalid", message }];
-}
-
-/** A change that the invoice's state or the caller's side does not allow. */
-export function notNow(name: ChangeName, message: string): Problem {
-  return { field: name === "create" ? "invoice_id" : "type", code: "invalid_transition", message };
 }

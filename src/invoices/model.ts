@@ -1,4 +1,5 @@
 import type { Chain } from "../catalogue/chains.ts";
+import type { Problem } from "../platform/errors.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 import type { InvoiceDocument, PaymentOption } from "./document.ts";
 
@@ -188,23 +189,29 @@ export function otherRole(role: Role): Role {
   return role === "seller" ? "buyer" : "seller";
 }
 
-/** Why somebody in this role may not make the change now; null when they may. */
-export function refusalOf(
+/** Why somebody in this role may not make the change now. */
+export function changeProblems(
   invoice: Pick<Invoice, "format" | "status">,
   name: ChangeName,
   role: Role,
   /** Whether an offramp pays it now. */
   is_paying = false,
-): string | null {
+): Problem[] {
   const { by, moves } = CHANGES[name];
   const needed = by === "issuer" ? ownRole(invoice.format) : by;
-  if (needed !== role) return `Only the ${needed} can do this.`;
+  if (needed !== role) return [notNow(name, `Only the ${needed} can do this.`)];
   // Said by hand, it would hide what becomes of the offramp, and its failure.
   if (is_paying && BY_HAND.includes(name)) {
-    return "An offramp is paying this invoice; wait until it has paid or failed.";
+    const message = "An offramp is paying this invoice; wait until it has paid or failed.";
+    return [notNow(name, message)];
   }
-  if (moves[invoice.status]) return null;
-  return `This is not possible while the invoice is ${invoice.status}.`;
+  if (moves[invoice.status]) return [];
+  return [notNow(name, `This is not possible while the invoice is ${invoice.status}.`)];
+}
+
+/** A change that the invoice's state or the caller's side does not allow. */
+export function notNow(name: ChangeName, message: string): Problem {
+  return { field: name === "create" ? "invoice_id" : "type", code: "invalid_transition", message };
 }
 
 const BY_HAND: readonly ChangeName[] = [

@@ -1,5 +1,5 @@
 import type { ChangeType, Invoice } from "./model.ts";
-import { otherRole, ownRole, refusalOf } from "./model.ts";
+import { changeProblems, otherRole, ownRole } from "./model.ts";
 
 /** What a party without an account may do on the invoice's page, and no more. */
 const PAGE_ACTIONS = ["accept", "declareSentPayment", "reject"] as const satisfies ChangeType[];
@@ -11,5 +11,5 @@ export function offeredActions(
 ): PageAction[] {
   if (invoice.shared_with !== null) return [];
   const role = otherRole(ownRole(invoice.format));
-  return PAGE_ACTIONS.filter((type) => refusalOf(invoice, type, role) === null);
+  return PAGE_ACTIONS.filter((type) => changeProblems(invoice, type, role).length === 0);
 }

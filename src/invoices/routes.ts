@@ -7,7 +7,7 @@ import type { CommandRequest } from "../platform/commands/model.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import type { AddRoute, Caller } from "../platform/http/route.ts";
-import { changeInvoices, notNow } from "./change-invoices.ts";
+import { changeInvoices } from "./change-invoices.ts";
 import { checkChange } from "./check-change.ts";
 import { checkInvoice } from "./check-invoice.ts";
 import { checkList } from "./check-list.ts";
@@ -19,6 +19,7 @@ import { listViews } from "./counterparty/view-store.ts";
 import { createInvoices } from "./create-invoices.ts";
 import { REQUEST_ID } from "./links.ts";
 import type { ChangeInput } from "./model.ts";
+import { notNow } from "./model.ts";
 import { loadPdf } from "./pdf/load-pdf.ts";
 import type { PdfPress } from "./pdf/renderer.ts";
 import {

@@ -10,7 +10,7 @@ import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import type { Kyc } from "../users/model.ts";
 import { lockKycs } from "../users/store.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
-import { findPaymentEnd, invoiceKeys } from "./invoice-problems.ts";
+import { endedInvoiceProblems, invoiceKeys } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { insertPayouts, newPayout } from "./payouts/store.ts";
 import type { Quote } from "./quotes/model.ts";
@@ -131,6 +131,6 @@ export function findClosedGate(
     kyc: kycs.get(account_id, offramp.user_id),
     detail_status: detail_statuses.get(account_id, offramp.payment_detail_id),
     quote_hold: holds.get(account_id, offramp.quote_id) ?? null,
-    invoice_end: findPaymentEnd(invoices, offramp)?.[1] ?? null,
+    invoice_end: endedInvoiceProblems(invoices, offramp)[0]?.message ?? null,
   });
 }

@@ -3,6 +3,7 @@ import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { type Checked, problemsOf } from "../platform/problems.ts";
 import { type ChangedOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, lockOfframps, type OfframpRow, openOfframps } from "./store.ts";
@@ -28,7 +29,7 @@ export type OfframpRule<Wish, Extra> = {
     command: Command<OfframpChange<Wish>>,
     extra: Extra,
     now: Date,
-  ) => ChangedOfframp | Problem[];
+  ) => Checked<ChangedOfframp>;
   record: (tx: Transaction, changes: readonly ChangedOfframp[], extra: Extra, now: Date) => void;
   /** The answer, where it is not the offramp itself. */
   render?: (change: ChangedOfframp) => string;
@@ -81,10 +82,9 @@ function decideOne<Wish, Extra>(
     return { refusal: Refusal.of([...input.problems, notFound("offramp_id")]) };
   }
   const decided = rule.decide(entry, command, extra, now);
-  const found = Array.isArray(decided) ? decided : [];
-  const problems = [...input.problems, ...found];
-  if (problems.length > 0) return { refusal: Refusal.of(problems) };
-  const change = decided as ChangedOfframp;
+  const problems = [...input.problems, ...problemsOf(decided)];
+  if (problems.length > 0 || "problems" in decided) return { refusal: Refusal.of(problems) };
+  const change = decided.value;
   // A later command of the same set must see this change.
   offramps.set(account_id, input.offramp_id, change);
   return { output: change, subject: { subject_id: change.offramp.user_id, key: change.key } };

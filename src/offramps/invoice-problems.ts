@@ -1,13 +1,13 @@
 import {
   type Payable,
-  paymentEnd,
-  paymentProblem,
+  paymentEndProblems,
+  paymentProblems,
   reservePayments,
 } from "../invoices/payments/payments.ts";
 import type { InvoiceKey } from "../invoices/store.ts";
 import type { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import type { ErrorCode, Problem } from "../platform/errors.ts";
+import type { Problem } from "../platform/errors.ts";
 import type { CheckedItem } from "./check-items.ts";
 import type { Offramp } from "./model.ts";
 
@@ -26,10 +26,7 @@ export function invoiceProblems(
     const is_twice = named.has(invoice_id);
     named.add(invoice_id);
     const taken = payable && is_twice ? { ...payable, offramp_id: invoice_id } : payable;
-    const problem = paymentProblem(taken, { currency, amount });
-    if (!problem) return [];
-    const [code, message] = problem;
-    return [{ field: `offramps[${index}].invoice_id`, code, message }];
+    return paymentProblems(`offramps[${index}].invoice_id`, taken, { currency, amount });
   });
 }
 
@@ -41,12 +38,14 @@ export function invoiceKeys(payments: readonly InvoicePayment[]): InvoiceKey[] {
   return payments.flatMap(({ account_id, invoice_id: id }) => (id ? [{ account_id, id }] : []));
 }
 
-/** Why this offramp may not pay its invoice any more; null when it may, or pays none. */
-export function findPaymentEnd(
+/** Why this offramp may not pay its invoice any more; nothing when it may, or pays none. */
+export function endedInvoiceProblems(
   invoices: AccountMap<Payable>,
   { account_id, id, invoice_id }: InvoicePayment,
-): [code: ErrorCode, message: string] | null {
-  return invoice_id === null ? null : paymentEnd(invoices.get(account_id, invoice_id), id);
+  field = "offramp_id",
+): Problem[] {
+  if (invoice_id === null) return [];
+  return paymentEndProblems(field, invoices.get(account_id, invoice_id), id);
 }
 
 /** These offramps pay their invoices from now on. */
@@ -60,14 +59,14 @@ export function reserveInvoices(tx: Transaction, payments: readonly InvoicePayme
 }
 
 /** At execution: nobody pays for an invoice that was canceled, rejected or paid meanwhile. */
-export function endedInvoiceProblems(
+export function quoteInvoiceProblems(
   invoices: AccountMap<Payable>,
   payments: readonly InvoicePayment[],
 ): Problem[] {
-  return payments.flatMap((payment) => {
-    const end = findPaymentEnd(invoices, payment);
-    if (!end) return [];
-    const message = `Invoice ${payment.invoice_id}: ${end[1]} Create a new quote without it.`;
-    return [{ field: "quote", code: end[0], message }];
-  });
+  return payments.flatMap((payment) =>
+    endedInvoiceProblems(invoices, payment, "quote").map((problem) => ({
+      ...problem,
+      message: `Invoice ${payment.invoice_id}: ${problem.message} Create a new quote without it.`,
+    })),
+  );
 }

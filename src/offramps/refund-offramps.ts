@@ -33,12 +33,12 @@ export const refundOfframps: OfframpRule<null, Extra> = {
     const { offramp } = entry;
     if (!["bounced", "ongoing_checks"].includes(offramp.status)) {
       const message = "Only an offramp with the status bounced or ongoing_checks can be refunded.";
-      return [{ field: "offramp_id", code: "invalid_transition", message }];
+      return { problems: [{ field: "offramp_id", code: "invalid_transition", message }] };
     }
     const message = "The payout was refunded. The deposit was credited to the user's balance.";
     const given_up = giveUp(entry, quotes.get(account_id, offramp.quote_id)!, message, now);
     entries.set(given_up.change, given_up.entries);
-    return given_up.change;
+    return { value: given_up.change };
   },
   record: (tx, changes, { entries }, now) => {
     const posted = changes.flatMap((change) => entries.get(change) ?? []);

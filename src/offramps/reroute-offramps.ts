@@ -11,7 +11,7 @@ import { lockKycs } from "../users/store.ts";
 import { instruction, recordInstructions } from "./assess-offramps.ts";
 import type { OfframpRule } from "./change-offramps.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
-import { findPaymentEnd, invoiceKeys, reserveInvoices } from "./invoice-problems.ts";
+import { endedInvoiceProblems, invoiceKeys, reserveInvoices } from "./invoice-problems.ts";
 import type { Offramp } from "./model.ts";
 import { changeOfframp } from "./record-changes.ts";
 import { findOfframps } from "./store.ts";
@@ -67,25 +67,27 @@ export function rerouteOfframps(
       const { offramp } = entry;
       if (offramp.status !== "bounced") {
         const message = "Only an offramp with the status bounced can be re-routed.";
-        return [{ field: "offramp_id", code: "invalid_transition", message }];
+        return { problems: [{ field: "offramp_id", code: "invalid_transition", message }] };
       }
-      const end = findPaymentEnd(invoices, offramp);
-      if (end) return [{ field: "offramp_id", code: end[0], message: end[1] }];
+      const ended = endedInvoiceProblems(invoices, offramp);
+      if (ended.length > 0) return { problems: ended };
       const id = input.wish.payment_detail_id;
-      if (id === null) return [];
+      if (id === null) return { problems: [] };
       const detail = details.get(account_id, id);
       const problems = routeProblems(catalogue, offramp, detail);
-      if (problems.length > 0 || !detail) return problems;
+      if (problems.length > 0 || !detail) return { problems };
       const rerouted = { ...offramp, payment_detail_id: detail.id };
       const kyc = kycs.get(account_id, offramp.user_id);
       const facts = { kyc, detail_status: detail.status, quote_hold: null, invoice_end: null };
       const closed = closedGate(policy, rerouted, facts);
-      if (closed !== null) return [{ field: FIELD, code: "invalid_transition", message: closed }];
+      if (closed !== null) {
+        return { problems: [{ field: FIELD, code: "invalid_transition", message: closed }] };
+      }
       const change = { ...instruction(offramp), payment_detail_id: detail.id };
       // A later command of the same set must see the place taken.
       const payable = offramp.invoice_id && invoices.get(account_id, offramp.invoice_id);
       if (payable && input.problems.length === 0) payable.offramp_id = offramp.id;
-      return changeOfframp(entry, change, now);
+      return { value: changeOfframp(entry, change, now) };
     },
     record: (tx, changes, _extra, now) => {
       const offramps = changes.map(({ offramp }) => offramp);

@@ -13,11 +13,12 @@ export const updateOfframps: OfframpRule<OfframpEdit, null> = {
     const { offramp } = entry;
     if (offramp.status !== "initiated") {
       const message = "Only an offramp with the status initiated can be changed.";
-      return [{ field: "offramp_id", code: "offramp_not_editable", message }];
+      return { problems: [{ field: "offramp_id", code: "offramp_not_editable", message }] };
     }
     const { reference = offramp.details.reference, metadata = offramp.details.metadata } =
       input.wish;
-    return changeOfframp(entry, { details: { ...offramp.details, reference, metadata } }, now);
+    const details = { ...offramp.details, reference, metadata };
+    return { value: changeOfframp(entry, { details }, now) };
   },
   record: () => {},
 };

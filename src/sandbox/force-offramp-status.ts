@@ -5,7 +5,11 @@ import { payoutInstructed } from "../ledger/postings.ts";
 import { findBalances } from "../ledger/store.ts";
 import { instruction } from "../offramps/assess-offramps.ts";
 import { fundOfframps } from "../offramps/fund-offramps.ts";
-import { findPaymentEnd, invoiceKeys, reserveInvoices } from "../offramps/invoice-problems.ts";
+import {
+  endedInvoiceProblems,
+  invoiceKeys,
+  reserveInvoices,
+} from "../offramps/invoice-problems.ts";
 import { OFFRAMP_MOVES, type Offramp, type OfframpStatus } from "../offramps/model.ts";
 import { applyAnswers, type BankDeps } from "../offramps/payouts/apply-bank-answers.ts";
 import {
@@ -89,8 +93,9 @@ async function takeStep(deps: WalkDeps, seen: Offramp, to: OfframpStatus): Promi
     if (entry?.offramp.status !== seen.status) return;
     // Sent again, it must have its place at the invoice, as by a re-route.
     if (seen.status === "bounced" && to === "sending_fiat") {
-      const end = findPaymentEnd(await loadPayables(tx, invoiceKeys(rows)), entry.offramp);
-      if (end) throw Refusal.of([{ field: "offramp_id", code: end[0], message: end[1] }]);
+      const invoices = await loadPayables(tx, invoiceKeys(rows));
+      const problems = endedInvoiceProblems(invoices, entry.offramp);
+      if (problems.length > 0) throw Refusal.of(problems);
       reserveInvoices(tx, rows);
     }
     const quote = quotes.get(seen.account_id, seen.quote_id)!;

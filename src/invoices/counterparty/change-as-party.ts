@@ -1,15 +1,15 @@
 import { findActiveCredentials, type TokenPort } from "../../accounts/authenticate.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
-import { findPaying, inputProblems, notNow } from "../change-invoices.ts";
+import { findPaying, inputProblems } from "../change-invoices.ts";
 import { findChangeByKey } from "../change-store.ts";
 import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
 import {
   type ChangeInput,
   type ChangeType,
+  changeProblems,
   type KeyedInvoice,
   type Role,
-  refusalOf,
 } from "../model.ts";
 import { changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
@@ -43,9 +43,8 @@ export async function changeAsParty(
     if (!entry) throw Refusal.of([notFound("invoice_id")]);
     if (act.change_key && (await findChangeByKey(tx, key, act.change_key))) return entry;
     const paying = await findPaying(tx, [entry.invoice]);
-    const reason = refusalOf(entry.invoice, act.name, act.role, paying.has(key.id));
-    if (reason) throw Refusal.of([notNow(act.name, reason)]);
-    const problems = inputProblems(entry.invoice, act.name, act.input);
+    const problems = changeProblems(entry.invoice, act.name, act.role, paying.has(key.id));
+    if (problems.length === 0) problems.push(...inputProblems(entry.invoice, act.name, act.input));
     if (problems.length > 0) throw Refusal.of(problems);
     const { name, input, caller } = act;
     const change = { name, input, actor_account_id: caller?.account_id ?? null };

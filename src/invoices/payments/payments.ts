@@ -1,7 +1,7 @@
 import { lowerAscii } from "../../catalogue/text.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import type { ErrorCode } from "../../platform/errors.ts";
+import { notFound, type Problem } from "../../platform/errors.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import {
   findViews,
@@ -66,51 +66,56 @@ async function toPayables(
   return payables;
 }
 
-/** Why this payment cannot pay the invoice; null when it can. Null fields are not judged. */
-export function paymentProblem(
+/** Why this payment cannot pay the invoice that `field` names. Null fields are not judged. */
+export function paymentProblems(
+  field: string,
   payable: Payable | undefined,
   payment: { currency: string | null; amount: bigint | null },
-): [code: ErrorCode, message: string] | null {
-  if (!payable) return ["record_not_found", "This record does not exist; check the id."];
+): Problem[] {
+  if (!payable) return [notFound(field)];
   // What is under way keeps its place; what came to its end is told by the invoice's own state.
   const is_under_way = isUnpaid(payable) || payable.status === "declaredPaid";
-  if (payable.offramp_id !== null && is_under_way) return TAKEN;
-  if (!isUnpaid(payable)) return notPayable(payable);
+  if (payable.offramp_id !== null && is_under_way) return [taken(field)];
+  if (!isUnpaid(payable)) return [notPayable(field, payable)];
   if (payment.currency !== null && payment.currency !== lowerAscii(payable.currency)) {
-    return ["record_invalid", `The invoice is in ${payable.currency}; pay it in that currency.`];
+    const message = `The invoice is in ${payable.currency}; pay it in that currency.`;
+    return [{ field, code: "record_invalid", message }];
   }
   if (payment.amount !== null && payment.amount !== payable.total) {
-    return ["record_invalid", `Pay the total of the invoice: ${payable.total} minor units.`];
+    const message = `Pay the total of the invoice: ${payable.total} minor units.`;
+    return [{ field, code: "record_invalid", message }];
   }
-  return null;
+  return [];
 }
 
 /**
  * Why an offramp that was made for this invoice may not pay it (any more): another has its place,
- * or it was canceled, rejected or paid by other means; null when it may.
+ * or it was canceled, rejected or paid by other means.
  */
-export function paymentEnd(
+export function paymentEndProblems(
+  field: string,
   payable: Payable | undefined,
   offramp_id: string,
-): [code: ErrorCode, message: string] | null {
-  if (!payable) return ["record_not_found", "This record does not exist; check the id."];
-  if (payable.offramp_id !== null && payable.offramp_id !== offramp_id) return TAKEN;
+): Problem[] {
+  if (!payable) return [notFound(field)];
+  if (payable.offramp_id !== null && payable.offramp_id !== offramp_id) return [taken(field)];
   // Its own progress may have brought the invoice to where it is; what comes next is on the way.
-  if (isUnpaid(payable) || payable.shown_offramp_id === offramp_id) return null;
-  return notPayable(payable);
+  if (isUnpaid(payable) || payable.shown_offramp_id === offramp_id) return [];
+  return [notPayable(field, payable)];
 }
 
-const TAKEN: [ErrorCode, string] = [
-  "record_not_unique",
-  "Another offramp pays this invoice; follow or refund that one.",
-];
+function taken(field: string): Problem {
+  const message = "Another offramp pays this invoice; follow or refund that one.";
+  return { field, code: "record_not_unique", message };
+}
 
 function isUnpaid({ status }: Payable): boolean {
   return status === "open" || status === "accepted";
 }
 
-function notPayable({ status }: Payable): [ErrorCode, string] {
-  return ["record_invalid", `The invoice is ${status}; it must be open or accepted.`];
+function notPayable(field: string, { status }: Payable): Problem {
+  const message = `The invoice is ${status}; it must be open or accepted.`;
+  return { field, code: "record_invalid", message };
 }
 
 /** From now on this offramp pays the invoice, until it fails. */

@@ -44,11 +44,11 @@ export function attachDocuments(
       );
       if (is_rejected) {
         const message = "This file was rejected for this offramp; upload another one.";
-        return [{ field: "file", code: "record_invalid", message }];
+        return { problems: [{ field: "file", code: "record_invalid", message }] };
       }
       const change = changeOfframp(entry, documentChange(offramp, "upload", wish), now);
       uploads.set(change, { actor: actorOf(command), replaced: offramp });
-      return change;
+      return { value: change };
     },
     record: (tx, changes, { uploads }, now) => {
       for (const change of changes) {

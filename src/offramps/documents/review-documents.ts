@@ -24,9 +24,9 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
   load: async () => new Map(),
   decide: (entry, command, reviews, now) => {
     const { offramp } = entry;
-    const refuse = (message: string) => [
-      { field: "offramp_id", code: "invalid_transition" as const, message },
-    ];
+    const refuse = (message: string) => ({
+      problems: [{ field: "offramp_id", code: "invalid_transition" as const, message }],
+    });
     if (!isBeforePayout(offramp.status))
       return refuse("The payout has already started; the document can no longer be reviewed.");
     if (offramp.document_status === null)
@@ -35,7 +35,7 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
     if (document_hash && document_hash !== offramp.document_hash?.toString("hex")) {
       return refuse("The document was replaced since you opened it; review the new one.");
     }
-    if (status === null) return [];
+    if (status === null) return { problems: [] };
     if (status === "approved" && offramp.document_file === null) {
       return refuse("The document has not been fetched yet; wait for it, or upload the file.");
     }
@@ -51,7 +51,7 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
         ? rejectDocument(entry, comment ?? REJECTED, now)
         : changeOfframp(entry, { ...withoutRejection(offramp), document_status: status }, now);
     reviews.set(change, { actor: actorOf(command), comment });
-    return change;
+    return { value: change };
   },
   record: (tx, changes, reviews, now) => {
     for (const change of changes) {

@@ -8,7 +8,7 @@ import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import type { Kyc } from "../../users/model.ts";
 import { findKycs } from "../../users/store.ts";
 import { executionProblems, type GatePolicy, type QuotePayment } from "../gates.ts";
-import { endedInvoiceProblems, invoiceKeys } from "../invoice-problems.ts";
+import { invoiceKeys, quoteInvoiceProblems } from "../invoice-problems.ts";
 import type { Offramp } from "../model.ts";
 import type { OfframpRenderer, Rates } from "../render.ts";
 import {
@@ -114,7 +114,7 @@ async function load(
       ]);
       const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
       const invoices = await findPayables(tx, invoiceKeys(for_invoices));
-      const invoice_problems = endedInvoiceProblems(invoices, for_invoices);
+      const invoice_problems = quoteInvoiceProblems(invoices, for_invoices);
       return [id, { payments, offramps, rates: toRates(rates), invoice_problems }] as const;
     }),
   );

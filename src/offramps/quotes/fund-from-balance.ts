@@ -15,7 +15,7 @@ import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import type { Kyc } from "../../users/model.ts";
 import { findKycs, lockUsers } from "../../users/store.ts";
 import { executionProblems, type GatePolicy } from "../gates.ts";
-import { endedInvoiceProblems, invoiceKeys } from "../invoice-problems.ts";
+import { invoiceKeys, quoteInvoiceProblems } from "../invoice-problems.ts";
 import type { OfframpRenderer } from "../render.ts";
 import {
   listInvoicePayments,
@@ -115,7 +115,7 @@ async function load(
       ]);
       const offramps = toOfframps(rows, keys).map(({ offramp }) => offramp);
       const invoices = await findPayables(tx, invoiceKeys(for_invoices));
-      const invoice_problems = endedInvoiceProblems(invoices, for_invoices);
+      const invoice_problems = quoteInvoiceProblems(invoices, for_invoices);
       return [id, { payments, offramps, rates: toRates(rates), invoice_problems, due }] as const;
     }),
   );
