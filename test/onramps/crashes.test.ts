@@ -8,9 +8,10 @@ import type { ChainPort } from "../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { eraseUser as erase } from "../../src/users/erase-user.ts";
+import { atEveryCommit } from "../harness/mortal.ts";
 import { createScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { Crash, openBeats } from "../harness/steps.ts";
+import { openBeats } from "../harness/steps.ts";
 import { findFault, good } from "../offramps/story.ts";
 import { act, credit, openOnramp } from "./story.ts";
 
@@ -39,23 +40,6 @@ beforeAll(async () => {
   await server.app.worker.stop();
 });
 afterAll(() => server.close());
-
-/** A process that ends just before or just after its commit number `at`, counted from zero. */
-function mortal(database: Database, at: number, when: "before" | "after") {
-  let commits = 0;
-  const mine = () => commits++ === at;
-  const transaction: Database["transaction"] = async (work, options) => {
-    const is_last = mine();
-    const result = await database.transaction(async (tx) => {
-      const done = await work(tx);
-      if (is_last && when === "before") throw new Crash("ended before a commit");
-      return done;
-    }, options);
-    if (is_last) throw new Crash("ended after a commit");
-    return result;
-  };
-  return { database: { ...database, transaction }, countCommits: () => commits };
-}
 
 async function runWith(database: Database): Promise<void> {
   const { core } = server;
@@ -86,27 +70,22 @@ async function eraseUser(user_id: string): Promise<string> {
 
 describe("a process that ends at any commit", { timeout: 90_000 }, () => {
   it("of a return of what an onramp holds: given back once, the books are right", async () => {
-    let commits = 1;
-    for (let at = 0; at < commits; at += 1) {
-      for (const when of ["before", "after"] as const) {
-        const onramp = await openOnramp(server);
-        await setKyc(onramp.user_id, "suspended");
-        bank.receive(credit(server, { text: onramp.code }));
-        await runWith(server.core.database);
-        const { deposits } = good(await server.call("GET", "/deposits?status=matched"));
-        const { id } = deposits[0];
-        good(await act(server, id, "return"));
-        const process = mortal(server.core.database, at, when);
-        await runWith(process.database);
-        commits = Math.max(commits, process.countCommits());
-        // Whoever has nothing open any more may be erased, also in the middle of this.
-        await eraseUser(onramp.user_id);
-        await runWith(server.core.database);
-        const { deposit } = good(await server.call("GET", `/deposits/${id}`));
-        expect(deposit.status, `${when} commit ${at}`).toBe("returned");
-        expect([...bank.returns.keys()].filter((key) => key.includes(id))).toHaveLength(1);
-      }
-    }
+    await atEveryCommit(server.core.database, async (run, round) => {
+      const onramp = await openOnramp(server);
+      await setKyc(onramp.user_id, "suspended");
+      bank.receive(credit(server, { text: onramp.code }));
+      await runWith(server.core.database);
+      const { deposits } = good(await server.call("GET", "/deposits?status=matched"));
+      const { id } = deposits[0];
+      good(await act(server, id, "return"));
+      await run(runWith);
+      // Whoever has nothing open any more may be erased, also in the middle of this.
+      await eraseUser(onramp.user_id);
+      await runWith(server.core.database);
+      const { deposit } = good(await server.call("GET", `/deposits/${id}`));
+      expect(deposit.status, round).toBe("returned");
+      expect([...bank.returns.keys()].filter((key) => key.includes(id))).toHaveLength(1);
+    });
     // A fault of any of these rounds would still be there.
     expect(await findFault(server)).toBeNull();
   });
@@ -138,22 +117,17 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
   });
 
   it("of a deposit and its delivery: credited once, sent once, the books are right", async () => {
-    let commits = 1;
-    for (let at = 0; at < commits; at += 1) {
-      for (const when of ["before", "after"] as const) {
-        const onramp = await openOnramp(server);
-        const lines = await countBankLines();
-        bank.receive(credit(server, { text: onramp.code }));
-        const process = mortal(server.core.database, at, when);
-        await runWith(process.database);
-        commits = Math.max(commits, process.countCommits());
-        await runWith(server.core.database);
-        expect(await onramp.show(), `${when} commit ${at}`).toMatchObject({
-          status: "crypto_sent",
-        });
-        expect(await countBankLines()).toBe(lines + 1);
-      }
-    }
+    const commits = await atEveryCommit(server.core.database, async (run, round) => {
+      const onramp = await openOnramp(server);
+      const lines = await countBankLines();
+      bank.receive(credit(server, { text: onramp.code }));
+      await run(runWith);
+      await runWith(server.core.database);
+      expect(await onramp.show(), round).toMatchObject({
+        status: "crypto_sent",
+      });
+      expect(await countBankLines()).toBe(lines + 1);
+    });
     // A fault of any of these rounds would still be there.
     expect(await findFault(server)).toBeNull();
     // Reading the bank, the two sides of the match, the beats of the delivery.
@@ -169,24 +143,19 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
   });
 
   it("of a return: sent back once, the books are right", async () => {
-    let commits = 1;
-    for (let at = 0; at < commits; at += 1) {
-      for (const when of ["before", "after"] as const) {
-        const line = credit(server, { text: "to be sent back" });
-        bank.receive(line);
-        await runWith(server.core.database);
-        const { deposits } = good(await server.call("GET", "/deposits?status=unmatched"));
-        const { id } = deposits[0];
-        good(await act(server, id, "return"));
-        const process = mortal(server.core.database, at, when);
-        await runWith(process.database);
-        commits = Math.max(commits, process.countCommits());
-        await runWith(server.core.database);
-        const { deposit } = good(await server.call("GET", `/deposits/${id}`));
-        expect(deposit.status, `${when} commit ${at}`).toBe("returned");
-        expect([...bank.returns.keys()].filter((key) => key.includes(id))).toHaveLength(1);
-      }
-    }
+    await atEveryCommit(server.core.database, async (run, round) => {
+      const line = credit(server, { text: "to be sent back" });
+      bank.receive(line);
+      await runWith(server.core.database);
+      const { deposits } = good(await server.call("GET", "/deposits?status=unmatched"));
+      const { id } = deposits[0];
+      good(await act(server, id, "return"));
+      await run(runWith);
+      await runWith(server.core.database);
+      const { deposit } = good(await server.call("GET", `/deposits/${id}`));
+      expect(deposit.status, round).toBe("returned");
+      expect([...bank.returns.keys()].filter((key) => key.includes(id))).toHaveLength(1);
+    });
     // A fault of any of these rounds would still be there.
     expect(await findFault(server)).toBeNull();
   });

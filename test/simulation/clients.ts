@@ -94,6 +94,13 @@ export function createClients(server: TestServer, bank: RandomBank, random: Rand
     const { id, user } = random.pick(quotes);
     await call("POST", `/users/${user.id}/quotes/${id}/fund`);
   };
+  /** A new quote takes what its user has; the rest comes later, or does not. */
+  const fundInParts = async () => {
+    await openQuote();
+    const { id, user } = quotes.at(-1)!;
+    const { status } = await call("POST", `/users/${user.id}/quotes/${id}/fund`);
+    if (status === 200 && random.chance(0.7)) await payIn({ id, user });
+  };
 
   const pickUser = () => random.pick(users);
   const depositors = createDepositors(server, bank.scripted, random, call, pickUser);
@@ -107,6 +114,7 @@ export function createClients(server: TestServer, bank: RandomBank, random: Rand
     pay,
     pay,
     fund,
+    fundInParts,
     takeOut,
     setGate,
     () => onOfframp((path) => call("POST", `${path}/refund`)),

@@ -47,7 +47,15 @@ export function createTroubledDatabase(
   };
 }
 
+/** A chain that also refuses some refunds for good: asked again, it says the same. */
 export function createTroubledChain(chain: ChainPort, random: Random, weather: Weather): ChainPort {
+  const refused = new Map<string, boolean>();
+  const isRefused = (key: string) => {
+    if (!refused.has(key)) refused.set(key, key.startsWith("refund:") && random.chance(0.3));
+    return refused.get(key)!;
+  };
+  const send: ChainPort["send"] = async (request) =>
+    isRefused(request.key) ? { refused: "the address is blocked" } : chain.send(request);
   return {
     ...chain,
     announce: troubled(random, weather, chain.announce),
@@ -57,7 +65,7 @@ export function createTroubledChain(chain: ChainPort, random: Random, weather: W
     ),
     findStatus: troubled(random, weather, chain.findStatus),
     findSend: troubled(random, weather, chain.findSend),
-    send: troubled(random, weather, chain.send),
+    send: troubled(random, weather, send),
   };
 }
 

@@ -129,6 +129,20 @@ async function calmDown(): Promise<void> {
     );
   }
   await checkOnramps();
+  await checkRefunds();
+}
+
+/** Every refund came to an end; coins left once for those that were sent, never for the others. */
+async function checkRefunds(): Promise<void> {
+  const rows = await server.db.database.query<{ id: string; status: string; sends: number }>(
+    `select r.id, r.status, (select count(*)::int from sandbox_sends s
+       where s.key = 'refund:' || r.account_id || ':' || r.id) as sends
+     from refunds r`,
+  );
+  for (const { id, status, sends } of rows) {
+    expect(["sent", "failed"], `refund ${id}`).toContain(status);
+    expect(sends, `transfers of refund ${id}`).toBe(status === "sent" ? 1 : 0);
+  }
 }
 
 /** Coins left once for every onramp that says so, and money went back once for every return. */

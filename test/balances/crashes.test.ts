@@ -1,0 +1,143 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { CLOSE_QUOTE_TASK } from "../../src/offramps/quotes/model.ts";
+import { WATCH_CHAINS_TASK } from "../../src/offramps/task-kinds.ts";
+import type { ChainPort } from "../../src/partners/chain/port.ts";
+import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import type { Database } from "../../src/platform/db/database.ts";
+import { atEveryCommit } from "../harness/mortal.ts";
+import { createScriptedBank } from "../harness/scripted-bank.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { openBeats } from "../harness/steps.ts";
+import { EXPIRY_MS, findFault, GRACE_MS, good, openStory, type Story } from "../offramps/story.ts";
+
+const ADDRESS = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
+
+let server: TestServer;
+const bank = createScriptedBank();
+let is_refused = false;
+
+beforeAll(async () => {
+  server = await startTestServer({
+    environment: { SLIPROAD_DOCUMENTS: "never" },
+    partners: ({ database }) => ({ chain: createSandboxChain(database), bank: bank.port }),
+  });
+  // The test itself is the worker.
+  await server.app.worker.stop();
+});
+afterAll(() => server.close());
+// A fault of any round would still be there.
+afterEach(async () => expect(await findFault(server)).toBeNull());
+
+function refusingChain(chain: ChainPort): ChainPort {
+  return {
+    ...chain,
+    send: async (request) =>
+      is_refused ? { refused: "the address is blocked" } : chain.send(request),
+  };
+}
+
+async function runWith(database: Database, only?: string): Promise<void> {
+  const { core } = server;
+  const chain = refusingChain(createSandboxChain(core.database));
+  const beats = await openBeats(core, { chain, bank: bank.port }, database);
+  // The chain is asked every second; not every test moves the clock.
+  const watch = "update tasks set due_at = created_at where kind = $1";
+  await core.database.query(watch, [WATCH_CHAINS_TASK]);
+  if (only) while (await beats.run(only));
+  else await beats.runAll();
+  beats.close();
+}
+const runAll = () => runWith(server.core.database);
+
+async function receive(quote_id: string, amount: number): Promise<void> {
+  const crypto_deposit = { quote_id, amount };
+  good(await server.call("POST", "/sandbox/crypto_deposits", { crypto_deposit }));
+}
+
+const rounded = (amount: number) => Number(amount.toFixed(6));
+
+/** A quote of 500 eur that was funded with the 200 usdc that its user has. */
+async function fundInParts() {
+  const story = await openStory(server);
+  await receive(story.quote_id, 200);
+  await runAll();
+  const quote_id = await story.addQuote();
+  const [offramp] = good(await story.add(quote_id, [{ amount: 500 }])).offramps;
+  good(await story.fund(quote_id));
+  const missing = rounded((await story.total(quote_id)) - 200);
+  return { story, quote_id, offramp_id: offramp.id as string, missing };
+}
+
+async function refund(story: Story, amount: number): Promise<string> {
+  const path = `/users/${story.user_id}`;
+  const refund_address = { chain: "polygon", address: ADDRESS };
+  good(await server.call("POST", `${path}/refund_addresses`, { refund_address }));
+  const wanted = { token: "usdc", chain: "polygon", amount, address: ADDRESS };
+  return good(await server.call("POST", `${path}/refunds`, { refund: wanted })).refund.id;
+}
+
+const countEntries = async (key: string): Promise<number> => {
+  const [row] = await server.db.database.query<{ count: number }>(
+    "select count(*)::int as count from ledger_entries where key like $1",
+    [key],
+  );
+  return row!.count;
+};
+
+describe("a process that ends at any commit", { timeout: 90_000 }, () => {
+  it("of a refund that the chain refuses: it fails once and is owed again in full", async () => {
+    const commits = await atEveryCommit(server.core.database, async (run, round) => {
+      const story = await openStory(server);
+      await receive(story.quote_id, 100);
+      await runAll();
+      const id = await refund(story, 60);
+      is_refused = true;
+      await run(runWith);
+      await runAll();
+      is_refused = false;
+      const { refunds } = good(await server.call("GET", `/users/${story.user_id}/refunds`));
+      expect(refunds, round).toMatchObject([{ id, status: "failed", tx_id: null, amount: 60 }]);
+      expect(await story.owed(), round).toBe(100);
+      expect(await countEntries(`%${id}%`), round).toBe(2);
+      // What failed can be refunded again, once.
+      const again = await refund(story, 100);
+      await runAll();
+      expect(await story.owed(), round).toBe(0);
+      expect(await countEntries(`%${again}%`), round).toBe(2);
+    });
+    expect(commits).toBeGreaterThanOrEqual(2);
+  });
+
+  it("of a quote funded in parts: the rest pays it, and nothing is taken twice", async () => {
+    const commits = await atEveryCommit(server.core.database, async (run, round) => {
+      const { story, quote_id, offramp_id, missing } = await fundInParts();
+      await receive(quote_id, missing);
+      await run(runWith);
+      await runAll();
+      expect((await story.show(offramp_id)).status, round).toBe("fiat_sent");
+      expect(await story.owed(), round).toBe(0);
+    });
+    // The deposit, the quote, its offramps, their assessment, the payout and the bank's answer.
+    expect(commits).toBeGreaterThanOrEqual(6);
+  });
+
+  it("of a quote funded in parts that never gets the rest: it gives back what it took", async () => {
+    // The quotes of earlier rounds expire now, not among the commits that are counted.
+    await server.core.clock.advance(EXPIRY_MS + GRACE_MS + 1);
+    await runAll();
+    const commits = await atEveryCommit(server.core.database, async (run, round) => {
+      const { story, offramp_id } = await fundInParts();
+      await runAll();
+      expect((await story.show(offramp_id)).status, round).toBe("ongoing_checks");
+      await server.core.clock.advance(EXPIRY_MS + GRACE_MS + 1);
+      await run((database) => runWith(database, CLOSE_QUOTE_TASK));
+      await runAll();
+      expect((await story.show(offramp_id)).status, round).toBe("failed");
+      expect(await story.owed(), round).toBe(200);
+      await refund(story, 200);
+      await runAll();
+      expect(await story.owed(), round).toBe(0);
+    });
+    expect(commits).toBeGreaterThanOrEqual(1);
+  });
+});
