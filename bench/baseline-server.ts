@@ -1,6 +1,6 @@
 import pg from "pg";
 import { createAuthenticate } from "../src/accounts/authenticate.ts";
-import { openCore } from "../src/app/create-app.ts";
+import { openCore, openSender } from "../src/app/create-app.ts";
 import { openTokens } from "../src/apps/oauth/token-callers.ts";
 import { loadFees } from "../src/catalogue/fees.ts";
 import { checkItems } from "../src/offramps/check-items.ts";
@@ -50,6 +50,7 @@ const prices = await openPrices(
   clock.now(),
 );
 const use_case = createOfframps({ catalogue, keyring, price_versions: prices, renderer });
+const rules = { allow_http: config.mode === "sandbox", refuseUrl: openSender(config).refuse };
 const pool = new pg.Pool({
   connectionString: config.database_url,
   max: config.database_connections,
@@ -68,7 +69,7 @@ addRoute(server, index_key, {
   answer: OfframpsAnswer,
   errors: [],
   handle: ({ params, body, problems, command }) => {
-    const checked = checkItems(body?.offramps, config.mode === "sandbox", problems);
+    const checked = checkItems(body?.offramps, rules, problems);
     return create(
       command({
         user_id: params.user_id!,

@@ -28,10 +28,17 @@ export type CheckedItem = {
 const REFERENCE_LENGTH_MAX = 140;
 const URL_LENGTH_MAX = 2048;
 
+export type UrlRules = {
+  /** http is for the sandbox only. */
+  allow_http: boolean;
+  /** Why no document would ever be fetched from a URL, as far as its text tells. */
+  refuseUrl: (url: string) => string | null;
+};
+
 /** Reads the items of a request. The problems returned begin with those found before. */
 export function checkItems(
   items: unknown,
-  allow_http: boolean,
+  rules: UrlRules,
   already: readonly Problem[],
 ): { items: CheckedItem[]; problems: readonly Problem[] } {
   const list = Array.isArray(items) ? items : [];
@@ -45,7 +52,7 @@ export function checkItems(
     return {
       ...checkPayment(input, report),
       reference: checkReference(input.reference, report),
-      submitted_url: checkUrl(input.supporting_document_attributes, allow_http, report),
+      submitted_url: checkUrl(input.supporting_document_attributes, rules, report),
       document_id: null,
       invoice_id: checkInvoiceId(input.invoice_id, report),
       metadata:
@@ -120,7 +127,7 @@ export function checkReference(value: unknown, report: Report): string | null {
   return reference;
 }
 
-function checkUrl(attributes: unknown, allow_http: boolean, report: Report): string | null {
+function checkUrl(attributes: unknown, rules: UrlRules, report: Report): string | null {
   if (typeof attributes !== "object" || attributes === null) return null;
   const text = readText((attributes as Record<string, unknown>).submitted_url);
   if (text === null) return null;
@@ -129,7 +136,7 @@ function checkUrl(attributes: unknown, allow_http: boolean, report: Report): str
     report(name, "value_too_long", `Shorten it to at most ${URL_LENGTH_MAX} characters.`);
     return text;
   }
-  const protocols = allow_http ? ["https:", "http:"] : ["https:"];
+  const protocols = rules.allow_http ? ["https:", "http:"] : ["https:"];
   const url = URL.parse(text);
   if (!url || !protocols.includes(url.protocol) || url.username || url.password) {
     report(
@@ -137,6 +144,12 @@ function checkUrl(attributes: unknown, allow_http: boolean, report: Report): str
       "record_invalid",
       "Send an https URL of the file itself, without a user name or password.",
     );
+    return text;
+  }
+  const reason = rules.refuseUrl(text);
+  if (reason !== null) {
+    const message = `${reason} Send a URL that can be fetched, or upload the file first.`;
+    report(name, "record_invalid", message);
   }
   return text;
 }

@@ -1,5 +1,6 @@
 import { orProposal } from "../approvals/render.ts";
 import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
+import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Problem } from "../platform/errors.ts";
@@ -11,6 +12,7 @@ import { type WatchedDeps, watchedRefund, watchedReroute } from "./approved-chan
 import { changeOfframps } from "./change-offramps.ts";
 import { checkItems, checkReference } from "./check-items.ts";
 import { createOfframps } from "./create-offramps.ts";
+import { isSampleUrl } from "./documents/sample-document.ts";
 import { readDocumentId } from "./documents/uploaded-document-routes.ts";
 import { addOfframpReadRoutes } from "./read-routes.ts";
 import { removeOfframps } from "./remove-offramps.ts";
@@ -28,8 +30,10 @@ export type OfframpDeps = WatchedDeps & {
   executor: Executor;
   prices: PriceBook;
   public_url: () => string;
-  /** http addresses of documents are for the sandbox only. */
+  /** http URLs and sample documents are for the sandbox only. */
   allow_http: boolean;
+  is_sandbox: boolean;
+  sender: Pick<GuardedSender, "refuse">;
 };
 
 const TAG = "Offramps";
@@ -82,20 +86,28 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
     answer: OfframpsAnswer,
     errors: CREATE_ERRORS,
     handle: ({ params, body, problems, command }) => {
-      const checked = checkItems(body?.offramps, deps.allow_http, problems);
+      const idOf = (url: string) => readDocumentId(deps.public_url(), params.user_id!, url);
+      const refuseUrl = (url: string) => (idOf(url) === null ? refuseFetch(deps, url) : null);
+      const { allow_http } = deps;
+      const checked = checkItems(body?.offramps, { allow_http, refuseUrl }, problems);
       return submitCreate(
         command({
           user_id: params.user_id!,
           quote_id: params.quote_id!,
           items: checked.items.map((item) => ({
             ...item,
-            document_id: readDocumentId(deps.public_url(), params.user_id!, item.submitted_url),
+            document_id: item.submitted_url && idOf(item.submitted_url),
           })),
           problems: checked.problems,
         }),
       );
     },
   });
+}
+
+/** Nothing is fetched from hosts under `.test` in sandbox: they may have any port. */
+function refuseFetch({ is_sandbox, sender }: OfframpDeps, url: string): string | null {
+  return is_sandbox && isSampleUrl(url) ? null : sender.refuse(url);
 }
 
 function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {

@@ -8,12 +8,12 @@ import { insertWalletTransfer } from "../partners/chain/sandbox-store.ts";
 import { checkTxId, sandboxTxId } from "../partners/chain/tx-id.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
-import { type Problem, Refusal } from "../platform/errors.ts";
+import { readTime, TIME_MESSAGE } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToNumber, parseAmount } from "../platform/money.ts";
-import { type Checked, Problems } from "../platform/problems.ts";
+import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
 import { CryptoTransferAnswer, CryptoTransferBody } from "./schemas.ts";
 
@@ -46,9 +46,11 @@ export function addCryptoTransferRoute(
     errors: [],
     handle: async ({ body, problems }) => {
       const now = deps.clock.now();
-      const checked = readTransfer(body?.crypto_transfer, problems, now);
-      if ("problems" in checked) throw Refusal.of(checked.problems);
-      const { chain, tx_id, ...rest } = checked.value;
+      const found = new Problems(problems);
+      const input: Input = body?.crypto_transfer ?? {};
+      const transfer = readTransfer(input, found.within("crypto_transfer"), now);
+      found.throwIfAny();
+      const { chain, tx_id, ...rest } = transfer!;
       const mined = await deps.database.transaction(async (tx) => {
         const mined = await insertWalletTransfer(tx, chain, tx_id, rest);
         const claims = await listClaims(tx, chain, tx_id);
@@ -83,34 +85,30 @@ type NewTransfer = {
   mined_at: Date;
 };
 
-function readTransfer(
-  // biome-ignore lint/suspicious/noExplicitAny: what the schema refused is read as well.
-  input: any,
-  already: readonly Problem[],
-  now: Date,
-): Checked<NewTransfer> {
-  const problems = new Problems(already);
-  const { invalid } = problems.within("crypto_transfer");
-  const chain = chainOf(textOf(input?.blockchain));
-  if (!chain) invalid("blockchain", "Send the name of a chain, e.g. polygon.");
-  const token = lowerAscii(textOf(input?.token ?? TOKENS[0]));
-  if (!isToken(token)) invalid("token", `Send one of: ${TOKENS.join(", ")}.`);
-  const parsed = parseAmount(input?.amount, TOKEN_DIGITS);
-  if (!("minor" in parsed)) invalid("amount", parsed.reason);
-  const mined_at = input?.mined_at === undefined ? now : new Date(textOf(input.mined_at));
-  if (Number.isNaN(mined_at.getTime())) invalid("mined_at", "Send an ISO 8601 time.");
-  const readAddress = (name: "from" | "to"): string | null => {
-    const checked = chain && checkAddress(chain, textOf(input?.[name]));
-    if (checked && "reason" in checked) invalid(name, checked.reason);
-    return checked && "address" in checked ? checked.address : null;
-  };
-  const [from, to] = [readAddress("from"), readAddress("to")];
-  const named = textOf(input?.tx_id);
-  const checked = chain && named ? checkTxId(chain, named) : null;
-  if (checked && "reason" in checked) invalid("tx_id", checked.reason);
-  if (!chain || !from || !to || !("minor" in parsed) || !isToken(token)) {
-    return problems.checked<NewTransfer>(null);
-  }
-  const tx_id = checked && "tx_id" in checked ? checked.tx_id : sandboxTxId(chain, newId(now));
-  return problems.checked({ chain, tx_id, token, amount: parsed.minor, from, to, mined_at });
+type Input = Partial<
+  Record<"tx_id" | "mined_at" | "blockchain" | "token" | "amount" | "from" | "to", unknown>
+>;
+
+/** Undefined where something is wrong with it, which is reported then. */
+function readTransfer(input: Input, found: ObjectProblems, now: Date): NewTransfer | undefined {
+  const chain = chainOf(textOf(input.blockchain));
+  if (!chain) found.invalid("blockchain", "Send the name of a chain, e.g. polygon.");
+  const token = lowerAscii(textOf(input.token)) || TOKENS[0];
+  if (!isToken(token)) found.invalid("token", `Send one of ${TOKENS.join(", ")}.`);
+  const parsed = parseAmount(input.amount, TOKEN_DIGITS);
+  if ("reason" in parsed) found.invalid("amount", parsed.reason);
+  const time = textOf(input.mined_at);
+  const mined_at = time === "" ? now : readTime(time);
+  if (!mined_at) found.invalid("mined_at", TIME_MESSAGE);
+  if (!chain) return undefined;
+  const tx = checkTxId(chain, textOf(input.tx_id) || sandboxTxId(chain, newId(now)));
+  if ("reason" in tx) found.invalid("tx_id", tx.reason);
+  const from = checkAddress(chain, textOf(input.from));
+  if ("reason" in from) found.invalid("from", from.reason);
+  const to = checkAddress(chain, textOf(input.to));
+  if ("reason" in to) found.invalid("to", to.reason);
+  if ("reason" in parsed || "reason" in tx || "reason" in from || "reason" in to) return undefined;
+  if (!isToken(token) || !mined_at) return undefined;
+  const addresses = { from: from.address, to: to.address };
+  return { chain, tx_id: tx.tx_id, token, amount: parsed.minor, ...addresses, mined_at };
 }

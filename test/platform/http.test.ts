@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { revokeApiKey } from "../../src/accounts/revoke-api-key.ts";
 import { ERRORS, type ErrorCode } from "../../src/platform/errors.ts";
-import { VERSION } from "../../src/platform/http/server.ts";
+import { VERSION } from "../../src/platform/http/check-headers.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -163,6 +164,25 @@ describe("bodies", () => {
       expectError(await post("{}", { "content-type": type }), "unsupported_media_type");
     },
   );
+
+  it.each(["gzip", "br", "deflate", "identity, gzip", "nonsense"])(
+    "415 for a body with the Content-Encoding %s, and the answer says to send it uncompressed",
+    async (encoding) => {
+      const raw = gzipSync(JSON.stringify({ user: newUser() }));
+      const answer = await post(raw, { "content-encoding": encoding });
+      expectError(answer, "unsupported_media_type");
+      expect(answer.body.message).toContain("uncompressed");
+      expect(answer.headers.get("accept-encoding")).toBe("identity");
+    },
+  );
+
+  it("a body that says it has no encoding is read, and a page's route refuses one that has", async () => {
+    const raw = JSON.stringify({ user: newUser() });
+    expect((await post(raw, { "content-encoding": "Identity" })).status).toBe(200);
+    const headers = { "content-encoding": "gzip" };
+    const refused = await server.call("PATCH", "/kyc/session/identity", {}, { key: null, headers });
+    expectError(refused, "unsupported_media_type");
+  });
 
   it("415 for a body without a content type", async () => {
     const text = await exchange(

@@ -18,7 +18,7 @@ import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../
 import { documentChange, type NewDocument, recordDocument } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
 import { rejectDocument } from "./review-documents.ts";
-import { SAMPLE_PDF } from "./sample-document.ts";
+import { isSampleUrl, SAMPLE_PDF } from "./sample-document.ts";
 
 export type FetchDeps = {
   database: Database;
@@ -137,8 +137,7 @@ async function read(
 
 async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): Promise<Fetched> {
   const url = entry.offramp.details.submitted_url ?? "";
-  const host = URL.parse(url)?.hostname ?? "";
-  if (deps.is_sandbox && (host === "test" || host.endsWith(".test"))) {
+  if (deps.is_sandbox && isSampleUrl(url)) {
     return { document: await store(deps, entry, Readable.from([SAMPLE_PDF]), now) };
   }
   let document: NewDocument | undefined;

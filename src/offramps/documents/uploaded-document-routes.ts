@@ -121,10 +121,10 @@ function documentUrl(public_url: string, user_id: string, id: string): string {
 export function readDocumentId(
   public_url: string,
   user_id: string,
-  submitted_url: string | null,
+  submitted_url: string,
 ): string | null {
   const start = documentUrl(public_url, user_id, "");
-  if (!submitted_url?.startsWith(start)) return null;
+  if (!submitted_url.startsWith(start)) return null;
   const id = submitted_url.slice(start.length);
   return isId(id) ? id.toLowerCase() : null;
 }

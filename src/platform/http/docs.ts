@@ -1,6 +1,6 @@
 import swagger from "@fastify/swagger";
 import type { FastifyInstance } from "fastify";
-import { VERSION } from "./server.ts";
+import { VERSION } from "./check-headers.ts";
 
 const SCOPES = {
   "user:read": "Read the caller's account",

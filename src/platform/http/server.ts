@@ -9,6 +9,7 @@ import Fastify, {
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { callerNetwork } from "./caller-network.ts";
+import { checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain } from "./drain.ts";
 import { parseJsonBody } from "./json-body.ts";
@@ -17,7 +18,6 @@ import { createRateLimiter, type RateLimit } from "./rate-limit.ts";
 import type { Caller } from "./route-spec.ts";
 import { traceOf } from "./trace-context.ts";
 
-export const VERSION = "2026-11-15";
 const BODY_BYTES_MAX = 1024 * 1024;
 /** Of routes for people, who have no key: anybody may send to them. */
 export const PAGE_BODY_BYTES_MAX = 16 * 1024;
@@ -136,7 +136,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     // Here already: nobody's body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
     const { is_api, scope } = request.routeOptions.config;
-    if (!is_api) return;
+    if (!is_api) return checkEncoding(request, reply);
     reply.headers(API_HEADERS);
     if (scope) reply.headers(CORS_HEADERS);
     const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
@@ -147,8 +147,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
     checkScope(request.caller, scope, reply);
-    checkVersion(request);
-    checkFormat(request);
+    checkHeaders(request, reply);
   });
 
   // An answer that comes before the whole body was read, such as a refusal of its size: whoever
@@ -234,24 +233,6 @@ function checkScope(caller: Caller, scope: string | undefined, reply: FastifyRep
       ? "This route accepts only API keys, not application tokens."
       : `The token does not have the scope ${scope}; request it at authorization.`;
   throw new Refusal("insufficient_scope", message);
-}
-
-function checkVersion(request: FastifyRequest): void {
-  const asked = request.headers["sliproad-version"];
-  if (asked !== undefined && asked !== VERSION) {
-    throw new Refusal("version_unknown", `This server supports version ${VERSION}.`);
-  }
-}
-
-const JSON_FORMAT = /application\/(json|\*)|\*\/\*/i;
-/** Of documents and pictures, also under the name that the OpenAPI description has for all. */
-const FILE_FORMAT = /application\/(pdf|octet-stream)|image\/(jpeg|png|\*)/i;
-
-function checkFormat(request: FastifyRequest): void {
-  const { accept } = request.headers;
-  if (accept === undefined || JSON_FORMAT.test(accept)) return;
-  if (request.routeOptions.config.is_file && FILE_FORMAT.test(accept)) return;
-  throw new Refusal("unknown_format");
 }
 
 // What Fastify itself refuses, in our words.

@@ -477,4 +477,23 @@ describe("POST /sandbox/crypto_transfers", () => {
     const names = ["amount", "from", "mined_at", "to", "token", "tx_id"];
     expect(fields).toEqual(names.map((name) => `crypto_transfer.${name}`));
   });
+
+  it.each(["2026", "Nov 15 2026", "2026-02-30T00:00:00Z", "1", "2026-11-15T09:30:00"])(
+    "takes no mined_at that is not an ISO 8601 time with its zone: %s",
+    async (mined_at) => {
+      const crypto_transfer = { blockchain: "polygon", amount: 1, from: PAYER, to: WALLET };
+      const body = { crypto_transfer: { ...crypto_transfer, mined_at } };
+      const answer = await server.call("POST", "/sandbox/crypto_transfers", body);
+      expectProblem(answer, "crypto_transfer.mined_at", "record_invalid");
+    },
+  );
+
+  it.each([null, [], "polygon", { crypto_transfer: null }, { crypto_transfer: [] }])(
+    "refuses the body %j with an error that says what to send",
+    async (body) => {
+      const answer = await server.call("POST", "/sandbox/crypto_transfers", body);
+      expect([400, 422]).toContain(answer.status);
+      expect(answer.body.errors.length).toBeGreaterThan(0);
+    },
+  );
 });

@@ -42,10 +42,9 @@ export async function openDocumentRoom(server: TestServer) {
     usd_swift: await addPaymentDetail(server, user_id, "usd_swift"),
   };
 
-  /** An offramp in a quote of its own. */
-  async function addOfframp(wish: NewOfframp = {}): Promise<TestOfframp> {
+  /** The answer to creating an offramp in a quote of its own. */
+  async function tryOfframp(wish: NewOfframp, quote_id?: string): Promise<Answer> {
     const { account = "eur", amount = 1000, submitted_url } = wish;
-    const quote_id = await addQuote(server, user_id);
     const item = {
       payment_detail_id: details[account],
       destination_amount: amount,
@@ -53,8 +52,14 @@ export async function openDocumentRoom(server: TestServer) {
       ...(account === "usd_swift" ? { rails: "swift" } : {}),
       ...(submitted_url ? { supporting_document_attributes: { submitted_url } } : {}),
     };
-    const path = `/users/${user_id}/quotes/${quote_id}/offramps`;
-    const made = await server.call("POST", path, { offramps: [item] });
+    const path = `/users/${user_id}/quotes/${quote_id ?? (await addQuote(server, user_id))}/offramps`;
+    return server.call("POST", path, { offramps: [item] });
+  }
+
+  /** An offramp in a quote of its own. */
+  async function addOfframp(wish: NewOfframp = {}): Promise<TestOfframp> {
+    const quote_id = await addQuote(server, user_id);
+    const made = await tryOfframp(wish, quote_id);
     expect(made.status, made.text).toBe(200);
     return { id: made.body.offramps[0].id, user_id, quote_id };
   }
@@ -72,6 +77,7 @@ export async function openDocumentRoom(server: TestServer) {
   return {
     server,
     addOfframp,
+    tryOfframp,
     documentPath,
     show,
     waitUntil,

@@ -14,6 +14,7 @@ import {
   type TestOfframp,
 } from "./document-fixture.ts";
 
+const URL_FIELD = "offramps[0].supporting_document_attributes.submitted_url";
 const BYTES_MAX = 5_242_880;
 const LARGEST = Buffer.concat([PDF, Buffer.alloc(BYTES_MAX - PDF.length, "x")]);
 
@@ -35,6 +36,7 @@ beforeAll(async () => {
     "/note.pdf": send("application/pdf", "just a note"),
     "/empty.pdf": send("application/pdf", ""),
     "/moved.pdf": (answer) => answer.writeHead(302, { location: "/invoice.pdf" }).end(),
+    "/inside.pdf": (answer) => answer.writeHead(302, { location: "http://10.1.2.3/a.pdf" }).end(),
     "/largest.pdf": send("application/pdf", LARGEST),
     // Without a length, so that only counting finds out.
     "/larger.pdf": (answer) => {
@@ -110,30 +112,46 @@ describe("a document named by its address", () => {
     expect((await waitForCopy(offramp)).content.equals(LARGEST)).toBe(true);
   });
 
-  it("is not fetched from a private address, in whatever spelling", async () => {
-    for (const host of ["10.1.2.3", "0x0a010203", "[::ffff:10.1.2.3]", "169.254.169.254"]) {
-      const offramp = await room.addOfframp({ submitted_url: `http://${host}/invoice.pdf` });
-      const { status_message } = await waitForRejection(offramp);
-      expect(status_message).toMatch(/its URL is not public/);
-    }
+  it.each(["10.1.2.3", "0x0a010203", "[::ffff:10.1.2.3]", "169.254.169.254", "[fd00::1]:80"])(
+    "is 422 at creation where its host is the private address %s",
+    async (host) => {
+      const answer = await room.tryOfframp({ submitted_url: `http://${host}/invoice.pdf` });
+      expect(answer.status, answer.text).toBe(422);
+      expect(answer.body.errors).toMatchObject([{ field: URL_FIELD, code: "record_invalid" }]);
+      expect(answer.body.errors[0].message).toContain("is not a public address");
+    },
+  );
+
+  it("is 422 at creation where nothing would be fetched from its port", async () => {
+    const answer = await room.tryOfframp({ submitted_url: "https://files.example:8443/a.pdf" });
+    expect(answer.body.errors).toMatchObject([{ field: URL_FIELD, code: "record_invalid" }]);
+    expect(answer.body.errors[0].message).toContain("port 8443");
   });
 
-  it("is not fetched from loopback once the service listens elsewhere", async () => {
-    const open = await startTestServer({ environment: { HOST: "0.0.0.0" } });
+  it("is not fetched from a private address that its URL redirects to", async () => {
+    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/inside.pdf` });
+    expect((await waitForRejection(offramp)).status_message).toMatch(/its URL is not public/);
+  });
+
+  it.each<[where: string, environment: Record<string, string>]>([
+    ["listens elsewhere", { HOST: "0.0.0.0" }],
+    ["has a public URL", { SLIPROAD_PUBLIC_URL: "https://ramp.example" }],
+    ["stands behind a proxy", { SLIPROAD_TRUSTED_PROXIES: "10.0.0.1" }],
+  ])("is refused on loopback once the service %s", async (_, environment) => {
+    const open = await startTestServer({ environment });
     try {
       const other = await openDocumentRoom(open);
-      const submitted_url = `${receiver.url}/never-asked.pdf`;
-      const offramp = await other.addOfframp({ submitted_url });
-      const shown = await other.waitUntil(offramp, isRejected);
-      expect(shown.status_message).toMatch(/its URL is not public/);
-      expect(receiver.tries["/never-asked.pdf"]).toBe(undefined);
+      for (const url of [receiver.url, "http://localhost:80", "http://a.localhost:80"]) {
+        const answer = await other.tryOfframp({ submitted_url: `${url}/never-asked.pdf` });
+        expect(answer.body.errors).toMatchObject([{ field: URL_FIELD, code: "record_invalid" }]);
+      }
     } finally {
       await open.close();
     }
   });
 
   it("is a sample under .test, without any network", async () => {
-    const offramp = await room.addOfframp({ submitted_url: "https://Files.TEST/invoice.pdf" });
+    const offramp = await room.addOfframp({ submitted_url: "https://Files.TEST:8443/invoice.pdf" });
     expect((await waitForCopy(offramp)).content.equals(SAMPLE_PDF)).toBe(true);
   });
 
