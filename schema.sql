@@ -495,20 +495,6 @@ CREATE INDEX kyc_files_application ON public.kyc_files USING btree (account_id, 
 CREATE UNIQUE INDEX kyc_files_draft ON public.kyc_files USING btree (account_id, user_id, slot) WHERE (application_id IS NULL);
 CREATE INDEX kyc_files_user ON public.kyc_files USING btree (account_id, user_id);
 
-create table kyc_proposals (
-  account_id uuid not null,
-  user_id uuid not null,
-  decision text not null,
-  comment bytea not null,
-  person_id uuid not null,
-  user_sequence integer not null,
-  seen bytea not null,
-  created_at timestamp with time zone not null,
-  constraint kyc_proposals_pkey PRIMARY KEY (account_id, user_id),
-  constraint kyc_proposals_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
-  constraint kyc_proposals_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(id)
-);
-
 create table kyc_results (
   account_id uuid not null,
   application_id uuid not null,
@@ -819,6 +805,7 @@ create table proposal_votes (
   person_id uuid not null,
   verdict text not null,
   created_at timestamp with time zone not null,
+  voter_account_id uuid not null,
   constraint proposal_votes_pkey PRIMARY KEY (account_id, proposal_id, person_id),
   constraint proposal_votes_verdict_check CHECK ((verdict = ANY (ARRAY['confirm'::text, 'reject'::text]))),
   constraint proposal_votes_account_id_proposal_id_fkey FOREIGN KEY (account_id, proposal_id) REFERENCES proposals(account_id, id)
@@ -839,10 +826,14 @@ create table proposals (
   outcome text,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  voters text not null,
   constraint proposals_pkey PRIMARY KEY (account_id, id),
-  constraint proposals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'confirmed'::text, 'rejected'::text, 'done'::text, 'failed'::text])))
+  constraint proposals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'confirmed'::text, 'rejected'::text, 'void'::text, 'done'::text, 'failed'::text]))),
+  constraint proposals_voters_check CHECK ((voters = ANY (ARRAY['members'::text, 'reviewers'::text])))
 );
 CREATE INDEX proposals_list_by_status ON public.proposals USING btree (status, account_id, id);
+CREATE UNIQUE INDEX proposals_pending_decision ON public.proposals USING btree (account_id, record_id) WHERE ((kind = 'decide-kyc'::text) AND (status = 'pending'::text));
+CREATE INDEX proposals_pending_reviews ON public.proposals USING btree (id) WHERE ((voters = 'reviewers'::text) AND (status = 'pending'::text));
 
 create table quotes (
   account_id uuid not null,

@@ -1209,7 +1209,7 @@ export interface paths {
         };
         /**
          * List proposals
-         * @description Requests that wait for two members of the account, and the outcome of earlier ones.
+         * @description Requests and decisions that wait for two people, and the outcome of earlier ones.
          */
         get: operations["listProposals"];
         put?: never;
@@ -1229,7 +1229,7 @@ export interface paths {
         };
         /**
          * Show a proposal
-         * @description Shows how many members confirmed it and, once it ran, its outcome.
+         * @description Shows how many people confirmed it and, once it ran, its outcome.
          */
         get: operations["showProposal"];
         put?: never;
@@ -1699,12 +1699,11 @@ export interface components {
              * @description Id of the record it affects.
              */
             record_id: string;
-            /** @description Null when no rate was available. */
+            /** @description Null when no rate was available, or when no money moves. */
             amount_usd: number | null;
             summary: string;
-            /** @description `confirmed` is about to be carried out; `done` or `failed` is what came of it. */
             status: components["schemas"]["ProposalStatus"];
-            /** @description Why it was rejected, or why it failed. */
+            /** @description Why it was rejected, is void or failed. */
             outcome: string | null;
             /** @description Number of confirmations so far. */
             confirmations: number;
@@ -2423,11 +2422,12 @@ export interface components {
          * @description - `pending`: It waits for members to vote.
          *     - `confirmed`: Two members agreed. It runs in a moment.
          *     - `rejected`: A member rejected it. Final.
-         *     - `done`: It was carried out. Final.
-         *     - `failed`: It was confirmed but could not be carried out; `outcome` says why. Final.
+         *     - `void`: What it was about changed before two members agreed. Final.
+         *     - `done`: It ran. Final.
+         *     - `failed`: It was confirmed but refused when it ran; `outcome` says why. Final.
          * @enum {string}
          */
-        ProposalStatus: "pending" | "confirmed" | "rejected" | "done" | "failed";
+        ProposalStatus: "pending" | "confirmed" | "rejected" | "void" | "done" | "failed";
         /**
          * @description - `version_unknown`: Send a supported version in Sliproad-Version, or omit the header.
          *     - `unknown_format`: Send Accept: application/json (on downloads also the file's type), or omit the header.

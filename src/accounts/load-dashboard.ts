@@ -31,7 +31,7 @@ const AUDIT_ENTRIES_MAX = 50;
 export type DashboardDeps = {
   database: Session;
   index_key: Buffer;
-  existsPendingProposal: (session: Session, account_id: string) => Promise<boolean>;
+  existsPendingProposal: (session: Session, member: MemberSession) => Promise<boolean>;
   listApps: (session: Session, account_id: string) => Promise<{ id: string; name: string }[]>;
 };
 
@@ -43,7 +43,7 @@ export async function loadDashboard(
   const { account_id, person_id } = session;
   const [memberships, has_pending_proposals] = await Promise.all([
     listMemberships(database, person_id, MEMBERSHIPS_MAX),
-    deps.existsPendingProposal(database, account_id),
+    deps.existsPendingProposal(database, session),
   ]);
   if (!may(session.role, "see_keys_and_log")) {
     return {

@@ -65,3 +65,12 @@ export function rolesThatMay(permission: PermissionName): readonly Role[] {
 export function may(role: Role | undefined, permission: PermissionName): boolean {
   return role !== undefined && rolesThatMay(permission).includes(role);
 }
+
+/** The operator's members review the users of all accounts; an account's own, where delegated. */
+export function mayReviewKyc(
+  member: { account_id: string; role: Role | undefined; is_operator: boolean },
+  account: { id: string; kyc_review_by_account: boolean },
+): boolean {
+  if (!may(member.role, "review_kyc")) return false;
+  return member.is_operator || (member.account_id === account.id && account.kyc_review_by_account);
+}

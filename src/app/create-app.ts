@@ -5,6 +5,7 @@ import {
   type TokenPort,
 } from "../accounts/authenticate.ts";
 import { addAccountPages } from "../accounts/routes.ts";
+import type { RecordPages } from "../approvals/page.ts";
 import { addProposalPages, addProposalRoutes } from "../approvals/routes.ts";
 import { existsPendingProposal } from "../approvals/store.ts";
 import type { AppRules } from "../apps/check-app.ts";
@@ -23,6 +24,8 @@ import { createInvoiceRenderer, type InvoiceRenderer } from "../invoices/render.
 import { addInvoiceRoutes } from "../invoices/routes.ts";
 import { invoiceTasks } from "../invoices/tasks.ts";
 import { addKycPages } from "../kyc/form/routes.ts";
+import { reviewPath } from "../kyc/review/pages.ts";
+import { DECIDE_KYC } from "../kyc/review/proposed-decision.ts";
 import { addReviewPages } from "../kyc/review/routes.ts";
 import { addKycRoutes } from "../kyc/routes.ts";
 import { READ_IDENTITY_TASK, RETENTION_TASK } from "../kyc/task-kinds.ts";
@@ -98,6 +101,14 @@ const RECURRING_TASKS = [
   RETENTION_TASK,
   TRIM_EVENTS_TASK,
 ];
+
+/** Where a proposal's record is shown, by the kind of the proposal. */
+const RECORD_PAGES: RecordPages = {
+  [DECIDE_KYC]: {
+    label: "Review the user's identity",
+    pathOf: ({ account_id, record_id }) => reviewPath({ account_id, user_id: record_id }),
+  },
+};
 
 export type App = {
   server: FastifyInstance;
@@ -257,7 +268,7 @@ function addRoutes(
   addKycPages(server, deps);
   addReviewPages(server, deps);
   addInvoicePages(server, invoices);
-  addProposalPages(server, deps);
+  addProposalPages(server, { ...deps, record_pages: RECORD_PAGES });
   addDocPages(server, deps);
   addAccountPages(server, { ...deps, existsPendingProposal, listApps });
 }

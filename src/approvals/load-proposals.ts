@@ -4,13 +4,14 @@ import { listApiKeysOfAccount, listMembersById } from "../accounts/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { readPage } from "../platform/http/list.ts";
-import { type Detail, mayVote, type Proposal, type Vote } from "./model.ts";
-import { findContents, listProposals, listVotes } from "./store.ts";
+import { type Detail, ENDED_STATUSES, mayVote, seesReviews } from "./model.ts";
+import { findContents, listPendingReviews, listProposals, type SealedProposal } from "./store.ts";
 
 export type ProposalView = {
-  proposal: Proposal;
-  votes: Vote[];
-  /** Only for those who decide; null when what was proposed can no longer be read. */
+  proposal: SealedProposal;
+  /** Whether the reader may vote on it. */
+  may_vote: boolean;
+  /** Only for those who vote; null when what was proposed can no longer be read. */
   details: readonly Detail[] | null;
 };
 
@@ -26,8 +27,8 @@ export type ProposalsView = {
 const PENDING_MAX = 50;
 const ENDED_MAX = 25;
 const API_KEYS_MAX = 100;
-const ENDED = ["confirmed", "rejected", "done", "failed"] as const;
 
+/** The account's proposals; for the operator's reviewers also the reviews of all other accounts. */
 export async function loadProposals(
   deps: { database: Session; keyring: Keyring; index_key: Buffer },
   session: MemberSession,
@@ -35,28 +36,26 @@ export async function loadProposals(
   const { database, keyring, index_key } = deps;
   const { account_id } = session;
   const first = (limit: number) => readPage({ limit }).page;
-  const [pending, ended, api_keys] = await Promise.all([
+  const [own, reviews, ended, api_keys] = await Promise.all([
     listProposals(database, account_id, ["pending"], first(PENDING_MAX)),
-    listProposals(database, account_id, ENDED, first(ENDED_MAX)),
+    seesReviews(session) ? listPendingReviews(database, account_id, PENDING_MAX + 1) : [],
+    listProposals(database, account_id, ENDED_STATUSES, first(ENDED_MAX)),
     listApiKeysOfAccount(database, account_id, API_KEYS_MAX),
   ]);
+  const pending = [...own, ...reviews].sort((a, b) => (a.id < b.id ? 1 : -1));
   const shown = [...pending.slice(0, PENDING_MAX), ...ended.slice(0, ENDED_MAX)];
-  const [votes, contents] = await Promise.all([
-    listVotes(
-      database,
-      account_id,
-      shown.map(({ id }) => id),
-    ),
-    findContents(database, keyring, mayVote(session.role) ? pending : []),
+  const mayVoteOn = (proposal: SealedProposal) =>
+    mayVote(proposal.voters, { ...proposal, id: proposal.account_id }, session);
+  const readable = shown.filter((one) => one.status === "pending" && mayVoteOn(one));
+  const contents = await findContents(database, keyring, readable);
+  const people_ids = shown.flatMap(({ votes, proposed_by_person }) => [
+    ...votes.map(({ voter }) => voter.person_id),
+    ...(proposed_by_person ? [proposed_by_person] : []),
   ]);
-  const people_ids = [
-    ...votes.map((vote) => vote.person_id),
-    ...shown.flatMap(({ proposed_by_person }) => proposed_by_person ?? []),
-  ];
   const people = await listMembersById(database, account_id, [...new Set(people_ids)]);
   const views = shown.map((proposal) => ({
     proposal,
-    votes: votes.filter((vote) => vote.proposal_id === proposal.id),
+    may_vote: mayVoteOn(proposal),
     details: contents.get(proposal.id)?.details ?? null,
   }));
   return {

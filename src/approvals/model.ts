@@ -1,13 +1,42 @@
 import type { Actor, Role } from "../accounts/model.ts";
-import { may } from "../accounts/roles.ts";
+import { may, mayReviewKyc } from "../accounts/roles.ts";
 
-export const PROPOSAL_STATUSES = ["pending", "confirmed", "rejected", "done", "failed"] as const;
-/** `confirmed` is agreed upon and not yet carried out; `done` and `failed` are what came of it. */
-export type ProposalStatus = (typeof PROPOSAL_STATUSES)[number];
+/**
+ * The states of a proposal, and those it can move to.
+ *
+ * | Status      | Meaning                                       | Left by                        |
+ * |-------------|-----------------------------------------------|--------------------------------|
+ * | `pending`   | waits for two people                          | the second confirmation, the   |
+ * |             |                                               | first rejection, or a change   |
+ * |             |                                               | of what it is about            |
+ * | `confirmed` | two people agreed; a task is about to run it  | the run                        |
+ * | `rejected`  | one person rejected it                        |                                |
+ * | `void`      | what it was about changed or no longer exists |                                |
+ * | `done`      | it ran                                        |                                |
+ * | `failed`    | it was confirmed, and refused when it ran     |                                |
+ */
+export const PROPOSAL_MOVES = {
+  pending: ["confirmed", "rejected", "void"],
+  confirmed: ["done", "failed"],
+  rejected: [],
+  void: [],
+  done: [],
+  failed: [],
+} as const satisfies Record<string, readonly string[]>;
+
+export type ProposalStatus = keyof typeof PROPOSAL_MOVES;
+export const PROPOSAL_STATUSES = Object.keys(PROPOSAL_MOVES) as ProposalStatus[];
+export const ENDED_STATUSES = PROPOSAL_STATUSES.filter((status) => status !== "pending");
+
+/**
+ * Who votes. `members`: the account's members, on the page of proposals. `reviewers`: those who
+ * review the identities of the account's users, on the page of the review.
+ */
+export type Voters = "members" | "reviewers";
 
 export type Verdict = "confirm" | "reject";
 
-/** Two-person approval: two different members. An API key cannot vote. */
+/** Two different people. An API key cannot vote. */
 export const CONFIRMATIONS_NEEDED = 2;
 
 export const REASON_LENGTH_MAX = 500;
@@ -18,33 +47,76 @@ export type Proposal = {
   /** Name of the use case that runs it. */
   kind: string;
   record_id: string;
-  /** Cents; null when no rate was at hand. */
+  /** Cents; null when no rate was available, or when it moves no money. */
   amount_usd: bigint | null;
   /** One sentence without personal data. */
   summary: string;
   proposed_by: Actor;
+  /** Null when an API key or the command line proposed it. */
   proposed_by_person: string | null;
+  voters: Voters;
   status: ProposalStatus;
+  /** Why it was rejected, is void or failed. */
   outcome: string | null;
-  /** How many members agree so far; a member who proposed it is one of them. */
+  /** How many people agree so far; a member who proposed it is one of them. */
   confirmations: number;
   created_at: Date;
   updated_at: Date;
 };
 
-export type Vote = { proposal_id: string; person_id: string; verdict: Verdict; created_at: Date };
+/** Somebody who votes, in the account whose member they are. */
+export type Voter = {
+  account_id: string;
+  person_id: string;
+  /** Undefined when they are no longer a member. */
+  role: Role | undefined;
+  is_operator: boolean;
+};
 
-/** What members look at before they agree: a label and what stands beside it. */
+export type Vote = { voter: Voter; verdict: Verdict; created_at: Date };
+
+/** The account whose proposal it is, as far as it decides who votes. */
+export type ProposalAccount = { id: string; kyc_review_by_account: boolean };
+
+/** A label and its value: what members look at before they agree. */
 export type Detail = readonly [label: string, value: string];
 
-/** Kept encrypted: the input of the use case, and the details that may be personal. */
+/** Stored encrypted: the input of the use case, and the details that may be personal. */
 export type Content = { input: unknown; details: readonly Detail[] };
 
 export function runProposalKind(kind: string): string {
   return `run-proposal-${kind}`;
 }
 
-/** Who voted counts while they are a member who may; whoever proposed, while they are a member. */
-export function mayVote(role: Role | undefined): boolean {
-  return may(role, "vote");
+/** The one rule of who may vote on a proposal. */
+export function mayVote(voters: Voters, account: ProposalAccount, voter: Voter): boolean {
+  return voters === "reviewers"
+    ? mayReviewKyc(voter, account)
+    : voter.account_id === account.id && may(voter.role, "vote");
+}
+
+/** Whether somebody votes on the reviews of all accounts. */
+export function seesReviews({ is_operator, role }: Pick<Voter, "is_operator" | "role">): boolean {
+  return is_operator && may(role, "review_kyc");
+}
+
+/**
+ * While a proposal is pending, a vote counts as long as its voter may vote. A member who proposed
+ * something counts with any role: every role may propose. Afterwards votes are history.
+ */
+export function countConfirmations(
+  {
+    status,
+    voters,
+    proposed_by_person,
+  }: Pick<Proposal, "status" | "voters" | "proposed_by_person">,
+  account: ProposalAccount,
+  votes: readonly Vote[],
+): number {
+  return votes.filter(({ verdict, voter }) => {
+    if (verdict !== "confirm") return false;
+    if (status !== "pending" || mayVote(voters, account, voter)) return true;
+    const is_proposer = voter.person_id === proposed_by_person;
+    return voters === "members" && is_proposer && voter.role !== undefined;
+  }).length;
 }

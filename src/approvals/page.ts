@@ -1,5 +1,6 @@
 import type { Mode } from "../accounts/model.ts";
 import { nameOf } from "../accounts/pages.ts";
+import { may } from "../accounts/roles.ts";
 import type { MemberSession } from "../accounts/sessions.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { minorToText } from "../platform/money.ts";
@@ -7,7 +8,6 @@ import { csrfField, moment, NONE, page, table } from "../platform/pages/layout.t
 import type { ProposalsView, ProposalView } from "./load-proposals.ts";
 import {
   CONFIRMATIONS_NEEDED,
-  mayVote,
   type Proposal,
   type ProposalStatus,
   REASON_LENGTH_MAX,
@@ -20,26 +20,36 @@ const STATUS_NAMES: Record<ProposalStatus, string> = {
   pending: "Waiting",
   confirmed: "Confirmed, about to be done",
   rejected: "Rejected",
+  void: "Void",
   done: "Done",
   failed: "Failed",
 };
 
 type Names = ReadonlyMap<string, string>;
 
-export function proposalsPage(options: {
+/** The page that shows the record of a proposal, by the kind of the proposal. */
+export type RecordPages = Readonly<
+  Record<string, { label: string; pathOf: (proposal: Proposal) => string }>
+>;
+
+type Shown = {
   mode: Mode;
   session: MemberSession;
   view: ProposalsView;
+  record_pages: RecordPages;
   /** What went wrong with a vote, and what to do. */
   problem: string | null;
-}): Html {
+};
+
+export function proposalsPage(options: Shown): Html {
   const { mode, session, view, problem } = options;
+  const mayVoteHere = may(session.role, "vote");
   const body = html`<p><a href="/dashboard">Dashboard</a></p>
 <div class="heading"><h1>Proposals</h1></div>
 ${problem !== null && html`<p class="alert" role="alert">${problem}</p>`}
-<p class="muted">Requests above the approval amount wait here until two members confirm them.
+<p class="muted">Requests and decisions that need two people wait here until two confirm them.
 ${
-  mayVote(session.role)
+  mayVoteHere
     ? "Check the details before you confirm. One rejection ends a proposal."
     : "Admins, finance managers and approvers vote on them."
 }</p>
@@ -47,39 +57,59 @@ ${
   view.pending.length === 0 &&
   html`<section class="card"><p class="muted">No proposals need approval.</p></section>`
 }
-${view.pending.map((entry) => pendingSection(session, entry, view.names))}
+${view.pending.map((entry) => pendingSection(options, entry))}
 ${view.has_more && html`<p class="muted">More proposals appear once these are decided.</p>`}
 ${endedSection(view)}`;
   return page({ title: "Proposals", mode, session, body });
 }
 
-function pendingSection(session: MemberSession, entry: ProposalView, names: Names): Html {
-  const { proposal, votes, details } = entry;
+function pendingSection({ session, view, record_pages }: Shown, entry: ProposalView): Html {
+  const { proposal, may_vote, details } = entry;
+  const { names } = view;
   const title_id = `title-${proposal.id}`;
+  const is_foreign = proposal.account_id !== session.account_id;
+  const record_page = record_pages[proposal.kind];
   return html`<section class="card" aria-labelledby="${title_id}">
 <h2 id="${title_id}">${proposal.summary}</h2>
 <dl>
-<div><dt>Amount</dt><dd>${amount(proposal.amount_usd)}</dd></div>
+${is_foreign && html`<div><dt>Account</dt><dd>${proposal.account_name}</dd></div>`}
+${
+  proposal.voters === "members" &&
+  html`<div><dt>Amount</dt><dd>${amount(proposal.amount_usd)}</dd></div>`
+}
 ${details?.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
 <div><dt>Proposed by</dt><dd>${proposerOf(proposal, names)}</dd></div>
 <div><dt>Proposed</dt><dd>${moment(proposal.created_at)}</dd></div>
-<div><dt>Concerns</dt><dd><code>${proposal.record_id}</code></dd></div>
+<div><dt>Record</dt><dd><code>${proposal.record_id}</code></dd></div>
 <div><dt>Confirmed</dt><dd>${proposal.confirmations} of ${CONFIRMATIONS_NEEDED}${
-    votes.length > 0 && html`: ${voteList(votes, names)}`
+    proposal.votes.length > 0 && html`: ${voteList(proposal.votes, names)}`
   }</dd></div>
 </dl>
-${mayVote(session.role) && choices(session, entry)}
+${
+  may_vote &&
+  record_page &&
+  html`<p><a href="${record_page.pathOf(proposal)}">${record_page.label}<span class="hidden"> ${
+    proposal.record_id
+  }</span></a></p>`
+}
+${choices(session, entry)}
 </section>
 `;
 }
 
-function choices(session: MemberSession, { proposal, votes, details }: ProposalView): Html {
-  if (votes.some((vote) => vote.person_id === session.person_id)) {
+function choices(session: MemberSession, { proposal, may_vote, details }: ProposalView): Html {
+  const { voters, votes } = proposal;
+  if (!may_vote) {
+    return voters === "reviewers" ? html`<p class="hint">Reviewers vote on it.</p>` : html``;
+  }
+  if (votes.some(({ voter }) => voter.person_id === session.person_id)) {
     return html`<p class="hint">You have confirmed this; another member must confirm it too.</p>`;
   }
+  // Reviewers vote where they see the data.
+  if (voters === "reviewers") return html``;
   const path = `${PROPOSALS_PATH}/${proposal.id}`;
   const reason_id = `reason-${proposal.id}`;
-  // What cannot be looked at can only be turned down.
+  // What cannot be read can only be rejected.
   return html`<div class="choices">
 ${
   details === null
@@ -101,12 +131,12 @@ function endedSection({ ended, names }: ProposalsView): Html {
 ${table({
   label: "Recent decisions, newest first",
   columns: ["Proposed", "What", "Amount", "By", "Votes", "State"],
-  rows: ended.map(({ proposal, votes }) => [
+  rows: ended.map(({ proposal }) => [
     moment(proposal.created_at),
     html`<span title="${proposal.record_id}">${proposal.summary}</span>`,
-    amount(proposal.amount_usd),
+    proposal.voters === "members" ? amount(proposal.amount_usd) : NONE,
     proposerOf(proposal, names),
-    votes.length > 0 ? voteList(votes, names) : NONE,
+    proposal.votes.length > 0 ? voteList(proposal.votes, names) : NONE,
     html`${STATUS_NAMES[proposal.status]}${proposal.outcome && `: ${proposal.outcome}`}`,
   ]),
   empty: "No proposals have been decided.",
@@ -122,8 +152,8 @@ function proposerOf({ proposed_by }: Proposal, names: Names): Html | string {
 function voteList(votes: readonly Vote[], names: Names): Html {
   // In one element: on a narrow screen every child of a cell gets a place of its own.
   return html`<span>${votes.map(
-    ({ person_id, verdict }, at) =>
-      html`${at > 0 && ", "}${nameOf(`member:${person_id}`, names)}${
+    ({ voter, verdict }, at) =>
+      html`${at > 0 && ", "}${nameOf(`member:${voter.person_id}`, names)}${
         verdict === "reject" && " (rejects)"
       }`,
   )}</span>`;

@@ -14,14 +14,12 @@ const ProposalRecord = Type.Object(
     kind: Type.String({ description: "What is to be done." }),
     record_id: Type.String({ format: "uuid", description: "Id of the record it affects." }),
     amount_usd: Type.Union([Type.Number(), Type.Null()], {
-      description: "Null when no rate was available.",
+      description: "Null when no rate was available, or when no money moves.",
     }),
     summary: Type.String(),
-    status: Type.Enum([...PROPOSAL_STATUSES], {
-      description: "`confirmed` is about to be carried out; `done` or `failed` is what came of it.",
-    }),
+    status: Type.Enum([...PROPOSAL_STATUSES]),
     outcome: Type.Union([Type.String(), Type.Null()], {
-      description: "Why it was rejected, or why it failed.",
+      description: "Why it was rejected, is void or failed.",
     }),
     confirmations: Type.Integer({ description: "Number of confirmations so far." }),
     confirmations_needed: Type.Integer(),

@@ -13,7 +13,7 @@ import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { loadProposals } from "./load-proposals.ts";
 import type { Verdict } from "./model.ts";
-import { PROPOSALS_PATH, proposalsPage } from "./page.ts";
+import { PROPOSALS_PATH, proposalsPage, type RecordPages } from "./page.ts";
 import {
   ProposalAnswer,
   ProposalListQuery,
@@ -26,6 +26,7 @@ import { voteOnProposal } from "./vote-on-proposal.ts";
 
 export type ProposalPageDeps = PageDeps & {
   keyring: Keyring;
+  record_pages: RecordPages;
   /** A worker of this process looks for tasks at once. */
   poke: () => void;
 };
@@ -42,7 +43,7 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
     operation: "listProposals",
     summary: "List proposals",
     description:
-      "Requests that wait for two members of the account, and the outcome of earlier ones.",
+      "Requests and decisions that wait for two people, and the outcome of earlier ones.",
     tag: TAG,
     query: ProposalListQuery,
     answer: ProposalsAnswer,
@@ -63,7 +64,7 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
     path: "/proposals/:proposal_id",
     operation: "showProposal",
     summary: "Show a proposal",
-    description: "Shows how many members confirmed it and, once it ran, its outcome.",
+    description: "Shows how many people confirmed it and, once it ran, its outcome.",
     tag: TAG,
     answer: ProposalAnswer,
     errors: [],
@@ -117,11 +118,12 @@ async function show(
   const session = request.member!;
   const view = await loadProposals(deps, session);
   const problem = refusal?.message ?? null;
-  const shown = proposalsPage({ mode: deps.mode, session, view, problem });
+  const { mode, record_pages } = deps;
+  const shown = proposalsPage({ mode, session, view, record_pages, problem });
   return sendPage(reply, shown, refusal?.status ?? 200);
 }
 
-/** One line of text: what a field of one line cannot hold was not typed by a person. */
+/** One line of text: a person cannot type control characters into a field of one line. */
 function withoutControls(text: string): string {
   return text
     .toWellFormed()

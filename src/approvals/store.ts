@@ -1,38 +1,50 @@
-import { rolesThatMay } from "../accounts/roles.ts";
+import type { Role } from "../accounts/model.ts";
+import type { MemberSession } from "../accounts/sessions.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
 import { minorToText } from "../platform/money.ts";
-import type { Content, Proposal, ProposalStatus, Vote } from "./model.ts";
+import {
+  type Content,
+  countConfirmations,
+  type Proposal,
+  type ProposalStatus,
+  seesReviews,
+  type Verdict,
+  type Vote,
+} from "./model.ts";
 import { readPlainData, writePlainData } from "./plain-data.ts";
 
 const USD_DIGITS = 2;
 const KEY_VERSION = 1;
 
 /** As stored: the content sealed, with the key of the person whom it concerns or the account's. */
-export type SealedProposal = Proposal & { input: Buffer; subject_id: string | null };
+export type SealedProposal = Proposal & {
+  input: Buffer;
+  subject_id: string | null;
+  account_name: string;
+  kyc_review_by_account: boolean;
+  votes: readonly Vote[];
+};
 
-type Row = Omit<SealedProposal, "amount_usd"> & { amount_usd: string | null };
+type Row = Omit<SealedProposal, "amount_usd" | "votes" | "confirmations"> & {
+  amount_usd: string | null;
+};
 
 const COLUMNS = `account_id, id, kind, record_id, input, subject_id, amount_usd, summary,
-  proposed_by, proposed_by_person, status, outcome, created_at, updated_at`;
+  proposed_by, proposed_by_person, voters, status, outcome, created_at, updated_at`;
 
-/**
- * While it can still be confirmed, who is no longer a member or may no longer vote does not count;
- * afterwards it is history.
- */
-const COUNT_CONFIRMATIONS = `(
-  select count(*)::integer from proposal_votes votes
-  left join members on members.account_id = votes.account_id
-    and members.person_id = votes.person_id
-  where votes.account_id = proposals.account_id and votes.proposal_id = proposals.id
-    and votes.verdict = 'confirm'
-    and (proposals.status <> 'pending' or members.role = any($1::text[])
-      or (members.role is not null and votes.person_id = proposals.proposed_by_person)))`;
+const SELECT = `select proposals.*, accounts.name as account_name, accounts.kyc_review_by_account
+  from proposals join accounts on accounts.id = proposals.account_id`;
+
+/** The member who proposed something, in the account whose member they are. */
+export type Proposer = { account_id: string; person_id: string };
 
 export type NewProposal = {
   proposal: Proposal;
+  /** Null when an API key or the command line proposed it. */
+  proposer: Proposer | null;
   content: Content;
   subject_id: string | null;
   key: Buffer;
@@ -44,8 +56,8 @@ export function insertProposals(tx: Transaction, added: readonly NewProposal[]):
     `insert into proposals (${COLUMNS})
      select *, created_at from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::bytea[],
        $6::uuid[], $7::numeric[], $8::text[], $9::text[], $10::uuid[], $11::text[], $12::text[],
-       $13::timestamptz[]) as t (account_id, id, kind, record_id, input, subject_id, amount_usd,
-       summary, proposed_by, proposed_by_person, status, outcome, created_at)`,
+       $13::text[], $14::timestamptz[]) as t (account_id, id, kind, record_id, input, subject_id,
+       amount_usd, summary, proposed_by, proposed_by_person, voters, status, outcome, created_at)`,
     [
       proposals.map((proposal) => proposal.account_id),
       proposals.map((proposal) => proposal.id),
@@ -59,6 +71,7 @@ export function insertProposals(tx: Transaction, added: readonly NewProposal[]):
       proposals.map((proposal) => proposal.summary),
       proposals.map((proposal) => proposal.proposed_by),
       proposals.map((proposal) => proposal.proposed_by_person),
+      proposals.map((proposal) => proposal.voters),
       proposals.map((proposal) => proposal.status),
       proposals.map((proposal) => proposal.outcome),
       proposals.map((proposal) => proposal.created_at),
@@ -72,11 +85,23 @@ export async function findProposal(
   id: string,
 ): Promise<SealedProposal | undefined> {
   const rows = await session.query<Row>(
-    `select ${COLUMNS}, ${COUNT_CONFIRMATIONS} as confirmations from proposals
-     where account_id = $2 and id = $3`,
-    [rolesThatMay("vote"), account_id, id],
+    `${SELECT} where proposals.account_id = $1 and proposals.id = $2`,
+    [account_id, id],
   );
-  return toProposals(rows)[0];
+  return (await toProposals(session, rows))[0];
+}
+
+/** The one that waits on a record: of a kind that allows one at a time. */
+export async function findPendingProposal(
+  session: Session,
+  { account_id, kind, record_id }: Pick<Proposal, "account_id" | "kind" | "record_id">,
+): Promise<SealedProposal | undefined> {
+  const rows = await session.query<Row>(
+    `${SELECT} where proposals.account_id = $1 and proposals.record_id = $3
+       and proposals.kind = $2 and proposals.status = 'pending'`,
+    [account_id, kind, record_id],
+  );
+  return (await toProposals(session, rows))[0];
 }
 
 /** How many wait for votes, in all accounts. */
@@ -94,25 +119,54 @@ export async function listProposals(
   statuses: readonly ProposalStatus[] | undefined,
   page: Page,
 ): Promise<SealedProposal[]> {
-  const values = [rolesThatMay("vote"), account_id, page.below_id, page.from_id, page.limit + 1];
+  const values = [account_id, page.below_id, page.from_id, page.limit + 1];
   const rows = await session.query<Row>(
-    `select ${COLUMNS}, ${COUNT_CONFIRMATIONS} as confirmations from proposals
-     where account_id = $2 and id < $3 and id >= $4
-       ${statuses ? "and status = any($6::text[])" : ""}
-     order by id desc limit $5`,
+    `${SELECT} where proposals.account_id = $1 and proposals.id < $2 and proposals.id >= $3
+       ${statuses ? "and proposals.status = any($5::text[])" : ""}
+     order by proposals.id desc limit $4`,
     statuses ? [...values, statuses] : values,
   );
-  return toProposals(rows);
+  return toProposals(session, rows);
 }
 
-/** Whether any waits to be confirmed. */
+/** Those of all other accounts on which this one's reviewers vote, the newest first. */
+export async function listPendingReviews(
+  session: Session,
+  operator_id: string,
+  limit: number,
+): Promise<SealedProposal[]> {
+  const rows = await session.query<Row>(
+    `${SELECT} where proposals.account_id <> $1 and proposals.voters = 'reviewers'
+       and proposals.status = 'pending' order by proposals.id desc limit $2`,
+    [operator_id, limit],
+  );
+  return toProposals(session, rows);
+}
+
+/** Those about a person. */
+export async function listPendingOfSubject(
+  session: Session,
+  { account_id, subject_id }: { account_id: string; subject_id: string },
+): Promise<string[]> {
+  const rows = await session.query<{ id: string }>(
+    `select id from proposals
+     where account_id = $1 and subject_id = $2 and status = 'pending' order by id`,
+    [account_id, subject_id],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** Whether any waits for votes, of those that a member sees. */
 export async function existsPendingProposal(
   session: Session,
-  account_id: string,
+  member: MemberSession,
 ): Promise<boolean> {
   const rows = await session.query(
-    "select id from proposals where account_id = $1 and status = 'pending' limit 1",
-    [account_id],
+    `select id from proposals where account_id = $1 and status = 'pending'
+     union all
+     select id from proposals where $2 and voters = 'reviewers' and status = 'pending'
+     limit 1`,
+    [member.account_id, seesReviews(member)],
   );
   return rows.length > 0;
 }
@@ -144,17 +198,26 @@ export function updateProposal(
   );
 }
 
-export function insertVotes(
-  tx: Transaction,
-  votes: readonly (Vote & { account_id: string })[],
-): void {
+export type NewVote = {
+  account_id: string;
+  proposal_id: string;
+  voter_account_id: string;
+  person_id: string;
+  verdict: Verdict;
+  created_at: Date;
+};
+
+export function insertVotes(tx: Transaction, votes: readonly NewVote[]): void {
   if (votes.length === 0) return;
   tx.write(
-    `insert into proposal_votes (account_id, proposal_id, person_id, verdict, created_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[])`,
+    `insert into proposal_votes
+       (account_id, proposal_id, voter_account_id, person_id, verdict, created_at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
+       $6::timestamptz[])`,
     [
       votes.map((vote) => vote.account_id),
       votes.map((vote) => vote.proposal_id),
+      votes.map((vote) => vote.voter_account_id),
       votes.map((vote) => vote.person_id),
       votes.map((vote) => vote.verdict),
       votes.map((vote) => vote.created_at),
@@ -162,16 +225,23 @@ export function insertVotes(
   );
 }
 
-/** In the order in which they were given. */
-export function listVotes(
+type VoteRow = NewVote & { role: Role | null; is_operator: boolean };
+
+/** In the order in which they were given, each with what its voter is now. */
+function listVotes(
   session: Session,
-  account_id: string,
-  proposal_ids: readonly string[],
-): Promise<Vote[]> {
-  return session.query<Vote>(
-    `select proposal_id, person_id, verdict, created_at from proposal_votes
-     where account_id = $1 and proposal_id = any($2::uuid[]) order by created_at, person_id`,
-    [account_id, proposal_ids],
+  proposals: readonly { account_id: string; id: string }[],
+): Promise<VoteRow[]> {
+  return session.query<VoteRow>(
+    `select votes.*, members.role, accounts.is_operator
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join proposal_votes votes on votes.account_id = wanted.account_id
+       and votes.proposal_id = wanted.id
+     join accounts on accounts.id = votes.voter_account_id
+     left join members on members.account_id = votes.voter_account_id
+       and members.person_id = votes.person_id
+     order by votes.created_at, votes.person_id`,
+    [proposals.map((row) => row.account_id), proposals.map((row) => row.id)],
   );
 }
 
@@ -213,10 +283,24 @@ function contentPlace(account_id: string, record_id: string): Place {
   return { account_id, table: "proposals", column: "input", record_id };
 }
 
-function toProposals(rows: readonly Row[]): SealedProposal[] {
-  return rows.map((row) => ({
-    ...row,
-    // The column has two digits: without the point they are cents.
-    amount_usd: row.amount_usd === null ? null : BigInt(row.amount_usd.replace(".", "")),
-  }));
+async function toProposals(session: Session, rows: readonly Row[]): Promise<SealedProposal[]> {
+  const found = rows.length > 0 ? await listVotes(session, rows) : [];
+  const by_proposal = Map.groupBy(found, (vote) => vote.proposal_id);
+  return rows.map((row) => {
+    const votes = (by_proposal.get(row.id) ?? []).map(toVote);
+    const account = { id: row.account_id, kyc_review_by_account: row.kyc_review_by_account };
+    return {
+      ...row,
+      // The column has two digits: without the point they are cents.
+      amount_usd: row.amount_usd === null ? null : BigInt(row.amount_usd.replace(".", "")),
+      votes,
+      confirmations: countConfirmations(row, account, votes),
+    };
+  });
+}
+
+function toVote({ voter_account_id, person_id, role, is_operator, ...vote }: VoteRow): Vote {
+  const { verdict, created_at } = vote;
+  const voter = { account_id: voter_account_id, person_id, role: role ?? undefined, is_operator };
+  return { voter, verdict, created_at };
 }

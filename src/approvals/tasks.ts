@@ -1,19 +1,19 @@
-import { recordAudit } from "../accounts/audit.ts";
 import { runOnce } from "../platform/commands/run-once.ts";
 import type { AnyUseCase, Command, UseCase } from "../platform/commands/use-case.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { FIRST_ID, newId } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import { endProposal } from "./end-proposal.ts";
 import { CONFIRMATIONS_NEEDED, runProposalKind } from "./model.ts";
-import { findContents, lockProposal, type SealedProposal, updateProposal } from "./store.ts";
+import { findContents, lockProposal, type SealedProposal } from "./store.ts";
 
 export type ProposalTaskDeps = { database: Database; keyring: Keyring };
 
 /**
- * Carries out the confirmed proposals of a use case: the one that `withApproval` wraps, not the
- * wrapped one. What it writes, the proposal's new status and the end of the task are one
- * transaction: whatever is interrupted has not happened, and what has happened is not repeated.
+ * Runs the confirmed proposals of a use case: the one that `withApproval` wraps, not the wrapped
+ * one. What it writes, the proposal's new status and the end of the task are one transaction:
+ * whatever is interrupted has not happened, and what has happened is not repeated.
  */
 export function proposalTask<Input, Loaded, Output>(
   deps: ProposalTaskDeps,
@@ -29,7 +29,13 @@ export function proposalTask<Input, Loaded, Output>(
           if (tasks.length === 0) return;
           const proposal = await lockProposal(tx, task.account_id, task.record_id);
           if (proposal?.status === "confirmed") {
-            await run(tx, deps.keyring, use_case as unknown as AnyUseCase, proposal, set.now);
+            await runProposal(
+              tx,
+              deps.keyring,
+              use_case as unknown as AnyUseCase,
+              proposal,
+              set.now,
+            );
           }
           set.finish(tx, tasks);
         });
@@ -38,35 +44,23 @@ export function proposalTask<Input, Loaded, Output>(
   };
 }
 
-async function run(
+async function runProposal(
   tx: Transaction,
   keyring: Keyring,
   use_case: AnyUseCase,
   proposal: SealedProposal,
   now: Date,
 ): Promise<void> {
-  const { account_id, id } = proposal;
   if (proposal.confirmations < CONFIRMATIONS_NEEDED) {
     throw new Error("a confirmed proposal lacks the votes; nothing is done, see sliproad verify");
   }
-  const failure = await carryOut(tx, keyring, use_case, proposal, now);
+  const failure = await runUseCase(tx, keyring, use_case, proposal, now);
   const status = failure === null ? "done" : "failed";
-  updateProposal(tx, { account_id, id, status, outcome: failure, updated_at: now });
-  recordAudit(
-    tx,
-    {
-      account_id,
-      actor: "worker",
-      action: `proposal.${status}`,
-      record: `proposal:${id}`,
-      reason: failure ?? "",
-    },
-    now,
-  );
+  endProposal(tx, proposal, { status, outcome: failure, actor: "worker" }, now);
 }
 
-/** The reason why it cannot be done, or null once it is written. */
-async function carryOut(
+/** Null once it is written, or the reason why it was refused. */
+async function runUseCase(
   tx: Transaction,
   keyring: Keyring,
   use_case: AnyUseCase,

@@ -1,13 +1,11 @@
-import { recordAudit } from "../accounts/audit.ts";
 import { actorOf } from "../accounts/model.ts";
 import type { Accepted, Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
-import { newId } from "../platform/ids.ts";
-import { minorToText } from "../platform/money.ts";
 import type { Content, Detail, Proposal } from "./model.ts";
+import { newProposal, recordProposals } from "./record-proposals.ts";
 import { renderProposal } from "./render.ts";
-import { insertProposals, insertVotes, type NewProposal } from "./store.ts";
+import type { NewProposal, Proposer } from "./store.ts";
 
 /** Minor units of a currency or a token. */
 export type Amount = { amount: bigint; currency: string };
@@ -39,11 +37,13 @@ export type ApprovalOptions<Input, Loaded> = ApprovalRules & {
   inputOf?: (loaded: Loaded, command: Command<Input>) => Input;
 };
 
-/** Of a command that becomes a proposal: what it is decided on, apart from all others. */
-type Apart<Loaded> = { loaded: Loaded; amount_usd: bigint | null };
-type Watched<Loaded> = {
+/** What a command that becomes a proposal is decided on. */
+type LoadedAlone<Loaded> = { loaded: Loaded; amount_usd: bigint | null };
+type LoadedWithApproval<Loaded> = {
+  /** For the commands that run at once. */
   inner: Loaded;
-  apart: ReadonlyMap<string, Apart<Loaded>>;
+  /** For each command that becomes a proposal, by its id. */
+  to_propose: ReadonlyMap<string, LoadedAlone<Loaded>>;
   account_keys: AccountKeys;
 };
 type Outcome<Output> = { done: Output } | { proposed: NewProposal };
@@ -72,34 +72,16 @@ type Outcome<Output> = { done: Output } | { proposed: NewProposal };
 export function withApproval<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
   options: ApprovalOptions<Input, Loaded>,
-): UseCase<Input, Watched<Loaded>, Outcome<Output>> {
+): UseCase<Input, LoadedWithApproval<Loaded>, Outcome<Output>> {
   return {
     name: use_case.name,
     rows: (input) => use_case.rows(input) + 3,
-    load: (tx, commands) => loadApart(use_case, options, tx, commands),
-    decide: (watched, commands, now) => {
-      const verdicts = new Map<string, Verdict<Outcome<Output>>>();
-      const at_once = commands.filter(({ id }) => !watched.apart.has(id));
-      const decided = at_once.length > 0 ? use_case.decide(watched.inner, at_once, now) : [];
-      for (const [id, verdict] of decided) {
-        const output =
-          "refusal" in verdict ? verdict : { ...verdict, output: { done: verdict.output } };
-        verdicts.set(id, output);
-      }
-      for (const command of commands) {
-        const apart = watched.apart.get(command.id);
-        if (!apart) continue;
-        const asked = { ...command, approval: "asked" as const };
-        const verdict = use_case.decide(apart.loaded, [asked], now).get(command.id)!;
-        verdicts.set(
-          command.id,
-          "refusal" in verdict
-            ? verdict
-            : propose(use_case.name, options, watched, { ...apart, command, verdict, now }),
-        );
-      }
-      return verdicts;
-    },
+    load: (tx, commands) => loadWithApproval(use_case, options, tx, commands),
+    decide: (loaded, commands, now) =>
+      new Map([
+        ...decideAtOnce(use_case, loaded, commands, now),
+        ...decideToPropose(use_case, options, loaded, commands, now),
+      ]),
     record: (tx, { inner }, accepted, now) => {
       const done = accepted.flatMap((entry): Accepted<Input, Output>[] =>
         "done" in entry.output ? [{ ...entry, output: entry.output.done }] : [],
@@ -116,107 +98,116 @@ export function withApproval<Input, Loaded, Output>(
 }
 
 /**
- * What needs two members is read once more for itself alone: what it would take is not taken yet,
- * so neither its neighbours in the set nor other proposals may miss it.
+ * A command that becomes a proposal is loaded once more, alone: it takes nothing yet, so what it
+ * would take must be missing neither for the other commands nor for other proposals.
  */
-async function loadApart<Input, Loaded, Output>(
+async function loadWithApproval<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
   options: ApprovalOptions<Input, Loaded>,
   tx: Transaction,
   commands: readonly Command<Input>[],
-): Promise<Watched<Loaded>> {
+): Promise<LoadedWithApproval<Loaded>> {
   const { limit_usd, alwaysNeeds, amountOf, keyring } = options;
   const inner = await use_case.load(tx, commands);
-  const asked = commands.filter(
+  const checked = commands.filter(
     (command) => limit_usd !== undefined || alwaysNeeds?.(inner, command),
   );
-  const toUsd: ToUsd = asked.length > 0 ? await options.usdValue(tx) : () => null;
-  const apart = new Map<string, Apart<Loaded>>();
-  for (const command of asked) {
+  const toUsd: ToUsd = checked.length > 0 ? await options.usdValue(tx) : () => null;
+  const to_propose = new Map<string, LoadedAlone<Loaded>>();
+  for (const command of checked) {
     const amount = amountOf(inner, command);
     const amount_usd = amount && toUsd(amount);
     const is_within = limit_usd === undefined || (amount_usd !== null && amount_usd <= limit_usd);
     if (is_within && !alwaysNeeds?.(inner, command)) continue;
-    apart.set(command.id, { loaded: await use_case.load(tx, [command]), amount_usd });
+    to_propose.set(command.id, { loaded: await use_case.load(tx, [command]), amount_usd });
   }
-  const owners = commands.filter(({ id }) => apart.has(id)).map(({ account_id }) => account_id);
-  return { inner, apart, account_keys: await keyring.openAccounts(tx, owners) };
+  const account_ids = commands
+    .filter(({ id }) => to_propose.has(id))
+    .map(({ account_id }) => account_id);
+  return { inner, to_propose, account_keys: await keyring.openAccounts(tx, account_ids) };
 }
 
-function propose<Input, Loaded, Output>(
+type Verdicts<Output> = Map<string, Verdict<Outcome<Output>>>;
+
+function decideAtOnce<Input, Loaded, Output>(
+  use_case: UseCase<Input, Loaded, Output>,
+  { inner, to_propose }: LoadedWithApproval<Loaded>,
+  commands: readonly Command<Input>[],
+  now: Date,
+): Verdicts<Output> {
+  const at_once = commands.filter(({ id }) => !to_propose.has(id));
+  const verdicts: Verdicts<Output> = new Map();
+  if (at_once.length === 0) return verdicts;
+  for (const [id, verdict] of use_case.decide(inner, at_once, now)) {
+    const outcome =
+      "refusal" in verdict ? verdict : { ...verdict, output: { done: verdict.output } };
+    verdicts.set(id, outcome);
+  }
+  return verdicts;
+}
+
+/** Only what the use case would accept becomes a proposal. */
+function decideToPropose<Input, Loaded, Output>(
+  use_case: UseCase<Input, Loaded, Output>,
+  options: ApprovalOptions<Input, Loaded>,
+  { to_propose, account_keys }: LoadedWithApproval<Loaded>,
+  commands: readonly Command<Input>[],
+  now: Date,
+): Verdicts<Output> {
+  const verdicts: Verdicts<Output> = new Map();
+  for (const command of commands) {
+    const alone = to_propose.get(command.id);
+    if (!alone) continue;
+    const asked = { ...command, approval: "asked" as const };
+    const verdict = use_case.decide(alone.loaded, [asked], now).get(command.id)!;
+    if ("refusal" in verdict) {
+      verdicts.set(command.id, verdict);
+      continue;
+    }
+    const { subject } = verdict;
+    const proposer = proposerOf(command);
+    const proposed: NewProposal = {
+      proposal: proposalOf(use_case.name, options, alone, { command, proposer, now }),
+      proposer,
+      content: contentOf(options, alone.loaded, command),
+      subject_id: subject?.subject_id ?? null,
+      key: subject?.key ?? account_keys.get(command.account_id)!,
+    };
+    verdicts.set(command.id, { output: { proposed }, subject });
+  }
+  return verdicts;
+}
+
+function proposalOf<Input, Loaded>(
   kind: string,
   options: ApprovalOptions<Input, Loaded>,
-  { account_keys }: Watched<Loaded>,
-  decided: Apart<Loaded> & {
-    command: Command<Input>;
-    verdict: Exclude<Verdict<Output>, { refusal: unknown }>;
-    now: Date;
-  },
-): Verdict<Outcome<Output>> {
-  const { loaded, amount_usd, command, verdict, now } = decided;
-  const { account_id, actor } = command;
-  const person_id = actor?.startsWith("member:") ? actor.slice("member:".length) : null;
-  const proposal: Proposal = {
-    account_id,
-    id: newId(now),
+  { loaded, amount_usd }: LoadedAlone<Loaded>,
+  { command, proposer, now }: { command: Command<Input>; proposer: Proposer | null; now: Date },
+): Proposal {
+  const proposed = {
+    account_id: command.account_id,
     kind,
     record_id: options.recordIdOf(command),
     amount_usd,
     summary: options.summaryOf(loaded, command),
-    proposed_by: actorOf(command),
-    proposed_by_person: person_id,
-    status: "pending",
-    outcome: null,
-    confirmations: person_id === null ? 0 : 1,
-    created_at: now,
-    updated_at: now,
+    voters: "members" as const,
   };
-  const content: Content = {
+  return newProposal(proposed, actorOf(command), proposer, now);
+}
+
+/** The member who asks, if it is one: whoever asks agrees. */
+function proposerOf({ account_id, actor }: Command<unknown>): Proposer | null {
+  if (!actor?.startsWith("member:")) return null;
+  return { account_id, person_id: actor.slice("member:".length) };
+}
+
+function contentOf<Input, Loaded>(
+  options: ApprovalOptions<Input, Loaded>,
+  loaded: Loaded,
+  command: Command<Input>,
+): Content {
+  return {
     input: options.inputOf?.(loaded, command) ?? command.input,
     details: options.detailsOf?.(loaded, command) ?? [],
   };
-  const { subject } = verdict;
-  const key = subject?.key ?? account_keys.get(account_id)!;
-  const proposed = { proposal, content, subject_id: subject?.subject_id ?? null, key };
-  return { output: { proposed }, subject };
-}
-
-function recordProposals(tx: Transaction, added: readonly NewProposal[], now: Date): void {
-  insertProposals(tx, added);
-  const proposals = added.map((entry) => entry.proposal);
-  // Whoever proposes agrees.
-  insertVotes(
-    tx,
-    proposals.flatMap(({ account_id, id, proposed_by_person }) =>
-      proposed_by_person === null
-        ? []
-        : [
-            {
-              account_id,
-              proposal_id: id,
-              person_id: proposed_by_person,
-              verdict: "confirm" as const,
-              created_at: now,
-            },
-          ],
-    ),
-  );
-  for (const { account_id, id, kind, record_id, amount_usd, proposed_by } of proposals) {
-    recordAudit(
-      tx,
-      {
-        account_id,
-        actor: proposed_by,
-        action: "proposal.create",
-        record: `proposal:${id}`,
-        reason: "",
-        detail: {
-          kind,
-          record_id,
-          amount_usd: amount_usd === null ? null : minorToText(amount_usd, 2),
-        },
-      },
-      now,
-    );
-  }
 }

@@ -3,7 +3,6 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { UserKey } from "../users/store.ts";
 import type { FieldName, Slot, Submitted } from "./fields.ts";
-import { deleteProposal } from "./review/proposal-store.ts";
 import { deleteNotesOf } from "./review/review-note-store.ts";
 
 /** What was typed on the page, and in which visit: only that one sees it again in clear. */
@@ -147,7 +146,6 @@ export async function listUsersToForget(
 export function deleteKycDataOf(tx: Transaction, key: UserKey, now: Date): void {
   deleteKycDraft(tx, key);
   deleteApplicationData(tx, key, null, now);
-  deleteProposal(tx, key);
   deleteNotesOf(tx, key);
 }
 

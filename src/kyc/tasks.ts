@@ -1,4 +1,5 @@
 import { listAccounts } from "../accounts/store.ts";
+import { voidProposalsOfErased } from "../approvals/end-proposal.ts";
 import { deleteCommands } from "../platform/commands/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
@@ -128,6 +129,8 @@ async function forget(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void
   const key = { account_id: task.account_id, user_id: task.record_id };
   await deps.database.transaction(async (tx: Transaction) => {
     if ((await set.lock(tx, [task])).length === 0) return;
+    const subject = { account_id: key.account_id, subject_id: key.user_id };
+    await voidProposalsOfErased(tx, subject, set.now);
     deleteKycDataOf(tx, key, set.now);
     deleteKycSessionsOf(tx, key);
   });

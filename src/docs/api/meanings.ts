@@ -92,8 +92,9 @@ export const MEANINGS = {
     pending: "It waits for members to vote.",
     confirmed: "Two members agreed. It runs in a moment.",
     rejected: "A member rejected it. Final.",
-    done: "It was carried out. Final.",
-    failed: "It was confirmed but could not be carried out; `outcome` says why. Final.",
+    void: "What it was about changed before two members agreed. Final.",
+    done: "It ran. Final.",
+    failed: "It was confirmed but refused when it ran; `outcome` says why. Final.",
   } satisfies Meanings<ProposalStatus>,
   DepositStatus: {
     unmatched: "It waits for the operator; `reason` says why.",

@@ -54,6 +54,11 @@ export function labelOfDecision(decision: Decision): string {
   return { ...DECISIONS, ...SWIFT_DECISIONS }[decision].label;
 }
 
+/** What a proposal says of it. */
+export function summaryOfDecision(decision: Decision): string {
+  return `Identity review: ${labelOfDecision(decision)}.`;
+}
+
 /** One member alone may stop somebody; everything else needs two where the account asks for it. */
 export function needsTwo(decision: Decision): boolean {
   return !["suspend", "withdraw_usd_swift", "withdraw_eur_swift"].includes(decision);

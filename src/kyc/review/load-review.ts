@@ -1,5 +1,6 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { Account } from "../../accounts/model.ts";
+import { mayReviewKyc } from "../../accounts/roles.ts";
 import type { MemberSession } from "../../accounts/sessions.ts";
 import { findAccountById } from "../../accounts/store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
@@ -9,10 +10,10 @@ import { findUser, openUsers, type UserKey } from "../../users/store.ts";
 import { findKycFile, type KycApplication, type KycFile } from "../application-store.ts";
 import { recordValues, type Values } from "../fields.ts";
 import { type Decision, decisionsFor } from "./decisions.ts";
-import { findProposal, type Proposal } from "./proposal-store.ts";
-import { mayReview, type ReviewDeps } from "./review-kyc.ts";
+import { findProposedDecision, type ProposedDecision } from "./proposed-decision.ts";
+import type { ReviewDeps } from "./review-kyc.ts";
 import { listReviewNotes, type ReviewNote } from "./review-note-store.ts";
-import { digestSeen, isStanding, readPapers } from "./seen.ts";
+import { digestSeen, readPapers } from "./seen.ts";
 
 export type LoadedReview = {
   account: Account;
@@ -21,9 +22,9 @@ export type LoadedReview = {
   application: KycApplication | null;
   values: Partial<Values>;
   files: KycFile[];
-  proposal: Proposal | null;
+  proposed: ProposedDecision | null;
   /** One that no longer counts: something changed after it was made. */
-  void_proposal: Proposal | null;
+  void_proposed: ProposedDecision | null;
   notes: ReviewNote[];
   /** Sent with the decision: it holds for what is shown here. */
   seen: string;
@@ -41,8 +42,8 @@ export function loadReview(
     const { account, user, subject_key } = await openForReview(tx, deps, member, key);
     const { application, files } = await readPapers(tx, key, subject_key);
     const seen = digestSeen({ user, subject_key }, { application, files });
-    const found = (await findProposal(tx, key, subject_key)) ?? null;
-    const stands = found !== null && isStanding(found, user, seen);
+    const found = await findProposedDecision(tx, deps.keyring, key);
+    const stands = found?.seen === seen;
     const submitted = application?.submitted?.values ?? {};
     recordRead(tx, deps, member, key, "kyc.read", { application_id: application?.id ?? null });
     return {
@@ -51,10 +52,10 @@ export function loadReview(
       application,
       values: { ...recordValues(user.beneficiary_type, user.identity), ...submitted },
       files,
-      proposal: stands ? found : null,
-      void_proposal: stands ? null : found,
+      proposed: stands ? found : null,
+      void_proposed: stands ? null : found,
       notes: await listReviewNotes(tx, key, subject_key),
-      seen: seen.toString("base64url"),
+      seen,
       decisions: decisionsFor(user.kyc, deps.swift_clearance),
     };
   });
@@ -87,7 +88,7 @@ async function openForReview(
   const { account_id, user_id } = key;
   const account = await findAccountById(tx, account_id);
   // Who may not look is not told whether there is anything to see.
-  if (!account || !mayReview(member, account)) throw new Refusal("record_not_found");
+  if (!account || !mayReviewKyc(member, account)) throw new Refusal("record_not_found");
   const row = await findUser(tx, key);
   const [user] = await openUsers(tx, keyring, row ? [row] : []);
   const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);

@@ -183,27 +183,29 @@ function fileFigure(user: { account_id: string; id: string }, file: KycFile): Ht
 }
 
 function decisionSection(session: MemberSession, review: LoadedReview, comment: string): Html {
-  const { proposal, void_proposal, decisions } = review;
+  const { proposed, void_proposed, decisions } = review;
   if (decisions.length === 0) return html``;
-  const is_own = proposal?.person_id === session.person_id;
+  const votes = proposed?.proposal.votes ?? [];
+  const is_own = votes.some(({ voter }) => voter.person_id === session.person_id);
   // Who waits for a second member can still stop somebody alone.
   const possible = is_own ? decisions.filter((name) => !needsTwo(name)) : decisions;
   return html`<section class="card" aria-labelledby="decision-title">
 <h2 id="decision-title">Decision</h2>
 ${
   is_own &&
-  html`<p>You proposed: <strong>${labelOfDecision(proposal.decision)}</strong>. Another member
+  proposed &&
+  html`<p>You decided: <strong>${labelOfDecision(proposed.decision)}</strong>. Another member
 has to confirm it.</p>`
 }
-${void_proposal && voidLine(void_proposal.decision)}
-${proposal && !is_own && proposalLine(proposal.decision, proposal.comment)}
+${void_proposed && voidLine(void_proposed.decision)}
+${proposed && !is_own && proposalLine(proposed.decision, proposed.comment)}
 ${possible.length > 0 && decisionForm(session, review, possible, comment)}
 </section>`;
 }
 
 function decisionForm(
   session: MemberSession,
-  { account, user, proposal, seen }: LoadedReview,
+  { account, user, proposed, seen }: LoadedReview,
   possible: readonly Decision[],
   comment: string,
 ): Html {
@@ -217,7 +219,7 @@ ${csrfField(session.csrf)}
 <p class="hint" id="comment-hint">Who is asked again, refused or suspended reads it, and so does
 whoever else holds the link: write nothing personal. Of an approval, and of anything about swift,
 only reviewers read it.</p>
-<p class="buttons">${possible.map((name) => decisionButton(name, proposal?.decision))}</p>
+<p class="buttons">${possible.map((name) => decisionButton(name, proposed?.decision))}</p>
 </form>`;
 }
 

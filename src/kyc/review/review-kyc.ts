@@ -1,8 +1,10 @@
 import { recordAudit } from "../../accounts/audit.ts";
-import type { Account } from "../../accounts/model.ts";
-import { may } from "../../accounts/roles.ts";
+import { mayReviewKyc } from "../../accounts/roles.ts";
 import type { MemberSession } from "../../accounts/sessions.ts";
 import { findAccountById } from "../../accounts/store.ts";
+import { endProposal } from "../../approvals/end-proposal.ts";
+import { recordVote } from "../../approvals/record-vote.ts";
+import { lockProposal, type SealedProposal } from "../../approvals/store.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { hasForbiddenCharacters, isLongerThan } from "../../catalogue/text.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -31,9 +33,13 @@ import {
   needsTwo,
   SWIFT_DECISIONS,
 } from "./decisions.ts";
-import { deleteProposal, findProposal, updateProposal } from "./proposal-store.ts";
+import {
+  findProposedDecision,
+  type ProposedDecision,
+  recordProposedDecision,
+} from "./proposed-decision.ts";
 import { insertReviewNote } from "./review-note-store.ts";
-import { digestSeen, isStanding, type Papers, readPapers } from "./seen.ts";
+import { digestSeen, type Papers, readPapers } from "./seen.ts";
 
 export type ReviewDeps = MoveDeps & { database: Database; clock: Clock; catalogue: Catalogue };
 
@@ -44,14 +50,11 @@ export type Review = {
   seen: string;
 };
 
-/** `proposed` waits for a second member; `returned`: the second did not agree with the first. */
-export type ReviewOutcome = "decided" | "proposed" | "returned";
-
-/** The operator's members review all accounts; an account's own, where it was delegated. */
-export function mayReview(member: MemberSession, account: Account): boolean {
-  if (!may(member.role, "review_kyc")) return false;
-  return member.is_operator || (member.account_id === account.id && account.kyc_review_by_account);
-}
+/**
+ * `proposed` waits for a second member; `confirmed` was agreed to and still waits for another;
+ * `returned`: the second did not agree with the first.
+ */
+export type ReviewOutcome = "decided" | "proposed" | "confirmed" | "returned";
 
 /** A member's decision on a user; the audit log tells of it, and its comment is kept sealed. */
 export function reviewKyc(
@@ -64,30 +67,64 @@ export function reviewKyc(
   return deps.database.transaction(async (tx) => {
     const account = await findAccountById(tx, key.account_id);
     const locked = await lockKycUser(tx, deps.keyring, key);
-    if (!account || !locked || !mayReview(member, account)) throw new Refusal("record_not_found");
+    if (!account || !locked || !mayReviewKyc(member, account)) {
+      throw new Refusal("record_not_found");
+    }
     const { user, subject_key } = locked;
     const possible = decisionsFor(user.kyc, deps.swift_clearance);
     const papers = await readPapers(tx, key, subject_key);
     const seen = digestSeen(locked, papers);
-    if (seen.toString("base64url") !== review.seen || !possible.includes(review.decision)) {
+    if (seen !== review.seen || !possible.includes(review.decision)) {
       throw new Refusal("invalid_transition", OUT_OF_DATE);
     }
     const now = deps.clock.now();
     const by: Act = { ...deps, tx, member, key, now, subject_key, evidence: evidenceOf(papers) };
     assertNothingBars(by, locked, papers, review.decision);
+    const proposed = await lockProposedDecision(by);
     if (!account.kyc_two_person_approval || !needsTwo(review.decision)) {
+      if (proposed) makeVoid(by, proposed.proposal, "It was decided otherwise.");
       return decide(by, locked, review.decision, review.comment, review.comment);
     }
-    const found = await findProposal(tx, key, subject_key);
-    const proposal = found && isStanding(found, user, seen) ? found : undefined;
-    if (!proposal) return propose(by, locked, review, seen);
-    if (proposal.person_id === member.person_id) {
-      throw new Refusal("insufficient_scope", NOT_THE_SAME);
-    }
-    if (proposal.decision !== review.decision) return sendBack(by, review);
-    // The person reads what was proposed; why the second agreed stands in the log.
-    return decide(by, locked, review.decision, proposal.comment, review.comment);
+    if (proposed?.seen === seen) return vote(by, locked, review, proposed);
+    if (proposed) makeVoid(by, proposed.proposal, "The user's data or state has changed.");
+    return propose(by, review);
   });
+}
+
+/** Whoever writes to one of these proposals has locked the user first, or looks at it again. */
+async function lockProposedDecision({ tx, keyring, key }: Act): Promise<ProposedDecision | null> {
+  const found = await findProposedDecision(tx, keyring, key);
+  const proposal = found && (await lockProposal(tx, key.account_id, found.proposal.id));
+  return proposal?.status === "pending" ? { ...found!, proposal } : null;
+}
+
+/** The same decision confirms what was proposed, any other rejects it. */
+async function vote(
+  by: Act,
+  locked: LockedUser,
+  review: Review,
+  { proposal, decision, comment }: ProposedDecision,
+): Promise<ReviewOutcome> {
+  const verdict = review.decision === decision ? "confirm" : "reject";
+  const reason = verdict === "reject" ? "Another reviewer decided otherwise." : "";
+  const status = await recordVote(by.tx, proposal, by.member, { verdict, reason }, by.now);
+  if (status === "repeated") throw new Refusal("insufficient_scope", NOT_THE_SAME);
+  if (status === "rejected") {
+    record(by, "kyc.send_back", review.comment, { wanted: review.decision });
+    return "returned";
+  }
+  if (status === "pending") {
+    record(by, `kyc.confirm_${decision}`, review.comment);
+    return "confirmed";
+  }
+  const end = { status: "done", outcome: null, actor: actorOf(by) } as const;
+  endProposal(by.tx, { ...proposal, status }, end, by.now);
+  // The person reads what was proposed; why the second agreed stands in the log.
+  return decide(by, locked, decision, comment, review.comment);
+}
+
+function makeVoid(by: Act, proposal: SealedProposal, outcome: string): void {
+  endProposal(by.tx, proposal, { status: "void", outcome, actor: actorOf(by) }, by.now);
 }
 
 const OUT_OF_DATE =
@@ -95,7 +132,7 @@ const OUT_OF_DATE =
   "Look again.";
 const NOT_THE_SAME = "You proposed this decision. Another member must confirm it.";
 
-type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue"> & {
+type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue" | "keyring"> & {
   tx: Transaction;
   subject_key: Buffer;
   member: MemberSession;
@@ -120,30 +157,19 @@ async function decide(
     const comment = needsComment(decision) ? told : null;
     await recordJudgement(by.tx, by, locked, [DECISIONS[decision].to], comment, by.now);
   }
-  deleteProposal(by.tx, by.key);
   record(by, `kyc.${decision}`, note);
   return "decided";
 }
 
-function propose(
-  by: Act,
-  { user, subject_key }: LockedUser,
-  review: Review,
-  seen: Buffer,
-): ReviewOutcome {
-  const { decision, comment } = review;
-  const { person_id } = by.member;
-  const { sequence: user_sequence } = user;
-  const made = { decision, comment, person_id, user_sequence, seen, created_at: by.now };
-  updateProposal(by.tx, { ...by.key, ...made }, subject_key);
+function propose(by: Act, { decision, comment, seen }: Review): ReviewOutcome {
+  const { tx, key, member, subject_key, now } = by;
+  recordProposedDecision(tx, key, { decision, comment, seen }, member, subject_key, now);
   record(by, `kyc.propose_${decision}`, comment);
   return "proposed";
 }
 
-function sendBack(by: Act, { decision, comment }: Review): ReviewOutcome {
-  deleteProposal(by.tx, by.key);
-  record(by, "kyc.send_back", comment, { wanted: decision });
-  return "returned";
+function actorOf({ member }: Act) {
+  return `member:${member.person_id}` as const;
 }
 
 /** An entry of the log outlives the person: of the comment it holds a digest only. */
@@ -165,7 +191,7 @@ function record(
     by.tx,
     {
       account_id,
-      actor: `member:${person_id}`,
+      actor: actorOf(by),
       action,
       record: `user:${user_id}`,
       reason: "",

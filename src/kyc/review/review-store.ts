@@ -1,6 +1,7 @@
 import type { BeneficiaryType } from "../../catalogue/payment-detail-fields.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { KycStatus } from "../../users/model.ts";
+import { DECIDE_KYC } from "./proposed-decision.ts";
 
 /** A line of the queue; nothing personal stands in it. */
 export type QueueRow = {
@@ -27,11 +28,12 @@ export function listReviews(
   return session.query<QueueRow>(
     `select users.account_id, accounts.name as account_name, users.id as user_id,
        users.beneficiary_type, users.updated_at,
-       (kyc_proposals.user_sequence is not distinct from users.sequence) as is_proposed
+       (proposals.id is not null) as is_proposed
      from accounts
      join users on users.account_id = accounts.id
-     left join kyc_proposals on kyc_proposals.account_id = users.account_id
-       and kyc_proposals.user_id = users.id
+     left join proposals on proposals.account_id = users.account_id
+       and proposals.record_id = users.id and proposals.kind = $7
+       and proposals.status = 'pending' and proposals.created_at >= users.updated_at
      where ($2 or (accounts.id = $1 and accounts.kyc_review_by_account))
        and users.kyc_status = $3 and users.erased_at is null
        and ($5::timestamptz is null or (users.updated_at, users.id) > ($5, $6::uuid))
@@ -43,6 +45,7 @@ export function listReviews(
       limit,
       after?.updated_at ?? null,
       after?.user_id ?? null,
+      DECIDE_KYC,
     ],
   );
 }

@@ -27,6 +27,7 @@ const LAST_MS = 8.64e15;
 const NOTICES: Readonly<Record<ReviewOutcome, string>> = {
   decided: "Decision saved. It is recorded in the audit log.",
   proposed: "Proposed. Another member must confirm it before it takes effect.",
+  confirmed: "Your confirmation is saved. Another member must confirm it too.",
   returned: "Your decision differs, so the proposal was withdrawn. A new decision is needed.",
 };
 

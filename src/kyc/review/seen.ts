@@ -1,6 +1,5 @@
 import type { Session } from "../../platform/db/database.ts";
 import { keyedHash } from "../../platform/encryption/cipher.ts";
-import type { User } from "../../users/model.ts";
 import type { UserKey } from "../../users/store.ts";
 import {
   findLastApplication,
@@ -9,7 +8,6 @@ import {
   listKycFiles,
 } from "../application-store.ts";
 import type { LockedUser } from "../move-kyc.ts";
-import type { Proposal } from "./proposal-store.ts";
 
 /** What a reviewer looks at beside the user's record; null when nothing was submitted. */
 export type Papers = { application: KycApplication | null; files: KycFile[] };
@@ -28,15 +26,10 @@ export async function readPapers(
 export function digestSeen(
   { user, subject_key }: LockedUser,
   { application, files }: Papers,
-): Buffer {
+): string {
   const { sequence, identity } = user;
   const hashes = files.map(({ slot, hash }) => [slot, hash.toString("hex")]);
   const submitted = application && [application.id, application.submitted];
   const shown = JSON.stringify([sequence, identity, submitted, hashes]);
-  return keyedHash(subject_key, "kyc review", shown);
-}
-
-/** Whether a proposal speaks of the user as they are now. */
-export function isStanding(proposal: Proposal, user: User, seen: Buffer): boolean {
-  return proposal.user_sequence === user.sequence && proposal.seen.equals(seen);
+  return keyedHash(subject_key, "kyc review", shown).toString("base64url");
 }

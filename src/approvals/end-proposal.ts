@@ -1,0 +1,34 @@
+import { recordAudit } from "../accounts/audit.ts";
+import type { Actor } from "../accounts/model.ts";
+import type { Transaction } from "../platform/db/database.ts";
+import { PROPOSAL_MOVES, type Proposal, type ProposalStatus } from "./model.ts";
+import { listPendingOfSubject, lockProposal, updateProposal } from "./store.ts";
+
+/** Ends a locked proposal without a vote: it ran, was refused when it ran, or is void. */
+export function endProposal(
+  tx: Transaction,
+  { account_id, id, status: from }: Proposal,
+  end: { status: "done" | "failed" | "void"; outcome: string | null; actor: Actor },
+  now: Date,
+): void {
+  const { status, outcome, actor } = end;
+  const moves: readonly ProposalStatus[] = PROPOSAL_MOVES[from];
+  if (!moves.includes(status)) throw new Error(`a ${from} proposal cannot become ${status}`);
+  updateProposal(tx, { account_id, id, status, outcome, updated_at: now });
+  const entry = { account_id, actor, action: `proposal.${status}`, record: `proposal:${id}` };
+  recordAudit(tx, { ...entry, reason: outcome ?? "" }, now);
+}
+
+/** Nobody can judge what is proposed about an erased person: its content cannot be read. */
+export async function voidProposalsOfErased(
+  tx: Transaction,
+  subject: { account_id: string; subject_id: string },
+  now: Date,
+): Promise<void> {
+  for (const id of await listPendingOfSubject(tx, subject)) {
+    const proposal = await lockProposal(tx, subject.account_id, id);
+    if (proposal?.status !== "pending") continue;
+    const end = { status: "void", outcome: "The user was erased.", actor: "worker" } as const;
+    endProposal(tx, proposal, end, now);
+  }
+}

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { setMemberRole } from "../../../src/accounts/change-members.ts";
+import { eraseUser } from "../../../src/users/erase-user.ts";
+import { PROPOSALS } from "../../approvals/proposal-fixture.ts";
+import type { HttpVisitor } from "../../harness/http-visitor.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { findFault } from "../../offramps/story.ts";
+import { statusOf } from "../kyc-fixture.ts";
+import { addWaiting, decide, setAccount, signInAs } from "./review-fixture.ts";
+
+type Reviewer = { person_id: string; visitor: HttpVisitor };
+
+let server: TestServer;
+let other: { account_id: string; key: string };
+let ada: Reviewer;
+let ben: Reviewer;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  other = await server.addAccount("Another account");
+  ada = await signInAs(server, server.account_id, "admin");
+  ben = await signInAs(server, server.account_id, "approver");
+  for (const { account_id } of [server, other]) {
+    await setAccount(server, account_id, { kyc_two_person_approval: true });
+  }
+});
+afterAll(() => server.close());
+
+/** The proposals on a user's identity that the account's key sees, newest first. */
+async function proposalsOn(user_id: string, key = server.key) {
+  const { body } = await server.call("GET", "/proposals", undefined, { key });
+  return body.proposals.filter((proposal: { record_id: string }) => proposal.record_id === user_id);
+}
+
+describe("a KYC decision that needs two people", () => {
+  it("is a proposal like any other, without what the reviewer wrote", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(ada.visitor, path, "approve", "the passport is genuine");
+    const [pending] = await proposalsOn(user_id);
+    expect(pending).toMatchObject({
+      kind: "decide-kyc",
+      status: "pending",
+      amount_usd: null,
+      confirmations: 1,
+      confirmations_needed: 2,
+    });
+    expect(JSON.stringify(pending)).not.toContain("passport");
+    await decide(ben.visitor, path, "approve");
+    expect(await proposalsOn(user_id)).toMatchObject([{ status: "done", confirmations: 2 }]);
+    expect(await statusOf(server, user_id)).toBe("approved");
+  });
+
+  it("is rejected by a second reviewer who decides otherwise", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(ada.visitor, path, "approve");
+    await decide(ben.visitor, path, "refuse", "the face is another person's");
+    const [rejected] = await proposalsOn(user_id);
+    expect(rejected).toMatchObject({ status: "rejected", confirmations: 1 });
+    expect(JSON.stringify(rejected)).not.toContain("face");
+  });
+
+  it("stands on the page of proposals, which leads to the review and takes no vote itself", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(ada.visitor, path, "approve", "the passport is genuine");
+    const [{ id }] = await proposalsOn(user_id);
+    const { body } = await ben.visitor.get(PROPOSALS);
+    expect(body).toContain(`href="${path}"`);
+    expect(body).not.toContain(`${PROPOSALS}/${id}/confirm`);
+    expect(body).not.toContain("passport");
+    const voted = await ben.visitor.post(`${PROPOSALS}/${id}/confirm`, {});
+    expect(voted.statusCode).toBe(422);
+    expect(voted.body).toContain("page of the review");
+    expect(await proposalsOn(user_id)).toMatchObject([{ status: "pending", confirmations: 1 }]);
+  });
+
+  it("becomes void once it was about other data, and the next decision begins anew", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(ada.visitor, path, "approve");
+    const user = { last_name: "Inventada Outra" };
+    expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);
+    await decide(ben.visitor, path, "approve");
+    expect(await proposalsOn(user_id)).toMatchObject([
+      { status: "pending", confirmations: 1 },
+      { status: "void", confirmations: 1 },
+    ]);
+  });
+
+  it("becomes void when one member alone suspends", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(ada.visitor, path, "approve");
+    await server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status: "approved" } });
+    await decide(ben.visitor, path, "suspend", "wait");
+    expect(await proposalsOn(user_id)).toMatchObject([{ status: "void" }]);
+  });
+
+  it("does not count a proposer whose membership has ended: two others must agree", async () => {
+    const { user_id, path } = await addWaiting(server);
+    const { database, clock } = server.core;
+    const cy = await signInAs(server, server.account_id, "approver");
+    await decide(cy.visitor, path, "approve");
+    await database.query("delete from members where person_id = $1", [cy.person_id]);
+    expect(await proposalsOn(user_id)).toMatchObject([{ status: "pending", confirmations: 0 }]);
+    const first = await decide(ada.visitor, path, "approve");
+    expect(first.headers.location).toContain("done=confirmed");
+    expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
+    await decide(ben.visitor, path, "approve");
+    expect(await statusOf(server, user_id)).toBe("approved");
+    const key = { account_id: server.account_id, person_id: ben.person_id };
+    const by = { actor: "command line", reason: "set up by a test" } as const;
+    await database.transaction((tx) => setMemberRole(tx, key, "developer", by, clock.now()));
+    // What is done is history: whoever loses the role later has still agreed.
+    expect(await proposalsOn(user_id)).toMatchObject([{ status: "done", confirmations: 3 }]);
+    await database.transaction((tx) => setMemberRole(tx, key, "approver", by, clock.now()));
+  });
+
+  it("ends with the person: once erased, it is void and nobody can read it", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(ada.visitor, path, "approve", "the passport is genuine");
+    const { database, keyring, clock } = server.core;
+    const key = { account_id: server.account_id, user_id };
+    const by = { actor: "command line", reason: "asked to" } as const;
+    const now = clock.now();
+    expect(await eraseUser(database, keyring, key, by, now, async () => false)).toBe("erased");
+    server.app.worker.poke();
+    await waitFor(async () => (await proposalsOn(user_id))[0].status === "void");
+    expect(await proposalsOn(user_id)).toMatchObject([{ outcome: "The user was erased." }]);
+    expect((await ben.visitor.get(PROPOSALS)).body).not.toContain(`href="${path}"`);
+  });
+});
+
+describe("a KYC decision on another account's user", () => {
+  it("is the operator's reviewers' to make; the account sees it and has no vote", async () => {
+    const { user_id, path } = await addWaiting(server, other);
+    const member = await signInAs(server, other.account_id, "admin");
+    await decide(ada.visitor, path, "approve");
+    const [{ id, summary }] = await proposalsOn(user_id, other.key);
+    expect(await proposalsOn(user_id)).toEqual([]);
+
+    const own = await member.visitor.get(PROPOSALS);
+    expect(own.body).toContain(`title-${id}`);
+    expect(own.body).toContain(summary);
+    expect(own.body).not.toContain(`href="${path}"`);
+    const voted = await member.visitor.post(`${PROPOSALS}/${id}/reject`, { reason: "no" });
+    expect(voted.statusCode).toBe(422);
+
+    const operators = await ben.visitor.get(PROPOSALS);
+    expect(operators.body).toContain(`href="${path}"`);
+    expect(operators.body).toContain("Another account");
+    expect((await ben.visitor.get("/dashboard")).body).toContain("Some proposals need approval");
+    await decide(ben.visitor, path, "approve");
+    expect(await proposalsOn(user_id, other.key)).toMatchObject([
+      { status: "done", confirmations: 2 },
+    ]);
+    expect(await statusOf(server, user_id, other.key)).toBe("approved");
+  });
+
+  it("needs two people also where one is the operator's and one the account's", async () => {
+    const { user_id, path } = await addWaiting(server, other);
+    const member = await signInAs(server, other.account_id, "approver");
+    await setAccount(server, other.account_id, { kyc_review_by_account: true });
+    await decide(member.visitor, path, "approve");
+    expect(await proposalsOn(user_id, other.key)).toMatchObject([{ confirmations: 1 }]);
+    await decide(ada.visitor, path, "approve");
+    expect(await statusOf(server, user_id, other.key)).toBe("approved");
+  });
+
+  it("does not count the account's members once reviews are no longer delegated", async () => {
+    const { user_id, path } = await addWaiting(server, other);
+    const member = await signInAs(server, other.account_id, "approver");
+    await setAccount(server, other.account_id, { kyc_review_by_account: true });
+    await decide(member.visitor, path, "approve");
+    await setAccount(server, other.account_id, { kyc_review_by_account: false });
+    expect(await proposalsOn(user_id, other.key)).toMatchObject([{ confirmations: 0 }]);
+    await decide(ada.visitor, path, "approve");
+    expect(await statusOf(server, user_id, other.key)).toBe("awaiting_manual_review");
+    await decide(ben.visitor, path, "approve");
+    expect(await statusOf(server, user_id, other.key)).toBe("approved");
+  });
+});
+
+describe("sliproad verify", () => {
+  it("finds nothing wrong after all of it", async () => {
+    expect(await findFault(server)).toBeNull();
+  });
+
+  it("names a decision that was called done by somebody other than two reviewers", async () => {
+    const { user_id, path } = await addWaiting(server);
+    await decide(ada.visitor, path, "approve");
+    const [{ id }] = await proposalsOn(user_id);
+    const set = (status: string) =>
+      server.db.database.query("update proposals set status = $2 where id = $1", [id, status]);
+    await set("done");
+    expect(await findFault(server)).toContain(`proposal ${id}`);
+    await set("pending");
+    expect(await findFault(server)).toBeNull();
+  });
+});
