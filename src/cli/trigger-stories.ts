@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RampEvent } from "../apps/model.ts";
+import { STATUS_AFTER } from "../invoices/model.ts";
 import { OFFRAMP_STATUSES, type OfframpStatus } from "../offramps/model.ts";
 import { ONRAMP_STATUSES } from "../onramps/model.ts";
 import { PAYMENT_DETAIL_STATUSES } from "../payment-details/model.ts";
@@ -74,18 +75,6 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
   },
 };
 
-/** Where an invoice ends after each event. */
-const INVOICE_STATUS: Record<InvoiceEvent, string> = {
-  create: "open",
-  accept: "accepted",
-  cancel: "canceled",
-  reject: "rejected",
-  declareSentPayment: "declaredPaid",
-  declareReceivedPayment: "paid",
-  paid: "paid",
-  c2fPaymentFailed: "open",
-};
-
 /** What an offramp that pays an invoice must come to, so that the service tells of the payment. */
 const PAYMENT_STATUS: Partial<Record<EventName, OfframpStatus>> = {
   paid: "fiat_sent",
@@ -94,7 +83,7 @@ const PAYMENT_STATUS: Partial<Record<EventName, OfframpStatus>> = {
 
 export function storyOf(event: EventName): Story {
   if (event in RAMP_STORIES) return RAMP_STORIES[event as RampEvent];
-  const default_status = INVOICE_STATUS[event as InvoiceEvent];
+  const default_status = STATUS_AFTER[event as InvoiceEvent];
   const payment_status = PAYMENT_STATUS[event];
   const play = payment_status
     ? (api: ApiClient) => playPaidInvoice(api, event, payment_status)

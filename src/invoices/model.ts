@@ -1,6 +1,7 @@
 import type { Chain } from "../catalogue/chains.ts";
 import type { Problem } from "../platform/errors.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
+import type { InvoiceEvent } from "../webhooks/record-events.ts";
 import type { InvoiceDocument, PaymentOption } from "./document.ts";
 
 export const INVOICE_FORMATS = ["svc_invoice", "svc_salary"] as const;
@@ -96,6 +97,18 @@ export const CHANGES: Readonly<Record<ChangeName, Rule>> = {
       ...{ canceled: "canceled", rejected: "rejected" },
     },
   },
+};
+
+/** The state in which each event leaves an invoice that had not been accepted before. */
+export const STATUS_AFTER: Readonly<Record<InvoiceEvent, InvoiceStatus>> = {
+  create: "open",
+  accept: "accepted",
+  cancel: "canceled",
+  reject: "rejected",
+  declareSentPayment: "declaredPaid",
+  declareReceivedPayment: "paid",
+  paid: "paid",
+  c2fPaymentFailed: "open",
 };
 
 /** What may come with a change. */

@@ -1,5 +1,5 @@
 import { RAMP_EVENTS, type RampEvent } from "../apps/model.ts";
-import type { InvoiceStatus } from "../invoices/model.ts";
+import { INVOICE_STATUSES, type InvoiceStatus, isIssued, STATUS_AFTER } from "../invoices/model.ts";
 import { createInvoiceRenderer } from "../invoices/render.ts";
 import { OFFRAMP_STATUSES, type OfframpStatus } from "../offramps/model.ts";
 import { createOfframpRenderer } from "../offramps/render.ts";
@@ -9,7 +9,7 @@ import { PAYMENT_DETAIL_STATUSES, type PaymentDetailStatus } from "../payment-de
 import { renderPaymentDetailEvent } from "../payment-details/render.ts";
 import { KYC_STATUSES, type KycStatus } from "../users/model.ts";
 import { renderKycEvent } from "../users/render.ts";
-import type { EventName, InvoiceEvent } from "../webhooks/record-events.ts";
+import type { EventName } from "../webhooks/record-events.ts";
 import {
   type SampleKeys,
   sampleInvoice,
@@ -19,14 +19,7 @@ import {
   sampleUser,
 } from "./sample-records.ts";
 
-const INVOICE_STATUSES: readonly InvoiceStatus[] = [
-  "open",
-  "accepted",
-  "declaredPaid",
-  "paid",
-  "canceled",
-  "rejected",
-];
+const SAMPLE_STATUSES: readonly InvoiceStatus[] = INVOICE_STATUSES.filter(isIssued);
 
 // Samples have no document and no links, so that neither needs an address of the service.
 const offramps = createOfframpRenderer(() => "", { now: () => new Date() });
@@ -60,20 +53,8 @@ const RAMP_SAMPLES: Record<
   },
 };
 
-/** The state in which each event leaves an invoice. */
-const INVOICE_STATUS: Record<InvoiceEvent, InvoiceStatus> = {
-  create: "open",
-  accept: "accepted",
-  cancel: "canceled",
-  reject: "rejected",
-  declareSentPayment: "declaredPaid",
-  declareReceivedPayment: "paid",
-  paid: "paid",
-  c2fPaymentFailed: "open",
-};
-
 export function sampleStatuses(name: EventName): readonly string[] {
-  return isRamp(name) ? RAMP_SAMPLES[name].statuses : INVOICE_STATUSES;
+  return isRamp(name) ? RAMP_SAMPLES[name].statuses : SAMPLE_STATUSES;
 }
 
 /** A made-up event, written by what writes the real ones. */
@@ -82,7 +63,7 @@ export function sampleEvent(name: EventName, wanted: string | null, keys: Sample
     const { statuses, write } = RAMP_SAMPLES[name];
     return write(keys, wanted ?? statuses[0]!);
   }
-  const status = (wanted as InvoiceStatus | null) ?? INVOICE_STATUS[name];
+  const status = (wanted as InvoiceStatus | null) ?? STATUS_AFTER[name];
   const { entry, change } = sampleInvoice(keys, name, status);
   return invoices.event(change, entry, "seller");
 }

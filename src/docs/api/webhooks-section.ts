@@ -1,22 +1,12 @@
 import type { RampEvent } from "../../apps/model.ts";
+import { STATUS_AFTER } from "../../invoices/model.ts";
+import type { InvoiceEvent } from "../../webhooks/record-events.ts";
 import { buildExample, type Json } from "./build-example.ts";
 import {
   INVOICE_EVENT_MEANINGS,
   RAMP_EVENT_MEANINGS,
   RAMP_EVENT_RECORDS,
 } from "./event-meanings.ts";
-
-/** The state in which an event leaves its invoice. */
-const INVOICE_STATUS: Readonly<Record<string, string>> = {
-  create: "open",
-  accept: "accepted",
-  cancel: "canceled",
-  reject: "rejected",
-  declareSentPayment: "declaredPaid",
-  declareReceivedPayment: "paid",
-  paid: "paid",
-  c2fPaymentFailed: "open",
-};
 
 const header = (name: string, description: string, example: string) => ({
   name,
@@ -54,7 +44,7 @@ export function addWebhooks(document: Json): Json {
       // The invoice as the event leaves it.
       change: (example: Json) => ({
         ...example,
-        invoice: { ...example.invoice, status: INVOICE_STATUS[event] },
+        invoice: { ...example.invoice, status: STATUS_AFTER[event as InvoiceEvent] },
       }),
     })),
     ...Object.entries(RAMP_EVENT_MEANINGS).map(([event, meaning]) => ({
