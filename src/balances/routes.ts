@@ -321,8 +321,8 @@ function checkRefund(
   if (!isToken(token)) problems.invalid("refund.token", `Send one of ${TOKENS.join(", ")}.`);
   const parsed = parseAmount(input?.amount, TOKEN_DIGITS);
   if ("reason" in parsed) problems.invalid("refund.amount", parsed.reason);
-  const is_read = destination && isToken(token) && "minor" in parsed;
-  return problems.checked(is_read ? { ...destination, token, amount: parsed.minor } : null);
+  const is_read = destination && isToken(token) && "value" in parsed;
+  return problems.checked(is_read ? { ...destination, token, amount: parsed.value } : null);
 }
 
 function checkDestination(
@@ -336,7 +336,7 @@ function checkDestination(
     return undefined;
   }
   const checked = checkAddress(chain, textOf(input?.address));
-  if ("address" in checked) return { chain, address: checked.address };
+  if ("value" in checked) return { chain, address: checked.value };
   problems.invalid(`${object}.address`, checked.reason);
   return undefined;
 }

@@ -1,9 +1,9 @@
 import { ValidationErrorsIBAN, validateIBAN } from "ibantools";
+import type { Parsed } from "../platform/problems.ts";
 import { isCountry } from "./countries.ts";
 import { compact, upperAscii } from "./text.ts";
 
 /** An identifier in the form in which it is kept, or what the caller should do about it. */
-export type Identified = { ok: true; value: string } | { ok: false; reason: string };
 
 /**
  * The checks that a field of the requirements table can name. Each takes what a person typed,
@@ -23,7 +23,7 @@ export const IDENTIFIER_CHECKS = {
   rib_tn: checkTunisianRib,
   rib_dz: checkAlgerianRib,
   rib_cfa: checkCfaRib,
-} as const satisfies Record<string, (text: string) => Identified>;
+} as const satisfies Record<string, (text: string) => Parsed<string>>;
 
 export type IdentifierCheck = keyof typeof IDENTIFIER_CHECKS;
 
@@ -31,7 +31,7 @@ export type IdentifierCheck = keyof typeof IDENTIFIER_CHECKS;
  * Country, length and structure of the IBAN registry, and mod 97. The library also knows national
  * check digits inside some IBANs; they are no part of the standard, so they refuse nothing here.
  */
-export function checkIban(text: string): Identified {
+export function checkIban(text: string): Parsed<string> {
   const value = upperAscii(compact(text));
   if (!/^[A-Z]{2}[0-9]{2}[A-Z0-9]{8,30}$/.test(value)) {
     return refused("Send an IBAN: two letters, two digits, then the account, e.g. DE89 3704 …");
@@ -58,7 +58,7 @@ export function checkIban(text: string): Identified {
 }
 
 /** ISO 9362: four letters, a country (Kosovo's XK is used though not assigned), 2 or 5 more. */
-export function checkBic(text: string): Identified {
+export function checkBic(text: string): Parsed<string> {
   const value = upperAscii(compact(text));
   if (!/^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$/.test(value)) {
     return refused("Send a BIC of 8 or 11 characters, e.g. DEUTDEFF.");
@@ -71,7 +71,7 @@ export function checkBic(text: string): Identified {
 }
 
 /** ABA: weights 3, 7, 1 and mod 10. The first two digits name a Federal Reserve district. */
-export function checkRoutingNumber(text: string): Identified {
+export function checkRoutingNumber(text: string): Parsed<string> {
   const value = compact(text);
   if (!/^\d{9}$/.test(value)) return refused("Send the ABA routing number of 9 digits.");
   const district = Number(value.slice(0, 2));
@@ -89,14 +89,14 @@ export function checkRoutingNumber(text: string): Identified {
 }
 
 /** Format only: the account's own check depends on tables that Vocalink changes every month. */
-export function checkSortCode(text: string): Identified {
+export function checkSortCode(text: string): Parsed<string> {
   const value = compact(text);
   return /^\d{6}$/.test(value)
     ? accepted(value)
     : refused("Send the sort code as 6 digits, e.g. 20-00-00.");
 }
 
-export function checkUkAccountNumber(text: string): Identified {
+export function checkUkAccountNumber(text: string): Parsed<string> {
   const value = compact(text);
   return /^\d{8}$/.test(value)
     ? accepted(value)
@@ -104,14 +104,14 @@ export function checkUkAccountNumber(text: string): Identified {
 }
 
 /** Mexico: 17 digits weighted 3, 7, 1, each product mod 10, and one check digit. */
-export function checkClabe(text: string): Identified {
+export function checkClabe(text: string): Parsed<string> {
   const value = compact(text);
   if (!/^\d{18}$/.test(value)) return refused("Send the CLABE of 18 digits.");
   return hasCheckDigit(value, [3, 7, 1]) ? accepted(value) : refused(mismatch("CLABE"));
 }
 
 /** Argentina's CBU, and CVU likewise: bank and branch with a digit, account with a digit. */
-export function checkCbu(text: string): Identified {
+export function checkCbu(text: string): Parsed<string> {
   const value = compact(text);
   if (!/^\d{22}$/.test(value)) return refused("Send the CBU or CVU of 22 digits.");
   const is_right =
@@ -120,7 +120,7 @@ export function checkCbu(text: string): Identified {
 }
 
 /** India: bank, a zero that is reserved, branch. It has no check digit. */
-export function checkIfsc(text: string): Identified {
+export function checkIfsc(text: string): Parsed<string> {
   const value = upperAscii(compact(text));
   return /^[A-Z]{4}0[A-Z0-9]{6}$/.test(value)
     ? accepted(value)
@@ -128,7 +128,7 @@ export function checkIfsc(text: string): Identified {
 }
 
 /** Australia: bank, state and branch. It has no check digit. */
-export function checkBsb(text: string): Identified {
+export function checkBsb(text: string): Parsed<string> {
   const value = compact(text);
   return /^\d{6}$/.test(value)
     ? accepted(value)
@@ -136,14 +136,14 @@ export function checkBsb(text: string): Identified {
 }
 
 /** Morocco: bank 3, town 3, account 16, key 2. */
-export function checkMoroccanRib(text: string): Identified {
+export function checkMoroccanRib(text: string): Parsed<string> {
   const value = compact(text);
   if (!/^\d{24}$/.test(value)) return refused("Send the Moroccan RIB of 24 digits.");
   return hasRibKey(value) ? accepted(value) : refused(mismatch("RIB"));
 }
 
 /** Tunisia: bank 2, branch 3, account 13, key 2. */
-export function checkTunisianRib(text: string): Identified {
+export function checkTunisianRib(text: string): Parsed<string> {
   const value = compact(text);
   if (!/^\d{20}$/.test(value)) return refused("Send the Tunisian RIB of 20 digits.");
   return hasRibKey(value) ? accepted(value) : refused(mismatch("RIB"));
@@ -153,7 +153,7 @@ export function checkTunisianRib(text: string): Identified {
  * Algeria (instruction 06-2004 of the Bank of Algeria): bank 3, branch 5, account 10, key 2. The
  * key covers branch and account only, so a mistyped bank code cannot be noticed.
  */
-export function checkAlgerianRib(text: string): Identified {
+export function checkAlgerianRib(text: string): Parsed<string> {
   const value = compact(text);
   if (!/^\d{20}$/.test(value)) return refused("Send the Algerian RIB of 20 digits.");
   return hasRibKey(value.slice(3)) ? accepted(value) : refused(mismatch("RIB"));
@@ -163,7 +163,7 @@ export function checkAlgerianRib(text: string): Identified {
  * CFA franc: bank 5, branch 5, account 11 (Central Africa) or 12 (West Africa), key 2. Letters,
  * such as the country in a West African bank code, count as the digits of the French RIB.
  */
-export function checkCfaRib(text: string): Identified {
+export function checkCfaRib(text: string): Parsed<string> {
   const value = upperAscii(compact(text));
   if (!/^[A-Z0-9]{5}\d{5}[A-Z0-9]{11,12}\d{2}$/.test(value)) {
     return refused("Send the RIB of 23 or 24 letters and digits: bank, branch, account and key.");
@@ -199,10 +199,10 @@ function mismatch(name: string): string {
   return `The check digits do not match; check the ${name} for a typo.`;
 }
 
-function accepted(value: string): Identified {
-  return { ok: true, value };
+function accepted(value: string): Parsed<string> {
+  return { value };
 }
 
-function refused(reason: string): Identified {
-  return { ok: false, reason };
+function refused(reason: string): Parsed<string> {
+  return { reason };
 }

@@ -1,4 +1,5 @@
-import { IDENTIFIER_CHECKS, type Identified, type IdentifierCheck } from "./bank-identifiers.ts";
+import type { Parsed } from "../platform/problems.ts";
+import { IDENTIFIER_CHECKS, type IdentifierCheck } from "./bank-identifiers.ts";
 import type { FieldName } from "./payment-detail-fields.ts";
 import { compact, upperAscii } from "./text.ts";
 
@@ -14,14 +15,12 @@ export type FieldRule = {
 };
 
 /** Normalises a value and holds it against its rule. */
-export function checkFieldRule(rule: FieldRule, text: string): Identified {
+export function checkFieldRule(rule: FieldRule, text: string): Parsed<string> {
   const value = normaliseField(rule.name, text);
-  const identified: Identified = rule.check
-    ? IDENTIFIER_CHECKS[rule.check](value)
-    : { ok: true, value };
-  if (!identified.ok || !rule.pattern) return identified;
+  const identified: Parsed<string> = rule.check ? IDENTIFIER_CHECKS[rule.check](value) : { value };
+  if ("reason" in identified || !rule.pattern) return identified;
   if (patternOf(rule.pattern).test(identified.value)) return identified;
-  return { ok: false, reason: `Send ${rule.description}, e.g. ${rule.example}.` };
+  return { reason: `Send ${rule.description}, e.g. ${rule.example}.` };
 }
 
 /** The form in which a field is kept: long numbers without spaces, codes in upper case. */

@@ -129,7 +129,8 @@ function parseRule(value: unknown, path: string): FieldRule {
     rule.stands_for = asRuleField(given.stands_for, `${path}.stands_for`);
   }
   const result = checkFieldRule(rule, rule.example);
-  if (!result.ok) throw wrong(`${path}.example`, "must match the pattern and the check next to it");
+  if ("reason" in result)
+    throw wrong(`${path}.example`, "must match the pattern and the check next to it");
   return rule;
 }
 

@@ -82,6 +82,6 @@ function readClaim(fields: Fields, given: Record<string, unknown>): ChangeInput 
   if (checked && "reason" in checked) {
     fields.report("input.txHash", "record_invalid", checked.reason);
   }
-  const txHash = checked && "tx_id" in checked ? checked.tx_id : undefined;
+  const txHash = checked && "value" in checked ? checked.value : undefined;
   return compactObject({ txHash, chain: chain_name, signature }) as ChangeInput;
 }

@@ -278,11 +278,11 @@ function readRule(
 ): { recurrence: Recurrence | null; next: Date | null } {
   if (rule === undefined) return { recurrence: null, next: null };
   const parsed = parseRecurrence(rule, now);
-  if (!("recurrence" in parsed)) {
+  if (!("value" in parsed)) {
     fields.report("recurringRule", "record_invalid", parsed.reason);
     return { recurrence: null, next: null };
   }
-  const { recurrence } = parsed;
+  const recurrence = parsed.value;
   const today = new Date(`${now.toISOString().slice(0, 10)}T00:00:00.000Z`);
   const next = occurrenceFrom(recurrence, today);
   if (!next) {

@@ -241,7 +241,7 @@ function readBankAccount(
   ] as const;
   for (const [name, text, check] of checks) {
     const checked = text === undefined ? null : check(text);
-    if (checked?.ok) account[name] = checked.value;
+    if (checked && "value" in checked) account[name] = checked.value;
     else if (checked) fields.report(`${field}.${name}`, "record_invalid", checked.reason);
   }
   if (paymentDetailId) account.paymentDetailId = lowerAscii(paymentDetailId);

@@ -75,7 +75,7 @@ async function createDue(
   if (template?.invoice.status !== "scheduled") return { created: 0, next_at: null };
   const { invoice } = template;
   const rule = parseRecurrence(invoice.document.recurringRule!, invoice.created_at);
-  if (!("recurrence" in rule)) throw new Error("the rule of a template can no longer be read");
+  if (!("value" in rule)) throw new Error("the rule of a template can no longer be read");
   const billed = await findBilledAccounts(tx, [invoice.party_index]);
   const found = billed.get(invoice.party_index.toString("base64")) ?? null;
   const shared_with = found === invoice.account_id ? null : found;
@@ -86,7 +86,7 @@ async function createDue(
     const occurrence = await newOccurrence(tx, deps.index_key, template, occurrences, next, now);
     const entry = { invoice: occurrence, history: [], key: template.key };
     created.push(makePayable(entry, shared_with, invoice.account_id, now));
-    next = occurrenceAfter(rule.recurrence, next);
+    next = occurrenceAfter(rule.value, next);
   }
   recordInvoices(tx, deps, created, now);
   if (created.length > 0) {

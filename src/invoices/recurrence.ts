@@ -1,4 +1,5 @@
 import { RRuleTemporal } from "rrule-temporal";
+import type { Parsed } from "../platform/problems.ts";
 
 /** When a template makes its invoices, in UTC; `text` says the same as a caller would. */
 export type Recurrence = { starts_at: Date; rule: string; text: string };
@@ -55,10 +56,7 @@ const NEVER = "Send a rule that comes true within ten years of its start.";
  * Reads an RFC 5545 rule: DTSTART and RRULE, separated by a newline or a blank. Without DTSTART it
  * starts at once, and its text is completed to say so.
  */
-export function parseRecurrence(
-  text: string,
-  now: Date,
-): { recurrence: Recurrence } | { reason: string } {
+export function parseRecurrence(text: string, now: Date): Parsed<Recurrence> {
   if (text.length > LENGTH_MAX) return { reason: `Send at most ${LENGTH_MAX} characters.` };
   const lines = text.trim().toUpperCase().split(/\s+/);
   const starts = lines.filter((line) => line.startsWith("DTSTART"));
@@ -87,7 +85,7 @@ export function parseRecurrence(
   }
   const recurrence = { starts_at, rule, text: `${begin}\nRRULE:${rule}` };
   const comes = findOccurrence({ starts_at, rule: withoutEnd(rule) }, starts_at, true);
-  return comes ? { recurrence } : { reason: NEVER };
+  return comes ? { value: recurrence } : { reason: NEVER };
 }
 
 /** The first occurrence at or after a time; null when there is none within ten years. */

@@ -102,7 +102,7 @@ function checkAmount(value: unknown, digits: number | undefined, report: Report)
   }
   // Without a known currency the form can still be judged, with the most digits there are.
   const parsed = parseAmount(value, digits ?? 4);
-  if ("minor" in parsed) return digits === undefined ? null : parsed.minor;
+  if ("value" in parsed) return digits === undefined ? null : parsed.value;
   report("destination_amount", "record_invalid", parsed.reason);
   return null;
 }

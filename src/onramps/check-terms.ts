@@ -90,7 +90,7 @@ function readTokens(problems: ObjectProblems, { destination_amount }: Wish): big
     problems.report("destination_amount", "record_invalid", parsed.reason);
     return undefined;
   }
-  if (parsed.minor <= TOKEN_AMOUNT_MAX) return parsed.minor;
+  if (parsed.value <= TOKEN_AMOUNT_MAX) return parsed.value;
   const message = `Send at most ${minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS)}.`;
   problems.report("destination_amount", "record_invalid", message);
   return undefined;
@@ -109,7 +109,7 @@ function readAddress(
   if (!chain) return undefined;
   const checked = checkAddress(chain, text);
   // Kept as it was sent: callers compare it with their own.
-  if ("address" in checked) return text;
+  if ("value" in checked) return text;
   problems.report("destination_address", "record_invalid", checked.reason);
   return undefined;
 }

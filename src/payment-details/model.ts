@@ -253,7 +253,7 @@ function applyRule(draft: Draft, rule: FieldRule): void {
   const value = draft.values[rule.name];
   if (value === null) return;
   const identified = checkFieldRule(rule, value);
-  if (identified.ok) draft.values[rule.name] = identified.value;
+  if ("value" in identified) draft.values[rule.name] = identified.value;
   else report(draft, rule.name, "record_invalid", identified.reason);
   if (rule.stands_for && !isGiven(draft, rule.stands_for)) {
     draft.values[rule.stands_for] = draft.values[rule.name];

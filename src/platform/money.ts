@@ -1,3 +1,4 @@
+import type { Parsed } from "./problems.ts";
 /**
  * Money without floats. An amount is a BigInt of minor units (cents, millionths of a token); a
  * rate is a Decimal. A JavaScript number is only ever read from its shortest decimal form or
@@ -22,10 +23,7 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
  * it was sent. In a string all decimals count, zeros too: "15.000" euros may mean fifteen
  * thousand. `reason` tells the caller what to send instead.
  */
-export function parseAmount(
-  value: unknown,
-  digits: number,
-): { minor: bigint } | { reason: string } {
+export function parseAmount(value: unknown, digits: number): Parsed<bigint> {
   const is_text = typeof value === "string";
   if (!is_text && !(typeof value === "number" && Number.isFinite(value))) {
     return { reason: "Send a number, or a string of digits with at most one decimal point." };
@@ -45,7 +43,7 @@ export function parseAmount(
     return { reason: `Send at most ${SIGNIFICANT_DIGITS_MAX} significant digits.` };
   }
   const minor = BigInt(parts.digits) * powerOfTen(parts.exponent + digits);
-  return minor > MINOR_MAX ? { reason: "Send a smaller amount." } : { minor };
+  return minor > MINOR_MAX ? { reason: "Send a smaller amount." } : { value: minor };
 }
 
 /** The plain decimal form, without needless zeros: 150n of two digits is "1.5". */

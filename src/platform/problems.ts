@@ -8,6 +8,9 @@ const QUOTE_CHARACTERS_MAX = 100;
 /** What a check gives back: the value that it read, or everything that is wrong with it. */
 export type Checked<Value> = { value: Value } | { problems: readonly Problem[] };
 
+/** What the parser of one text gives back. It does not know which field the text is from. */
+export type Parsed<Value> = { value: Value } | { reason: string };
+
 /** A caller's own text as a message may quote it. */
 export function quoted(text: string): string {
   return text.slice(0, QUOTE_CHARACTERS_MAX);

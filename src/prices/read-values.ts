@@ -25,7 +25,7 @@ export function readAmount(
   const digits = currency === undefined ? undefined : minorDigits(currency);
   if (problems.isAtFault(name) || digits === undefined) return undefined;
   const amount = parseAmount(value, digits);
-  if ("minor" in amount) return amount.minor;
+  if ("value" in amount) return amount.value;
   problems.invalid(name, amount.reason);
   return undefined;
 }

@@ -108,11 +108,10 @@ function readTransfer(input: Input, quote: Quote | undefined, found: ObjectProbl
   const tx = checkTxId(chain, tx_text);
   if ("reason" in tx) found.invalid("tx_id", tx.reason);
   const from = textOf(input.from);
-  const sender =
-    from === "" ? { address: sandboxSender(chain, address) } : checkAddress(chain, from);
+  const sender = from === "" ? { value: sandboxSender(chain, address) } : checkAddress(chain, from);
   if ("reason" in sender) found.invalid("from", sender.reason);
   if ("reason" in parsed || "reason" in tx || "reason" in sender) return undefined;
   if (!mined_at || !token || !isToken(token)) return undefined;
-  const { tx_id } = tx;
-  return { chain, address, token, tx_id, sender: sender.address, amount: parsed.minor, mined_at };
+  const tx_id = tx.value;
+  return { chain, address, token, tx_id, sender: sender.value, amount: parsed.value, mined_at };
 }

@@ -109,6 +109,6 @@ function readTransfer(input: Input, found: ObjectProblems, now: Date): NewTransf
   if ("reason" in to) found.invalid("to", to.reason);
   if ("reason" in parsed || "reason" in tx || "reason" in from || "reason" in to) return undefined;
   if (!isToken(token) || !mined_at) return undefined;
-  const addresses = { from: from.address, to: to.address };
-  return { chain, tx_id: tx.tx_id, token, amount: parsed.minor, ...addresses, mined_at };
+  const addresses = { from: from.value, to: to.value };
+  return { chain, tx_id: tx.value, token, amount: parsed.value, ...addresses, mined_at };
 }

@@ -86,7 +86,7 @@ describe("the shipped catalogue", () => {
     for (const rows of Object.values(shipped.requirements)) {
       for (const { alternatives, individual, business, optional } of Object.values(rows)) {
         for (const rule of [...alternatives.flat(), ...individual, ...business, ...optional]) {
-          expect(checkFieldRule(rule, rule.example), rule.name).toMatchObject({ ok: true });
+          expect(checkFieldRule(rule, rule.example), rule.name).toHaveProperty("value");
           count++;
         }
       }

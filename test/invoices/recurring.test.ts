@@ -213,8 +213,8 @@ describe("a rule", () => {
   const first = (text: string) => {
     const parsed = parseRecurrence(text, NOW);
     if ("reason" in parsed) return parsed.reason;
-    const next = occurrenceFrom(parsed.recurrence, NOW);
-    const after = next && occurrenceAfter(parsed.recurrence, next);
+    const next = occurrenceFrom(parsed.value, NOW);
+    const after = next && occurrenceAfter(parsed.value, next);
     return [next, after].map((time) => time?.toISOString().slice(0, 10));
   };
 
@@ -260,9 +260,9 @@ describe("a rule", () => {
     if ("reason" in parsed) throw new Error(parsed.reason);
     const times: string[] = [];
     // European clocks change on 28 March 2027 at 01:00 UTC.
-    for (let time = occurrenceFrom(parsed.recurrence, NOW); time; ) {
+    for (let time = occurrenceFrom(parsed.value, NOW); time; ) {
       times.push(time.toISOString());
-      time = occurrenceAfter(parsed.recurrence, time);
+      time = occurrenceAfter(parsed.value, time);
     }
     expect(times).toEqual([26, 27, 28, 29].map((day) => `2027-03-${day}T01:30:00.000Z`));
   });

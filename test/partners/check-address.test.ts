@@ -58,7 +58,7 @@ describe("an EVM address", () => {
   it.each(EIP_55)(
     "%s of EIP-55 is accepted, and refused with one letter's case changed",
     (text) => {
-      expect(checkAddress("ethereum", text)).toEqual({ address: text.toLowerCase() });
+      expect(checkAddress("ethereum", text)).toEqual({ value: text.toLowerCase() });
       const at = [...text].findLastIndex((letter) => /[a-f]/i.test(letter));
       const letter = text[at]!;
       const other = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
@@ -75,7 +75,7 @@ describe("an EVM address", () => {
         Number.parseInt(hash[at]!, 16) > 7 ? digit.toUpperCase() : digit,
       );
       for (const form of [lower, lower.toUpperCase(), right.join("")]) {
-        expect(checkAddress("polygon", `0x${form}`)).toEqual({ address: `0x${lower}` });
+        expect(checkAddress("polygon", `0x${form}`)).toEqual({ value: `0x${lower}` });
       }
     }
   });
@@ -83,7 +83,7 @@ describe("an EVM address", () => {
 
 describe("a tron address", () => {
   it.each(TRON)("%s is accepted, and refused with any one letter exchanged", (text) => {
-    expect(checkAddress("tron", text)).toEqual({ address: text });
+    expect(checkAddress("tron", text)).toEqual({ value: text });
     for (let at = 0; at < text.length; at += 1) {
       const changed = `${text.slice(0, at)}${text[at] === "2" ? "3" : "2"}${text.slice(at + 1)}`;
       expect(checkAddress("tron", changed)).toHaveProperty("reason");
@@ -94,7 +94,7 @@ describe("a tron address", () => {
     for (let round = 0; round < 200; round += 1) {
       const body = randomBytes(20);
       const text = toBase58Check(Buffer.concat([Buffer.of(0x41), body]));
-      expect(checkAddress("tron", text)).toEqual({ address: text });
+      expect(checkAddress("tron", text)).toEqual({ value: text });
       const bitcoin = toBase58Check(Buffer.concat([Buffer.of(0x00), body]));
       const short = toBase58Check(Buffer.concat([Buffer.of(0x41), body.subarray(1)]));
       expect(checkAddress("tron", bitcoin)).toHaveProperty("reason");
@@ -106,7 +106,7 @@ describe("a tron address", () => {
 describe("a solana address", () => {
   const known = [...RFC_8032.map((hex) => toBase58(Buffer.from(hex, "hex"))), ...SOLANA];
   it.each(known)("%s is accepted", (text) => {
-    expect(checkAddress("solana", text)).toEqual({ address: text });
+    expect(checkAddress("solana", text)).toEqual({ value: text });
   });
 
   it("of a random wallet is accepted", () => {
@@ -114,7 +114,7 @@ describe("a solana address", () => {
       const { publicKey } = generateKeyPairSync("ed25519");
       const bytes = Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url");
       const address = toBase58(bytes);
-      expect(checkAddress("solana", address)).toEqual({ address });
+      expect(checkAddress("solana", address)).toEqual({ value: address });
     }
   });
 

@@ -10,14 +10,14 @@ describe("the id of a transaction", () => {
   it.each([DIGITS, `0x${DIGITS}`, `0X${DIGITS.toUpperCase()}`])(
     "%s has one form on an EVM chain and one on tron",
     (text) => {
-      expect(checkTxId("ethereum", text)).toEqual({ tx_id: `0x${DIGITS}` });
-      expect(checkTxId("tron", text)).toEqual({ tx_id: DIGITS });
+      expect(checkTxId("ethereum", text)).toEqual({ value: `0x${DIGITS}` });
+      expect(checkTxId("tron", text)).toEqual({ value: DIGITS });
     },
   );
 
   it("keeps its case on solana, where case tells signatures apart", () => {
-    expect(checkTxId("solana", SIGNATURE)).toEqual({ tx_id: SIGNATURE });
-    expect(checkTxId("solana", toBase58(Buffer.alloc(64)))).toEqual({ tx_id: "1".repeat(64) });
+    expect(checkTxId("solana", SIGNATURE)).toEqual({ value: SIGNATURE });
+    expect(checkTxId("solana", toBase58(Buffer.alloc(64)))).toEqual({ value: "1".repeat(64) });
   });
 
   it.each([
@@ -37,7 +37,7 @@ describe("the id of a transaction", () => {
 
   it.each(CHAINS)("invented by the sandbox has the form of %s", (chain) => {
     const tx_id = sandboxTxId(chain, "a seed");
-    expect(checkTxId(chain, tx_id)).toEqual({ tx_id });
+    expect(checkTxId(chain, tx_id)).toEqual({ value: tx_id });
     expect(sandboxTxId(chain, "another seed")).not.toBe(tx_id);
   });
 });

@@ -39,9 +39,9 @@ describe.each(DIGITS)("amounts of %i digits", (digits) => {
       fc.property(plain_decimal, (text) => {
         const amount = parseAmount(text, digits);
         if ("reason" in amount) return;
-        expect(amount.minor).toBeGreaterThan(0n);
-        expect(exactly(minorToText(amount.minor, digits))).toBe(exactly(text));
-        const emitted = JSON.stringify(minorToNumber(amount.minor, digits));
+        expect(amount.value).toBeGreaterThan(0n);
+        expect(exactly(minorToText(amount.value, digits))).toBe(exactly(text));
+        const emitted = JSON.stringify(minorToNumber(amount.value, digits));
         expect(exactly(emitted)).toBe(exactly(text));
       }),
       { numRuns: 5_000 },
@@ -58,8 +58,8 @@ describe.each(DIGITS)("amounts of %i digits", (digits) => {
       fc.property(number, (value) => {
         const amount = parseAmount(value, digits);
         if ("reason" in amount) return;
-        expect(minorToNumber(amount.minor, digits)).toBe(value);
-        expect(exactly(minorToText(amount.minor, digits))).toBe(exactly(String(value)));
+        expect(minorToNumber(amount.value, digits)).toBe(value);
+        expect(exactly(minorToText(amount.value, digits))).toBe(exactly(String(value)));
       }),
       { numRuns: 5_000 },
     );
@@ -69,8 +69,8 @@ describe.each(DIGITS)("amounts of %i digits", (digits) => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 15n - 1n }), (minor) => {
         const text = minorToText(minor, digits);
-        expect(parseAmount(text, digits)).toEqual({ minor });
-        expect(parseAmount(JSON.parse(text), digits)).toEqual({ minor });
+        expect(parseAmount(text, digits)).toEqual({ value: minor });
+        expect(parseAmount(JSON.parse(text), digits)).toEqual({ value: minor });
         expect(JSON.stringify(minorToNumber(minor, digits))).toBe(JSON.stringify(Number(text)));
       }),
       { numRuns: 2_000 },
@@ -89,7 +89,7 @@ describe("parseAmount", () => {
     [0.1, 2, 10n],
     ["999999999999999", 3, 999_999_999_999_999_000n],
   ])("takes %j of %i digits", (value, digits, minor) => {
-    expect(parseAmount(value, digits)).toEqual({ minor });
+    expect(parseAmount(value, digits)).toEqual({ value: minor });
   });
 
   it.each([
@@ -138,7 +138,7 @@ describe("parseAmount", () => {
   });
 
   it("refuses a token amount that the database could not hold", () => {
-    expect(parseAmount("999999999999", 6)).toEqual({ minor: 999_999_999_999_000_000n });
+    expect(parseAmount("999999999999", 6)).toEqual({ value: 999_999_999_999_000_000n });
     expect(parseAmount("1000000000000", 6)).toEqual({ reason: "Send a smaller amount." });
   });
 
@@ -149,7 +149,7 @@ describe("parseAmount", () => {
   it("reads a string of a million digits in no time", () => {
     const begun_ms = performance.now();
     expect(parseAmount("9".repeat(1_000_000), 2)).toHaveProperty("reason");
-    expect(parseAmount(`${"0".repeat(1_000_000)}1`, 2)).toEqual({ minor: 100n });
+    expect(parseAmount(`${"0".repeat(1_000_000)}1`, 2)).toEqual({ value: 100n });
     expect(performance.now() - begun_ms).toBeLessThan(1_000);
   });
 });

@@ -94,11 +94,11 @@ function walletsOn(options: readonly PaymentOption[], chain: Chain): Wallet[] {
     const { paymentAddress, chain: named } = value.paymentInformation;
     if (type !== "wallet" || paymentAddress === undefined) return [];
     const checked = checkAddress(chain, paymentAddress);
-    if (!("address" in checked)) return [];
+    if (!("value" in checked)) return [];
     return value.currencies.flatMap((id) => {
       const [token = "", ...network] = id.split("-").map(lowerAscii);
       const coin_chain = chainOf(network.length > 0 ? network.join("-") : (named ?? ""));
-      return coin_chain === chain ? [{ token, address: checked.address }] : [];
+      return coin_chain === chain ? [{ token, address: checked.value }] : [];
     });
   });
 }

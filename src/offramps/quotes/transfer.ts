@@ -36,6 +36,6 @@ export function checkTransfer(input: unknown, already: readonly Problem[]): Chec
   if (text === "" || !isChain(blockchain)) return { ...read_so_far, problems: problems.list };
   const checked = checkTxId(blockchain, text);
   if ("reason" in checked) transfer.invalid("tx_id", checked.reason);
-  const tx_id = "tx_id" in checked ? checked.tx_id : "";
+  const tx_id = "value" in checked ? checked.value : "";
   return { ...read_so_far, tx_id, problems: problems.list };
 }

@@ -1,10 +1,8 @@
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import type { Chain } from "../../catalogue/chains.ts";
+import type { Parsed } from "../../platform/problems.ts";
 import { fromBase58, fromBase58Check } from "./base58.ts";
-
-/** The address in the form that is kept, or why it cannot be one of this chain. */
-export type CheckedAddress = { address: string } | { reason: string };
 
 /** All zeros: on an EVM chain, on tron, and solana's system program. */
 const BURNED = new Set([
@@ -18,7 +16,7 @@ const TRON_BYTES = 21;
 const TRON_PREFIX = 0x41;
 
 /** Checks what can be checked without asking the chain: coins sent to a typing error are lost. */
-export function checkAddress(chain: Chain, text: string): CheckedAddress {
+export function checkAddress(chain: Chain, text: string): Parsed<string> {
   const address = text.trim();
   if (BURNED.has(address.toLowerCase())) {
     return {
@@ -30,14 +28,14 @@ export function checkAddress(chain: Chain, text: string): CheckedAddress {
   return checkEvm(address);
 }
 
-function checkEvm(address: string): CheckedAddress {
+function checkEvm(address: string): Parsed<string> {
   if (!/^0x[0-9a-fA-F]{40}$/.test(address)) {
     return { reason: "Send 0x and 40 hexadecimal digits." };
   }
   const hex = address.slice(2);
   const lower = hex.toLowerCase();
   // Only mixed case carries a checksum (EIP-55).
-  if (hex === lower || hex === hex.toUpperCase()) return { address: `0x${lower}` };
+  if (hex === lower || hex === hex.toUpperCase()) return { value: `0x${lower}` };
   const hash = Buffer.from(keccak_256(Buffer.from(lower))).toString("hex");
   const checksummed = [...lower]
     .map((digit, at) => (Number.parseInt(hash[at]!, 16) >= 8 ? digit.toUpperCase() : digit))
@@ -47,23 +45,23 @@ function checkEvm(address: string): CheckedAddress {
       reason: "The EIP-55 checksum (upper and lower case) does not match; check it for a typo.",
     };
   }
-  return { address: `0x${lower}` };
+  return { value: `0x${lower}` };
 }
 
-function checkTron(address: string): CheckedAddress {
+function checkTron(address: string): Parsed<string> {
   const bytes = fromBase58Check(address);
   if (bytes?.length !== TRON_BYTES || bytes[0] !== TRON_PREFIX) {
     return { reason: "This is not a tron address; check it for a typo." };
   }
-  return { address };
+  return { value: address };
 }
 
 /** A wallet's address is a point of the curve; about half of all typing errors are none. */
-function checkSolana(address: string): CheckedAddress {
+function checkSolana(address: string): Parsed<string> {
   const bytes = fromBase58(address);
   // By RFC 8032, not ZIP 215, which also takes encodings that no wallet writes.
   if (bytes?.length !== SOLANA_BYTES || !ed25519.utils.isValidPublicKey(bytes, false)) {
     return { reason: "This is not the address of a solana wallet; check it for a typo." };
   }
-  return { address };
+  return { value: address };
 }

@@ -1,24 +1,25 @@
 import type { Chain } from "../../catalogue/chains.ts";
 import { lowerAscii } from "../../catalogue/text.ts";
+import type { Parsed } from "../../platform/problems.ts";
 import { fromBase58, sha256, toBase58 } from "./base58.ts";
-
-/** The id in the one form that is stored and compared, or why it cannot be one of this chain. */
-export type CheckedTxId = { tx_id: string } | { reason: string };
 
 const HASH = /^(?:0[xX])?([0-9a-fA-F]{64})$/;
 const SOLANA_BYTES = 64;
 
-/** EVM: 0x and 64 lower-case digits; tron: the digits alone; solana: base58 of 64 bytes. */
-export function checkTxId(chain: Chain, text: string): CheckedTxId {
+/**
+ * The id in the one form that is stored and compared.
+ * EVM: 0x and 64 lower-case digits; tron: the digits alone; solana: base58 of 64 bytes.
+ */
+export function checkTxId(chain: Chain, text: string): Parsed<string> {
   if (chain === "solana") {
-    if (fromBase58(text)?.length === SOLANA_BYTES) return { tx_id: text };
+    if (fromBase58(text)?.length === SOLANA_BYTES) return { value: text };
     return { reason: "Send the signature of the transaction: 64 bytes in base58." };
   }
   const digits = HASH.exec(text)?.[1];
   if (digits === undefined) {
     return { reason: "Send the hash of the transaction: 64 hexadecimal digits." };
   }
-  return { tx_id: writeHash(chain, lowerAscii(digits)) };
+  return { value: writeHash(chain, lowerAscii(digits)) };
 }
 
 /** An invented id in the form of its chain, the same for the same seed. */
