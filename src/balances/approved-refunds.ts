@@ -7,19 +7,19 @@ import { minorToText } from "../platform/money.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import {
   isRegistered,
+  type RefundRequest,
   type RefundTerms,
-  type RefundWish,
   refundBalances,
 } from "./refund-balances.ts";
 import type { Refund } from "./refund-store.ts";
 
-export type WatchedRefundDeps = { keyring: Keyring; index_key: Buffer; approvals: ApprovalRules };
+export type ApprovedRefundDeps = { keyring: Keyring; index_key: Buffer; approvals: ApprovalRules };
 
 /**
  * Refunds as callers may ask for them: two members agree to what is above the limit and, whatever
  * the amount, to an address that the user has not registered.
  */
-export function watchedRefunds(deps: WatchedRefundDeps, render: (refund: Refund) => string) {
+export function refundsWithApproval(deps: ApprovedRefundDeps, render: (refund: Refund) => string) {
   const { keyring, index_key, approvals } = deps;
   return withApproval(refundBalances(keyring, index_key, render), {
     ...approvals,
@@ -41,12 +41,12 @@ export function watchedRefunds(deps: WatchedRefundDeps, render: (refund: Refund)
 }
 
 /** Of what was accepted: only that becomes a proposal. */
-function termsOf({ wanted }: RefundWish): RefundTerms {
+function termsOf({ wanted }: RefundRequest): RefundTerms {
   if ("problems" in wanted) throw new Error("a refused refund became a proposal");
   return wanted.value;
 }
 
-export function refundProposalTask(deps: WatchedRefundDeps & { database: Database }): TaskHandler {
+export function refundProposalTask(deps: ApprovedRefundDeps & { database: Database }): TaskHandler {
   // Nobody waits for its answer.
   return proposalTask(
     deps,

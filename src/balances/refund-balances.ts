@@ -24,7 +24,7 @@ import { listReservations, type Reservation } from "./reservation-store.ts";
 export const SEND_REFUND_TASK = "send-refund";
 
 export type RefundTerms = { token: Token; chain: Chain; amount: bigint; address: string };
-export type RefundWish = { user_id: string; wanted: Checked<RefundTerms> };
+export type RefundRequest = { user_id: string; wanted: Checked<RefundTerms> };
 
 export type LoadedRefunds = {
   users: Set<string>;
@@ -45,7 +45,7 @@ export function refundBalances(
   keyring: Keyring,
   index_key: Buffer,
   render: (refund: Refund) => string,
-): UseCase<RefundWish, LoadedRefunds, Started> {
+): UseCase<RefundRequest, LoadedRefunds, Started> {
   return {
     name: "refund-balances",
     rows: () => 4,
@@ -100,7 +100,7 @@ export function refundBalances(
 export function isRegistered(
   index_key: Buffer,
   { registered }: LoadedRefunds,
-  { account_id, input: { user_id, wanted } }: Command<RefundWish>,
+  { account_id, input: { user_id, wanted } }: Command<RefundRequest>,
 ): boolean {
   if ("problems" in wanted) return false;
   return registered.has(registeredKey({ account_id, user_id }, indexOf(index_key, wanted.value)));
@@ -112,7 +112,7 @@ function indexOf(index_key: Buffer, { chain, address }: RefundTerms): Buffer {
 
 function decideOne(
   loaded: LoadedRefunds,
-  command: Command<RefundWish>,
+  command: Command<RefundRequest>,
   is_registered: boolean,
   now: Date,
 ): Verdict<Started> {
@@ -157,7 +157,7 @@ function decideOne(
   return { output: { refund, key }, subject: { subject_id: user_id, key } };
 }
 
-function owedKeys({ account_id, input: { user_id, wanted } }: Command<RefundWish>) {
+function owedKeys({ account_id, input: { user_id, wanted } }: Command<RefundRequest>) {
   if ("problems" in wanted) return [];
   return [{ account_id, ledger_account: owedTo(user_id), currency: wanted.value.token }];
 }

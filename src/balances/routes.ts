@@ -15,7 +15,7 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { minorToNumber, minorToText, parseAmount } from "../platform/money.ts";
 import { type Checked, Problems } from "../platform/problems.ts";
 import { findUser, type UserKey } from "../users/store.ts";
-import { watchedRefunds } from "./approved-refunds.ts";
+import { refundsWithApproval } from "./approved-refunds.ts";
 import { addCryptoDepositRoute } from "./deposit-routes.ts";
 import type { RefundTerms } from "./refund-balances.ts";
 import {
@@ -232,7 +232,7 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
 function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
   const { database, executor } = deps;
   const submitRefund = executor.register(
-    watchedRefunds(deps, (refund) => writeRefund({ refund: toRecord(refund) })),
+    refundsWithApproval(deps, (refund) => writeRefund({ refund: toRecord(refund) })),
   );
   addRoute({
     method: "POST",

@@ -1,5 +1,5 @@
 import type { Core } from "../app/open-core.ts";
-import { watchedReview } from "../offramps/approved-changes.ts";
+import { reviewWithApproval } from "../offramps/approved-changes.ts";
 import type { Review } from "../offramps/documents/review-documents.ts";
 import { createOfframpRenderer } from "../offramps/render.ts";
 import { findOfframps } from "../offramps/store.ts";
@@ -31,7 +31,7 @@ export async function approveDocument(
   if (!row) return undefined;
   // What was replaced since this line is refused: the hash is that of the file named here.
   const hash = document_hash ?? row.document_hash?.toString("hex");
-  const wish: Review = {
+  const requested: Review = {
     status: "approved",
     comment: reason,
     overrides_rejection: true,
@@ -43,12 +43,12 @@ export async function approveDocument(
     account_id: key.account_id,
     // No key has this id.
     credential_id: FIRST_ID,
-    input: { user_id: null, quote_id: null, offramp_id: key.id, wish, problems: [] },
+    input: { user_id: null, quote_id: null, offramp_id: key.id, requested, problems: [] },
     idempotency: null,
     actor: "command line" as const,
   };
   const url = await findPublicUrl(config);
-  const review = watchedReview({
+  const review = reviewWithApproval({
     ...core,
     renderer: createOfframpRenderer(() => url, clock),
     policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },

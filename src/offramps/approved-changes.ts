@@ -21,30 +21,36 @@ export type ChangeDeps = {
   catalogue: Catalogue;
   policy: GatePolicy;
 };
-export type WatchedDeps = ChangeDeps & { approvals: ApprovalRules };
+export type ApprovedChangeDeps = ChangeDeps & { approvals: ApprovalRules };
 
-export function watchedRefund(deps: WatchedDeps) {
-  return watch(deps, refundOfframp(deps), { summary: "Refund a payout of", details: () => [] });
-}
-
-export function watchedReroute(deps: WatchedDeps) {
-  return watch(deps, rerouteOfframp(deps), {
-    summary: "Re-route a bounced payout of",
-    details: ({ input }) => [["Payment detail", input.wish.payment_detail_id ?? ""]],
+export function refundWithApproval(deps: ApprovedChangeDeps) {
+  return changeWithApproval(deps, refundOfframp(deps), {
+    summary: "Refund a payout of",
+    details: () => [],
   });
 }
 
-export function watchedReview(deps: WatchedDeps) {
-  return watch(deps, reviewDocument(deps), {
+export function rerouteWithApproval(deps: ApprovedChangeDeps) {
+  return changeWithApproval(deps, rerouteOfframp(deps), {
+    summary: "Re-route a bounced payout of",
+    details: ({ input }) => [["Payment detail", input.requested.payment_detail_id ?? ""]],
+  });
+}
+
+export function reviewWithApproval(deps: ApprovedChangeDeps) {
+  return changeWithApproval(deps, reviewDocument(deps), {
     summary: "Review the document of a payout of",
     details: ({ input }) => [
-      ["Judgement", input.wish.status ?? ""],
-      ...(input.wish.comment ? [["Comment", input.wish.comment] as const] : []),
+      ["Judgement", input.requested.status ?? ""],
+      ...(input.requested.comment ? [["Comment", input.requested.comment] as const] : []),
     ],
     // An approval is of the file that was looked at, not of one that came after it.
     inputOf: ({ offramps }, { account_id, input }) => {
       const hash = offramps.get(account_id, input.offramp_id)?.offramp.document_hash;
-      return { ...input, wish: { ...input.wish, document_hash: hash?.toString("hex") ?? null } };
+      return {
+        ...input,
+        requested: { ...input.requested, document_hash: hash?.toString("hex") ?? null },
+      };
     },
   });
 }
@@ -70,20 +76,26 @@ function reviewDocument({ keyring, renderer }: ChangeDeps) {
   return changeOfframps(keyring, renderer, reviewDocuments);
 }
 
-type Change<Wish> = Command<OfframpChange<Wish>>;
+type Change<Requested> = Command<OfframpChange<Requested>>;
 
 /** The offramp's own amount decides: it is what the change sends, keeps or lets go. */
-function watch<Wish, Extra>(
-  { approvals }: WatchedDeps,
-  use_case: UseCase<OfframpChange<Wish>, LoadedOfframps<Extra>, ChangedOfframp>,
+function changeWithApproval<Requested, Extra>(
+  { approvals }: ApprovedChangeDeps,
+  use_case: UseCase<OfframpChange<Requested>, LoadedOfframps<Extra>, ChangedOfframp>,
   options: {
     /** Followed by the amount. */
     summary: string;
-    details: (command: Change<Wish>) => (readonly [string, string])[];
-    inputOf?: (loaded: LoadedOfframps<Extra>, command: Change<Wish>) => OfframpChange<Wish>;
+    details: (command: Change<Requested>) => (readonly [string, string])[];
+    inputOf?: (
+      loaded: LoadedOfframps<Extra>,
+      command: Change<Requested>,
+    ) => OfframpChange<Requested>;
   },
 ) {
-  const amountOf = ({ offramps }: LoadedOfframps<Extra>, { account_id, input }: Change<Wish>) => {
+  const amountOf = (
+    { offramps }: LoadedOfframps<Extra>,
+    { account_id, input }: Change<Requested>,
+  ) => {
     const entry = offramps.get(account_id, input.offramp_id);
     if (!entry) return null;
     const { destination_amount, destination_currency } = entry.offramp;

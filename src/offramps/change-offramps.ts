@@ -9,24 +9,24 @@ import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, lockOfframps, type OfframpRow, openOfframps } from "./store.ts";
 
 /** A request that changes one offramp. */
-export type OfframpChange<Wish> = {
+export type OfframpChange<Requested> = {
   user_id: string | null;
   quote_id: string | null;
   offramp_id: string;
-  wish: Wish;
+  requested: Requested;
   problems: readonly Problem[];
 };
 
 /** What one kind of change decides and writes beside the offramp itself. */
-export type OfframpRule<Wish, Extra> = {
+export type OfframpRule<Requested, Extra> = {
   name: string;
   /** Reads what the decision needs, before the offramps are locked. */
-  load: (tx: Transaction, commands: readonly Command<OfframpChange<Wish>>[]) => Promise<Extra>;
+  load: (tx: Transaction, commands: readonly Command<OfframpChange<Requested>>[]) => Promise<Extra>;
   /** Reads what is locked after the offramps. */
   loadMore?: (tx: Transaction, extra: Extra, offramps: readonly OfframpRow[]) => Promise<Extra>;
   decide: (
     entry: KeyedOfframp,
-    command: Command<OfframpChange<Wish>>,
+    command: Command<OfframpChange<Requested>>,
     extra: Extra,
     now: Date,
   ) => Checked<ChangedOfframp>;
@@ -38,11 +38,11 @@ export type OfframpRule<Wish, Extra> = {
 export type LoadedOfframps<Extra> = { offramps: AccountMap<KeyedOfframp>; extra: Extra };
 
 /** The frame of all changes of one offramp by a caller: find it, lock it, decide, write, answer. */
-export function changeOfframps<Wish, Extra>(
+export function changeOfframps<Requested, Extra>(
   keyring: Keyring,
   renderer: OfframpRenderer,
-  rule: OfframpRule<Wish, Extra>,
-): UseCase<OfframpChange<Wish>, LoadedOfframps<Extra>, ChangedOfframp> {
+  rule: OfframpRule<Requested, Extra>,
+): UseCase<OfframpChange<Requested>, LoadedOfframps<Extra>, ChangedOfframp> {
   return {
     name: rule.name,
     rows: () => 2,
@@ -65,10 +65,10 @@ export function changeOfframps<Wish, Extra>(
   };
 }
 
-function decideOne<Wish, Extra>(
-  rule: OfframpRule<Wish, Extra>,
+function decideOne<Requested, Extra>(
+  rule: OfframpRule<Requested, Extra>,
   { offramps, extra }: LoadedOfframps<Extra>,
-  command: Command<OfframpChange<Wish>>,
+  command: Command<OfframpChange<Requested>>,
   now: Date,
 ): Verdict<ChangedOfframp> {
   const { account_id, input } = command;

@@ -49,7 +49,9 @@ export function rerouteOfframps(
         subject_id: user_id,
       }));
       const wanted = commands.flatMap(({ account_id, input }) =>
-        input.wish.payment_detail_id ? [{ account_id, id: input.wish.payment_detail_id }] : [],
+        input.requested.payment_detail_id
+          ? [{ account_id, id: input.requested.payment_detail_id }]
+          : [],
       );
       const [kycs, rows, keys] = await Promise.all([
         lockKycs(tx, users),
@@ -71,7 +73,7 @@ export function rerouteOfframps(
       }
       const ended = endedInvoiceProblems(invoices, offramp);
       if (ended.length > 0) return { problems: ended };
-      const id = input.wish.payment_detail_id;
+      const id = input.requested.payment_detail_id;
       if (id === null) return { problems: [] };
       const detail = details.get(account_id, id);
       const problems = routeProblems(catalogue, offramp, detail);

@@ -8,7 +8,11 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
 import type { PriceBook } from "../prices/prices.ts";
-import { type WatchedDeps, watchedRefund, watchedReroute } from "./approved-changes.ts";
+import {
+  type ApprovedChangeDeps,
+  refundWithApproval,
+  rerouteWithApproval,
+} from "./approved-changes.ts";
 import { changeOfframps } from "./change-offramps.ts";
 import { checkItems, checkReference } from "./check-items.ts";
 import { createOfframps } from "./create-offramps.ts";
@@ -25,7 +29,7 @@ import {
 } from "./schemas.ts";
 import { type OfframpEdit, updateOfframps } from "./update-offramps.ts";
 
-export type OfframpDeps = WatchedDeps & {
+export type OfframpDeps = ApprovedChangeDeps & {
   database: Database;
   executor: Executor;
   prices: PriceBook;
@@ -113,8 +117,8 @@ function refuseFetch({ is_sandbox, sender }: OfframpDeps, url: string): string |
 function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
   const { executor, keyring, renderer } = deps;
   const submitUpdate = executor.register(changeOfframps(keyring, renderer, updateOfframps));
-  const submitRefund = executor.register(watchedRefund(deps));
-  const submitReroute = executor.register(watchedReroute(deps));
+  const submitRefund = executor.register(refundWithApproval(deps));
+  const submitReroute = executor.register(rerouteWithApproval(deps));
   const named = (params: Record<string, string>) => ({
     user_id: params.user_id!,
     quote_id: params.quote_id ?? null,
@@ -161,8 +165,8 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
       const is_good = typeof id === "string" && isId(id);
       const found = new Problems(problems);
       if (!is_good) found.invalid("offramp.payment_detail_id", "Send the id of a payment detail.");
-      const wish = { payment_detail_id: is_good ? id.toLowerCase() : null };
-      return submitReroute(command({ ...named(params), wish, problems: found.list }));
+      const requested = { payment_detail_id: is_good ? id.toLowerCase() : null };
+      return submitReroute(command({ ...named(params), requested, problems: found.list }));
     },
   });
 
@@ -178,7 +182,7 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     answer: orProposal(OfframpAnswer),
     errors: ["invalid_transition"],
     handle: ({ params, problems, command }) =>
-      submitRefund(command({ ...named(params), wish: null, problems })),
+      submitRefund(command({ ...named(params), requested: null, problems })),
   });
 }
 
@@ -210,16 +214,16 @@ function addRemoveRoute(addRoute: AddRoute, { executor, keyring, renderer }: Off
 function checkEdit(
   input: { reference?: unknown; metadata?: unknown } | undefined,
   already: readonly Problem[],
-): { wish: OfframpEdit; problems: readonly Problem[] } {
+): { requested: OfframpEdit; problems: readonly Problem[] } {
   const problems = new Problems(already);
-  const wish: OfframpEdit = {};
+  const requested: OfframpEdit = {};
   if (input?.reference !== undefined) {
-    wish.reference = checkReference(input.reference, problems.within("offramp").report);
+    requested.reference = checkReference(input.reference, problems.within("offramp").report);
   }
   if (input?.metadata !== undefined) {
     const found = checkMetadata(input.metadata, "offramp.metadata");
     problems.add(found);
-    if (found.length === 0) wish.metadata = { ...((input.metadata ?? {}) as Metadata) };
+    if (found.length === 0) requested.metadata = { ...((input.metadata ?? {}) as Metadata) };
   }
-  return { wish, problems: problems.list };
+  return { requested, problems: problems.list };
 }

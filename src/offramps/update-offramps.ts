@@ -16,7 +16,7 @@ export const updateOfframps: OfframpRule<OfframpEdit, null> = {
       return { problems: [{ field: "offramp_id", code: "offramp_not_editable", message }] };
     }
     const { reference = offramp.details.reference, metadata = offramp.details.metadata } =
-      input.wish;
+      input.requested;
     const details = { ...offramp.details, reference, metadata };
     return { value: changeOfframp(entry, { details }, now) };
   },

@@ -21,17 +21,17 @@ import type { OnrampTerms } from "./create-onramps.ts";
 
 export type TermsDeps = { bank: BankPort; chain: ChainPort };
 
-type Wish = Record<string, unknown>;
+type Requested = Record<string, unknown>;
 
 /** What is asked of an onramp, checked and priced; the terms are null where that was refused. */
 export function checkTerms(
   { bank, chain }: TermsDeps,
   prices: Prices | { stale: true },
-  wish: Wish | undefined,
+  requested: Requested | undefined,
   found: readonly Problem[],
 ): { terms: OnrampTerms | null; problems: readonly Problem[] } {
   const problems = new Problems(found).within("onramp");
-  const given = wish ?? {};
+  const given = requested ?? {};
   const crypto_currency = readToken(problems, given);
   const crypto_rails = readChain(problems, chain.chains, given);
   const destination_amount = readTokens(problems, given);
@@ -59,7 +59,7 @@ export function checkTerms(
   return { terms: problems.list.length > 0 ? null : terms, problems: problems.list };
 }
 
-function readToken(problems: ObjectProblems, { crypto_currency }: Wish): Token | undefined {
+function readToken(problems: ObjectProblems, { crypto_currency }: Requested): Token | undefined {
   const code = readCode(problems, "crypto_currency", crypto_currency);
   if (code === undefined || isToken(code)) return code;
   const message = `Send one of ${TOKENS.join(", ")}.`;
@@ -70,7 +70,7 @@ function readToken(problems: ObjectProblems, { crypto_currency }: Wish): Token |
 function readChain(
   problems: ObjectProblems,
   chains: readonly Chain[],
-  { crypto_rails }: Wish,
+  { crypto_rails }: Requested,
 ): Chain | undefined {
   const code = readCode(problems, "crypto_rails", crypto_rails);
   const chain = chains.find((known) => known === code);
@@ -80,7 +80,10 @@ function readChain(
   return chain;
 }
 
-function readTokens(problems: ObjectProblems, { destination_amount }: Wish): bigint | undefined {
+function readTokens(
+  problems: ObjectProblems,
+  { destination_amount }: Requested,
+): bigint | undefined {
   if (isBlank(destination_amount)) {
     problems.report("destination_amount", "parameter_missing", "Send destination_amount.");
     return undefined;
@@ -99,7 +102,7 @@ function readTokens(problems: ObjectProblems, { destination_amount }: Wish): big
 function readAddress(
   problems: ObjectProblems,
   chain: Chain | undefined,
-  { destination_address }: Wish,
+  { destination_address }: Requested,
 ): string | undefined {
   const text = textOf(destination_address);
   if (text === "") {
@@ -114,7 +117,7 @@ function readAddress(
   return undefined;
 }
 
-function readFiat(problems: ObjectProblems, bank: BankPort, given: Wish) {
+function readFiat(problems: ObjectProblems, bank: BankPort, given: Requested) {
   const currency = readCode(problems, "fiat_currency", given.fiat_currency);
   const rail_text = readCode(problems, "fiat_rails", given.fiat_rails);
   if (currency === undefined) return undefined;

@@ -12,7 +12,10 @@ export const ClockBody = Type.Object(
   closed,
 );
 
-const wish = Type.Object({ status: Type.String({ description: "The state to reach." }) }, closed);
+const requested = Type.Object(
+  { status: Type.String({ description: "The state to reach." }) },
+  closed,
+);
 
 /** Granted or withdrawn; every other state of it only comes with the general one. */
 export const SWIFT_STATUSES = ["approved", "suspended"] as const;
@@ -21,7 +24,7 @@ export const KycBody = Type.Object(
   {
     kyc: Type.Object(
       {
-        ...wish.properties,
+        ...requested.properties,
         swift_status: Type.Optional(
           Type.String({ description: `The approval for swift: ${SWIFT_STATUSES.join(", ")}.` }),
         ),
@@ -31,11 +34,11 @@ export const KycBody = Type.Object(
   },
   closed,
 );
-export const PaymentDetailStatusBody = Type.Object({ payment_detail: wish }, closed);
-export const OfframpStatusBody = Type.Object({ offramp: wish }, closed);
-export const InvoiceStatusBody = Type.Object({ invoice: wish }, closed);
+export const PaymentDetailStatusBody = Type.Object({ payment_detail: requested }, closed);
+export const OfframpStatusBody = Type.Object({ offramp: requested }, closed);
+export const InvoiceStatusBody = Type.Object({ invoice: requested }, closed);
 
-export const OnrampStatusBody = Type.Object({ onramp: wish }, closed);
+export const OnrampStatusBody = Type.Object({ onramp: requested }, closed);
 
 const optionalText = (description: string) =>
   Type.Optional(Type.Union([Type.String(), Type.Null()], { description }));

@@ -133,7 +133,7 @@ it("a task for a proposal that nobody has confirmed does nothing", async () => {
 type Note = { text: string; amount: bigint; currency: string };
 
 /** A use case that keeps what it was told, run as the executor would. */
-function noteRoom(approvals: Partial<ApprovalRules> = {}) {
+function openNotes(approvals: Partial<ApprovalRules> = {}) {
   const done: Command<Note>[] = [];
   const inner: UseCase<Note, null, string> = {
     name: "keep-notes",
@@ -144,7 +144,7 @@ function noteRoom(approvals: Partial<ApprovalRules> = {}) {
     record: (_tx, _loaded, accepted) => void done.push(...accepted.map(({ command }) => command)),
     render: (text) => JSON.stringify({ text }),
   };
-  const watched = withApproval(inner, {
+  const with_approval = withApproval(inner, {
     limit_usd: 10_000n,
     usdValue: async () => () => null,
     keyring: server.core.keyring,
@@ -165,11 +165,11 @@ function noteRoom(approvals: Partial<ApprovalRules> = {}) {
       ...(actor ? { actor } : {}),
     };
     return database.transaction(async (tx) => {
-      const loaded = await watched.load(tx, [command]);
-      const verdict = watched.decide(loaded, [command], now).get(command.id)!;
+      const loaded = await with_approval.load(tx, [command]);
+      const verdict = with_approval.decide(loaded, [command], now).get(command.id)!;
       if ("refusal" in verdict) throw verdict.refusal;
-      watched.record(tx, loaded, [{ command, ...verdict }], now);
-      return JSON.parse(watched.render(verdict.output));
+      with_approval.record(tx, loaded, [{ command, ...verdict }], now);
+      return JSON.parse(with_approval.render(verdict.output));
     });
   };
   return { inner, done, submit };
@@ -179,7 +179,7 @@ const NOTE: Note = { text: "$n1 n2 s3", amount: 12_345_678_901_234_567_890n, cur
 
 describe("a proposal made by a member", () => {
   it("counts them as one of the two, who cannot confirm it alone", async () => {
-    const { inner, done, submit } = noteRoom();
+    const { inner, done, submit } = openNotes();
     const { proposal } = await submit(NOTE, `member:${ada.person_id}`);
     expect(proposal).toMatchObject({ confirmations: 1, status: "pending" });
     expect((await ada.confirm(proposal.id)).statusCode).toBe(303);
@@ -199,13 +199,13 @@ describe("a proposal made by a member", () => {
 
 describe("an amount", () => {
   it("without a rate counts as above the limit", async () => {
-    const { submit, done } = noteRoom();
+    const { submit, done } = openNotes();
     expect((await submit({ ...NOTE, amount: 1n })).proposal.amount_usd).toBeNull();
     expect(done).toEqual([]);
   });
 
   it("without a rate passes where there is no limit", async () => {
-    const { submit } = noteRoom({ limit_usd: undefined });
+    const { submit } = openNotes({ limit_usd: undefined });
     expect(await submit(NOTE)).toEqual({ text: NOTE.text });
   });
 

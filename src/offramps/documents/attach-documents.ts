@@ -38,15 +38,15 @@ export function attachDocuments(
     }),
     decide: (entry, command, { uploads, rejected }, now) => {
       const { offramp } = entry;
-      const { wish } = command.input;
+      const { requested } = command.input;
       const is_rejected = rejected.some(
-        ({ offramp_id, hash }) => offramp_id === offramp.id && hash.equals(wish.hash),
+        ({ offramp_id, hash }) => offramp_id === offramp.id && hash.equals(requested.hash),
       );
       if (is_rejected) {
         const message = "This file was rejected for this offramp; upload another one.";
         return { problems: [{ field: "file", code: "record_invalid", message }] };
       }
-      const change = changeOfframp(entry, documentChange(offramp, "upload", wish), now);
+      const change = changeOfframp(entry, documentChange(offramp, "upload", requested), now);
       uploads.set(change, { actor: actorOf(command), replaced: offramp });
       return { value: change };
     },

@@ -31,7 +31,7 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
       return refuse("The payout has already started; the document can no longer be reviewed.");
     if (offramp.document_status === null)
       return refuse("There is no document to review yet; upload one first.");
-    const { status, comment, document_hash, overrides_rejection } = command.input.wish;
+    const { status, comment, document_hash, overrides_rejection } = command.input.requested;
     if (document_hash && document_hash !== offramp.document_hash?.toString("hex")) {
       return refuse("The document was replaced since you opened it; review the new one.");
     }

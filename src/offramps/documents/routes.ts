@@ -15,7 +15,7 @@ import type { AddRoute, Caller } from "../../platform/http/route.ts";
 import type { AddUploadRoute } from "../../platform/http/upload-route.ts";
 import { newId } from "../../platform/ids.ts";
 import { Problems } from "../../platform/problems.ts";
-import { type WatchedDeps, watchedReview } from "../approved-changes.ts";
+import { type ApprovedChangeDeps, reviewWithApproval } from "../approved-changes.ts";
 import { changeOfframps } from "../change-offramps.ts";
 import { OfframpAnswer } from "../schemas.ts";
 import { findOfframps } from "../store.ts";
@@ -23,7 +23,7 @@ import { attachDocuments } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace, locateDocument } from "./document-file.ts";
 import type { Review } from "./review-documents.ts";
 
-export type DocumentDeps = WatchedDeps & {
+export type DocumentDeps = ApprovedChangeDeps & {
   database: Database;
   executor: Executor;
   clock: Clock;
@@ -85,8 +85,8 @@ function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps)
     },
     handle: ({ params, prepared, file, command }) => {
       const version = newId(clock.now());
-      const wish = { version, hash: Buffer.from(file.hash, "hex"), type: file.type };
-      const input = { user_id: null, quote_id: null, offramp_id: params.offramp_id!, wish };
+      const requested = { version, hash: Buffer.from(file.hash, "hex"), type: file.type };
+      const input = { user_id: null, quote_id: null, offramp_id: params.offramp_id!, requested };
       const key = documentKey(prepared.row, version);
       return keepFile(files, file.temporary_key, key, () =>
         submit(command({ ...input, problems: [] })),
@@ -121,7 +121,7 @@ function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
 }
 
 function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
-  const submit = deps.executor.register(watchedReview(deps));
+  const submit = deps.executor.register(reviewWithApproval(deps));
   addRoute({
     method: "PATCH",
     path: PATH,
@@ -161,7 +161,7 @@ async function open(
 function checkReview(
   input: { status?: unknown; comment?: unknown } | undefined,
   already: readonly Problem[],
-): { wish: Review; problems: readonly Problem[] } {
+): { requested: Review; problems: readonly Problem[] } {
   const problems = new Problems(already);
   const document = problems.within("supporting_document");
   const status = input?.status === "approved" || input?.status === "rejected" ? input.status : null;
@@ -171,5 +171,5 @@ function checkReview(
     const message = `Shorten it to at most ${COMMENT_LENGTH_MAX} characters.`;
     document.report("comment", "value_too_long", message);
   }
-  return { wish: { status, comment }, problems: problems.list };
+  return { requested: { status, comment }, problems: problems.list };
 }

@@ -10,17 +10,17 @@ import { openAmount } from "../model.ts";
 import type { OnrampRow } from "../store.ts";
 import {
   type DepositAction,
-  type DepositWish,
+  type DepositRequest,
   findLoaded,
   findTarget,
   type LoadedDeposits,
   settleDeposits,
 } from "./settle-deposits.ts";
 
-export type WatchedDepositDeps = { keyring: Keyring; approvals: ApprovalRules };
+export type ApprovedSettlementDeps = { keyring: Keyring; approvals: ApprovalRules };
 
 /** What members are asked; to say that a line was no money is a decision over money too. */
-const WATCHED = {
+const SUMMARIES = {
   match: "Match a deposit to an onramp:",
   accept_difference: "Match a deposit of another amount to an onramp:",
   return: "Return a deposit to its payer:",
@@ -28,8 +28,11 @@ const WATCHED = {
 } as const satisfies Record<DepositAction, string>;
 
 /** Decisions as callers may ask for them: two members agree to what is above the limit. */
-export function watchedDeposits({ keyring, approvals }: WatchedDepositDeps, action: DepositAction) {
-  const amountOf = (loaded: LoadedDeposits, command: Command<DepositWish>) => {
+export function settlementsWithApproval(
+  { keyring, approvals }: ApprovedSettlementDeps,
+  action: DepositAction,
+) {
+  const amountOf = (loaded: LoadedDeposits, command: Command<DepositRequest>) => {
     const deposit = findLoaded(loaded, command);
     if (!deposit) return null;
     const { currency } = deposit;
@@ -45,7 +48,7 @@ export function watchedDeposits({ keyring, approvals }: WatchedDepositDeps, acti
     recordIdOf: ({ input }) => input.deposit_id,
     summaryOf: (loaded, command) => {
       const { amount, currency } = amountOf(loaded, command)!;
-      return `${WATCHED[action]} ${shown(amount, currency)}.`;
+      return `${SUMMARIES[action]} ${shown(amount, currency)}.`;
     },
     detailsOf: (loaded, command) => {
       const deposit = findLoaded(loaded, command)!;
@@ -80,6 +83,6 @@ export function depositProposalTasks(deps: {
   database: Database;
   keyring: Keyring;
 }): TaskHandler[] {
-  const actions = Object.keys(WATCHED) as DepositAction[];
+  const actions = Object.keys(SUMMARIES) as DepositAction[];
   return actions.map((action) => proposalTask(deps, settleDeposits(deps.keyring, action)));
 }

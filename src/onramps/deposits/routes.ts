@@ -13,10 +13,10 @@ import {
   FiatDepositListQuery,
   MatchDepositBody,
 } from "../schemas.ts";
-import { type WatchedDepositDeps, watchedDeposits } from "./approved-settlements.ts";
+import { type ApprovedSettlementDeps, settlementsWithApproval } from "./approved-settlements.ts";
 import { findDeposit, listDeposits, openDeposits } from "./store.ts";
 
-export type DepositDeps = WatchedDepositDeps & {
+export type DepositDeps = ApprovedSettlementDeps & {
   database: Database;
   executor: Executor;
   operator_id: string;
@@ -97,7 +97,7 @@ const ACTIONS = [
 function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
   const { executor } = deps;
   for (const { action, ...words } of ACTIONS) {
-    const submit = executor.register(watchedDeposits(deps, action));
+    const submit = executor.register(settlementsWithApproval(deps, action));
     addRoute({
       method: "POST",
       path: `/deposits/:deposit_id/${action}`,
@@ -113,7 +113,7 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
       },
     });
   }
-  const submitReturn = executor.register(watchedDeposits(deps, "return"));
+  const submitReturn = executor.register(settlementsWithApproval(deps, "return"));
   addRoute({
     method: "POST",
     path: "/deposits/:deposit_id/return",
@@ -128,7 +128,7 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     handle: ({ params, problems, command }) =>
       submitReturn(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),
   });
-  const submitDismiss = executor.register(watchedDeposits(deps, "dismiss"));
+  const submitDismiss = executor.register(settlementsWithApproval(deps, "dismiss"));
   addRoute({
     method: "POST",
     path: "/deposits/:deposit_id/dismiss",

@@ -34,7 +34,7 @@ import {
 /** What the operator may do with money that came in. */
 export type DepositAction = "match" | "accept_difference" | "return" | "dismiss";
 
-export type DepositWish = {
+export type DepositRequest = {
   deposit_id: string;
   /** Null: the onramp that the deposit names itself. */
   onramp_id: string | null;
@@ -59,7 +59,7 @@ export type LoadedDeposits = {
 export function settleDeposits(
   keyring: Keyring,
   action: DepositAction,
-): UseCase<DepositWish, LoadedDeposits, Settled> {
+): UseCase<DepositRequest, LoadedDeposits, Settled> {
   return {
     name: `${action.replaceAll("_", "-")}-deposits`,
     rows: () => 4,
@@ -92,7 +92,7 @@ export function settleDeposits(
 async function loadDeposits(
   tx: Transaction,
   keyring: Keyring,
-  commands: readonly Command<DepositWish>[],
+  commands: readonly Command<DepositRequest>[],
 ): Promise<LoadedDeposits> {
   const lines: FiatDepositRow[] = [];
   for (const [account_id, own] of Map.groupBy(commands, (command) => command.account_id)) {
@@ -138,7 +138,7 @@ function isContradicted({ deposits }: LoadedDeposits, deposit: FiatDeposit): boo
 /** The deposit that a command is about, as it is on record. */
 export function findLoaded(
   { found }: LoadedDeposits,
-  { account_id, input }: Command<DepositWish>,
+  { account_id, input }: Command<DepositRequest>,
 ): FiatDeposit | undefined {
   return found.get(keyOf({ account_id, id: input.deposit_id }));
 }
@@ -146,7 +146,7 @@ export function findLoaded(
 function decideOne(
   action: DepositAction,
   loaded: LoadedDeposits,
-  command: Command<DepositWish>,
+  command: Command<DepositRequest>,
   now: Date,
 ): Verdict<Settled> {
   const { account_id, input } = command;
@@ -185,7 +185,7 @@ function decideOne(
 export function findTarget(
   { onramps }: LoadedDeposits,
   deposit: FiatDeposit,
-  { onramp_id }: DepositWish,
+  { onramp_id }: DepositRequest,
 ): OnrampRow | undefined {
   const id = onramp_id ?? deposit.onramp_id;
   return id === null ? undefined : onramps.get(id);
@@ -196,7 +196,7 @@ type Decided = { changes: Partial<DepositFacts> } | { problems: Problem[] };
 type Rule = (asked: {
   deposit: FiatDeposit;
   onramp: OnrampRow | undefined;
-  input: DepositWish;
+  input: DepositRequest;
   is_contradicted: boolean;
 }) => Decided;
 
