@@ -3,13 +3,14 @@ import { createProgram } from "../src/cli/program.ts";
 
 type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => string;
 
-/** The page about the commands, from the tree that the program itself is built of. */
+/** The page about the commands, generated from the program's own command tree. */
 export function commandLinePage(table: Table): string[] {
   const program = createProgram();
   return [
-    "`bin/sliproad` in a clone, `sliproad` where it is installed. Each command reads the " +
-      "[settings](settings.md) from the environment, finds the database of the running service by " +
-      "itself, and ends with 0, or with 1 and a sentence. `--help` tells the same.",
+    "Run `bin/sliproad` in a clone, or `sliproad` if you installed the package. Commands read the " +
+      "[settings](settings.md) from environment variables and find the database of the running " +
+      "service themselves. The exit code is 0 on success, or 1 with a message. `sliproad <command> " +
+      "--help` shows the same information with examples.",
     ...leavesOf(program).flatMap((command) => describeCommand(command, table)),
   ];
 }

@@ -22,7 +22,7 @@ import { webhooksPage } from "./webhooks-page.ts";
 
 export type GeneratedFile = { path: string; text: string };
 
-/** Every file of the repository that is written by a program and compared by a test. */
+/** Every generated file of the repository; a test compares them. */
 export async function generatedFiles(
   { database, catalogue }: Pick<Core, "database" | "catalogue">,
   openapi: object,
@@ -54,9 +54,10 @@ const MARKDOWN_NOTE = "<!-- Written by npm run generate; change the table in the
 function errorsPage(): string {
   const rows = ERROR_CODES.map((code) => [`\`${code}\``, String(ERRORS[code][0]), ERRORS[code][1]]);
   return page("Errors", [
-    "Every refusal has the same body: `error_code`, `message`, `status`, `request_id`, `doc_url` " +
-      "and, where fields are at fault, `errors` with a `field`, `code` and `message` each. Where a " +
-      "request has several problems, the code that stands first below names the whole.",
+    "Every error answer has the same body: `error_code`, `message`, `status`, `request_id`, " +
+      "`doc_url` and, if fields are invalid, `errors` with a `field`, `code` and `message` each. If " +
+      "a request has several problems, `error_code` is the one that is listed first below. " +
+      "[Messages](messages.md) lists all messages.",
     table(["error_code", "status", "what to do"], rows),
   ]);
 }
@@ -68,9 +69,10 @@ function settingsPage(): string {
     return [names, default_text ? `\`${default_text}\`` : "", meaning];
   });
   return page("Settings", [
-    "Read once from the environment when a command starts; a wrong one stops it with a sentence. " +
-      "A secret can also be read from a file: the variable that ends in `_FILE` names it, and the " +
-      "newline at its end is dropped. Set one of the two variables, not both.",
+    "Sliproad reads its settings from environment variables when a command starts. If a setting is " +
+      "invalid, the command stops and names the variable. To read a secret from a file, set the " +
+      "variable that ends in `_FILE` to the file's path; one newline at the end of the file is " +
+      "removed. Set one of the two variables, not both.",
     table(["setting", "default", "meaning"], rows),
   ]);
 }
@@ -89,8 +91,9 @@ function paymentDetailsPage(catalogue: Catalogue): string {
     ),
   ]);
   return page("Payment details", [
-    "What each currency and rail needs, as `GET /payment_detail_requirements` tells it to programs. " +
-      "Patterns are for the value without spaces and hyphens, codes in upper case.",
+    "The fields that each currency and rail requires. `GET /payment_detail_requirements` returns the " +
+      "same table as JSON. Patterns apply to the value without spaces and hyphens, and to codes in " +
+      "upper case.",
     "## Every currency and rail",
     fieldTable(shared.individual, shared.business, []),
     ...sections,
@@ -105,7 +108,7 @@ function sharedFields(rows: readonly RequirementRow[]): RequirementField[] {
   );
 }
 
-/** What is told above need not be told again, unless it is otherwise here. */
+/** Fields that differ from the shared ones, which have a section of their own. */
 function without(fields: readonly RequirementField[], shared: readonly RequirementField[]) {
   // The examples of currency and rails are the row's own.
   const form = ({ example: _, ...rest }: RequirementField) => JSON.stringify(rest);
@@ -121,9 +124,11 @@ function aboutRail(row: RequirementRow): string {
   const choices = row.one_of.map((set) => set.map((name) => `\`${name}\``).join(" and "));
   return [
     `Minimum amount: ${minimum}.`,
-    ...(row.bank_countries ? [`The account is held in ${row.bank_countries.join(", ")}.`] : []),
+    ...(row.bank_countries
+      ? [`The bank account must be in ${row.bank_countries.join(", ")}.`]
+      : []),
     ...(choices.length > 0 ? [`Send ${choices.join(", or ")}.`] : []),
-    ...(row.experimental ? ["Experimental: not yet tried with a bank."] : []),
+    ...(row.experimental ? ["Experimental: not yet tested with a bank."] : []),
   ].join(" ");
 }
 
@@ -141,7 +146,10 @@ function fieldTable(
   };
   const rows = names.map((name) => {
     const field = [...individual, ...business].find((other) => other.name === name)!;
-    const form = [field.pattern && `\`${field.pattern}\``, field.check && `check ${field.check}`];
+    const form = [
+      field.pattern && `\`${field.pattern}\``,
+      field.check && `checksum ${field.check}`,
+    ];
     return [
       `\`${name}\``,
       need(individual, name),
@@ -152,7 +160,15 @@ function fieldTable(
       `\`${field.example}\``,
     ];
   });
-  const head = ["field", "individual", "business", "form", "longest", "meaning", "example"];
+  const head = [
+    "field",
+    "individual",
+    "business",
+    "format",
+    "maximum length",
+    "meaning",
+    "example",
+  ];
   return table(head, rows);
 }
 

@@ -9,7 +9,7 @@ import { PAYMENT_DETAIL_MOVES } from "../src/payment-details/model.ts";
 type Table = (head: string[], rows: string[][]) => string;
 type Moves = Readonly<Record<string, readonly string[]>>;
 
-/** Every state machine, from the transition tables that the code moves records by. */
+/** Every state machine, from the transition tables of the code. */
 export function statesPage(table: Table): string[] {
   const machines: [title: string, name: EnumName, moves: Moves][] = [
     ["Quotes", "QuoteStatus", QUOTE_MOVES],

@@ -13,25 +13,26 @@ import {
 } from "../src/webhooks/model.ts";
 import { INVOICE_EVENTS } from "../src/webhooks/record-events.ts";
 
-/** The parts of the page about webhooks; tables come from the code that acts by them. */
+/** The page about webhooks; its tables come from the code that uses them. */
 export function webhooksPage(table: (head: string[], rows: string[][]) => string): string[] {
   return [
-    "An application is sent events once its account is enabled (`sliproad accounts " +
-      "enable-webhooks`) and it has a URL and a secret. `GET /apps/:app_id` says in `webhook.state` " +
-      "and `webhook.reason` what is missing.",
-    "## Events of invoices",
-    "Body: `{ variant, event, timestamp, invoice }`. They need not be chosen. An application that " +
-      "was never used is told of every invoice of its account; one with the authorization code " +
-      "flow, of every invoice of the accounts that authorised it; one with client credentials, of " +
-      "the invoices it created.",
+    "Sliproad sends events to an application when webhooks are enabled for its account (`sliproad " +
+      "accounts enable-webhooks`) and the application has a URL and a secret. If nothing is sent, " +
+      "`webhook.state` and `webhook.reason` of `GET /apps/:app_id` say why.",
+    "## Invoice events",
+    "Body: `{ variant, event, timestamp, invoice }`. Applications receive these events without " +
+      "subscribing. An application that has not been used yet receives the events of every invoice " +
+      "of its account. After its first use, an application with the authorization code flow " +
+      "receives the events of every invoice of the accounts that authorized it; an application with " +
+      "client credentials receives the events of the invoices that it created.",
     table(
       ["event", "meaning"],
       INVOICE_EVENTS.map((name) => [`\`${name}\``, INVOICE_EVENT_MEANINGS[name]]),
     ),
-    "## Events of the ramp",
-    "Body: `{ event, timestamp, payload }`. Chosen per application (`events`).",
+    "## Ramp events",
+    "Body: `{ event, timestamp, payload }`. Choose them for each application (`events`).",
     table(
-      ["event", "in the body", "meaning"],
+      ["event", "record in the body", "meaning"],
       RAMP_EVENTS.map((name) => [
         `\`${name}\``,
         `\`payload.${RAMP_EVENT_RECORDS[name][0]}\``,
@@ -39,55 +40,57 @@ export function webhooksPage(table: (head: string[], rows: string[][]) => string
       ]),
     ),
     "## Headers",
-    table(["header", "holds"], HEADERS),
-    "`timestamp` in the body and `X-Webhook-Sequence` rise with every event of a record: go by " +
-      "them, not by the order of arrival, or choose `is_ordered`. Deliveries may come twice, also " +
-      "within one attempt: a request that meets a kept connection just as it is closed, unanswered, " +
-      "is repeated on a new one. `webhook-id` tells.",
-    "## Verifying",
-    "Compute over the raw bytes of the body, before anything parses them, and compare in constant " +
-      "time:",
+    table(["header", "value"], HEADERS),
+    "Events of one record arrive in order, unless the application sets `is_ordered` to false. Then " +
+      "use `timestamp` in the body or `X-Webhook-Sequence` to order them: both increase with every " +
+      "event of a record. An event can arrive more than once, for example if the connection closes " +
+      "before your answer arrives. Use `webhook-id` to detect duplicates.",
+    "## Verify the signature",
+    "Compute the signature over the raw bytes of the body, before you parse it, and compare it in " +
+      "constant time:",
     SAMPLE,
-    "Libraries of Standard Webhooks take `webhook_secret_standard`. During a rotation " +
-      "`X-Webhook-Signature` keeps the old secret until the switch (24 hours, or when you say so), " +
-      "while `webhook-signature` carries both.",
+    "With a Standard Webhooks library, use `webhook_secret_standard`. While a secret is rotated (24 " +
+      "hours by default), `X-Webhook-Signature` is signed with the old secret, and " +
+      "`webhook-signature` contains a signature for each of the two secrets.",
     "## Delivery",
-    `Any 2xx within 15 seconds (5 to connect) is success; redirects are failures. After a failure ` +
-      `it is tried again after ${RETRY_DELAYS_MS.map(duration).join(", ")}, each lengthened by up ` +
-      `to ${JITTER_MAX * 100} %. \`Retry-After\` of a 429 or 503 can lengthen it further, to ` +
-      `${duration(RETRY_AFTER_MAX_MS)} at most. After ${CIRCUIT_FAILURES} failures in a row an ` +
-      `endpoint is left alone for 30 seconds and then tried with one request, for longer each time ` +
-      `that fails. 410, or ${duration(DISABLE_AFTER_MS)} of nothing but failures, disables it.`,
-    "A pause, another address or secret, a consent taken back or a person erased takes effect " +
-      "within a quarter of a second, also for what is about to be sent; a request that has left is " +
-      "not called back. What it is answered says nothing about an endpoint that its owner has " +
-      "changed since. Where one account has hundreds of slow endpoints, some of them wait their turn.",
+    `A delivery succeeds if your endpoint answers 2xx within 15 seconds (5 seconds to connect). ` +
+      `Redirects count as failures. Sliproad retries after ` +
+      `${RETRY_DELAYS_MS.map(duration).join(", ")}, plus up to ${JITTER_MAX * 100} % jitter. ` +
+      `\`Retry-After\` of a 429 or 503 can extend a delay to at most ` +
+      `${duration(RETRY_AFTER_MAX_MS)}. After ${CIRCUIT_FAILURES} failures in a row, Sliproad sends ` +
+      `nothing to the endpoint for 30 seconds, then tries one request; each further failure extends ` +
+      `the wait. Sliproad disables an endpoint that answers 410 or only fails for ` +
+      `${duration(DISABLE_AFTER_MS)}.`,
+    "A pause, a new URL or secret, a withdrawn consent or an erased person takes effect within 250 " +
+      "milliseconds. Requests that are already under way are not cancelled; if you change the " +
+      "endpoint meanwhile, their result does not count for the new one. If one account has hundreds " +
+      "of slow endpoints, deliveries to some of them wait.",
     table(["delivery", "meaning"], STATES),
-    "`POST /webhook_events/:id/redeliver` sends one event again, `POST /apps/:app_id/replay` a range " +
-      "of time or all that failed, by the time of the event. Both refuse an endpoint that nothing " +
-      "can be sent to, and say why. Who would rather ask reads `GET /webhook_events`: oldest first, " +
-      "and nothing ever enters behind an event that was read.",
+    "`POST /webhook_events/:id/redeliver` sends one event again. `POST /apps/:app_id/replay` sends " +
+      "all events of a period again, or only those that failed. Both return an error that says why " +
+      "if nothing can be sent to the endpoint. To poll instead, read `GET /webhook_events`: it lists " +
+      "the oldest event first, and never adds an event before one that you have read.",
   ];
 }
 
 const HEADERS = [
   [
     "`X-Webhook-Signature`",
-    "Lowercase hex of HMAC-SHA256 over the body, keyed with the secret's text.",
+    "HMAC-SHA256 of the body in lowercase hex; the key is the text of the secret.",
   ],
-  ["`webhook-id`", "The event's id, the same on every attempt."],
-  ["`webhook-timestamp`", "Unix seconds of this attempt."],
+  ["`webhook-id`", "Id of the event; the same for every attempt."],
+  ["`webhook-timestamp`", "Time of this attempt in Unix seconds."],
   [
     "`webhook-signature`",
-    "Standard Webhooks: `v1,` and the base64 of the HMAC over `id.timestamp.body`.",
+    "Standard Webhooks: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64.",
   ],
-  ["`X-Webhook-Sequence`", "The number of this change of the record, from 1."],
+  ["`X-Webhook-Sequence`", "Number of this event among the events of its record, starting at 1."],
 ];
 const STATES = [
-  ["`pending`", "It waits for its next attempt, or for the endpoint to be resumed."],
-  ["`delivered`", "It was acknowledged, and is not sent again unless you ask."],
+  ["`pending`", "Waits for the next attempt, or for the endpoint to be resumed."],
+  ["`delivered`", "The endpoint answered 2xx."],
   ["`failed`", "All attempts failed."],
-  ["`skipped`", "Nothing is to be sent any more; `reason` says why."],
+  ["`skipped`", "Not sent; `reason` says why."],
 ];
 const SAMPLE = `\`\`\`js
 import { createHmac, timingSafeEqual } from "node:crypto";

@@ -1,12 +1,12 @@
 import type { ErrorBody, ErrorCode, FieldError } from "./types.ts";
 
-/** What can go wrong before the service has answered, or instead of its answer. */
+/** Errors of the client: the request got no answer, or none from Sliproad. */
 export type ClientErrorCode =
   /** The service could not be reached, or the connection broke. */
   | "connection_failed"
-  /** No whole answer within `timeout_ms`. */
+  /** No complete answer within `timeout_ms`. */
   | "timed_out"
-  /** Something answered, but not in the service's form: a proxy, or a wrong `baseUrl`. */
+  /** The answer is not from Sliproad: `baseUrl` is wrong, or a proxy answered. */
   | "answer_unreadable";
 
 export type SliproadErrorCode = ErrorCode | ClientErrorCode;
@@ -22,26 +22,26 @@ type Details = {
 };
 
 /**
- * Everything that a call may fail with, told apart by `error_code`:
- * `if (isSliproadError(error, "quote_expired")) …`. Only a call that was aborted fails with
- * something else: the reason of its signal.
+ * The error of every failed call. `error_code` says which one:
+ * `if (isSliproadError(error, "quote_expired")) …`. Only a call that you abort fails with another
+ * error: the reason of its signal.
  */
 export class SliproadError<Code extends SliproadErrorCode = SliproadErrorCode> extends Error {
   override readonly name: string = "SliproadError";
   readonly error_code: Code;
-  /** The HTTP status; null when nothing answered. */
+  /** The HTTP status; null if there was no answer. */
   readonly status: number | null;
-  /** By which the operator of the service finds this request in its log. */
+  /** Report it to the operator, who can find the request in the log with it. */
   readonly request_id: string | null;
-  /** The fields at fault, all of them. */
+  /** The problem of each invalid field. */
   readonly errors: readonly FieldError[];
   readonly doc_url: string | null;
   /**
-   * The key that the request carried. Where the outcome is not known (`connection_failed`,
-   * `timed_out`, `outcome_unknown`), repeat the call with it: what was done is not done twice.
+   * The idempotency key of the request. If the outcome is not known (`connection_failed`,
+   * `timed_out`, `outcome_unknown`), repeat the call with this key: nothing is done twice.
    */
   readonly idempotency_key: string | null;
-  /** How long the service asked to wait. */
+  /** How long to wait before the next attempt. */
   readonly retry_after_seconds: number | null;
 
   constructor(error_code: Code, message: string, details: Details = {}) {
@@ -56,7 +56,7 @@ export class SliproadError<Code extends SliproadErrorCode = SliproadErrorCode> e
   }
 }
 
-/** Whether this is a failed call and, where codes are given, one of these. */
+/** Whether the error is a `SliproadError` and, if you pass codes, has one of them. */
 export function isSliproadError<Code extends SliproadErrorCode = SliproadErrorCode>(
   error: unknown,
   ...codes: readonly Code[]
@@ -65,7 +65,7 @@ export function isSliproadError<Code extends SliproadErrorCode = SliproadErrorCo
   return codes.length === 0 || (codes as readonly string[]).includes(error.error_code);
 }
 
-/** The error that an answer other than 2xx stands for. */
+/** The error for an answer that is not 2xx. */
 export function toError(
   answer: { status: number; headers: Headers; text: string },
   idempotency_key: string | null,
@@ -90,7 +90,7 @@ export function toError(
 }
 
 function unreadable(status: number): string {
-  return `The answer (status ${status}) is not Sliproad's; check baseUrl and what stands between.`;
+  return `The answer (status ${status}) is not from Sliproad; check baseUrl and any proxy in between.`;
 }
 
 type ReadErrorBody = Pick<ErrorBody, "error_code" | "message"> & {
@@ -99,13 +99,13 @@ type ReadErrorBody = Pick<ErrorBody, "error_code" | "message"> & {
   errors: FieldError[];
 };
 
-/** Takes what is as it should be, whatever else stands there: this must not fail itself. */
+/** Reads the valid parts of any body; it must not throw. */
 function readErrorBody(text: string): ReadErrorBody | null {
   const body = parseObject(text);
   if (typeof body?.error_code !== "string") return null;
   return {
     error_code: body.error_code as ErrorCode,
-    message: readText(body.message) ?? "No reason was given.",
+    message: readText(body.message) ?? "The answer has no message.",
     request_id: readText(body.request_id),
     doc_url: readText(body.doc_url),
     errors: Array.isArray(body.errors) ? body.errors.filter(isFieldError) : [],
@@ -129,7 +129,7 @@ function isFieldError(fault: FieldError | null): fault is FieldError {
   return typeof fault?.field === "string" && typeof fault.message === "string";
 }
 
-/** Seconds, or a date, as HTTP allows both. */
+/** Seconds or a date: HTTP allows both. */
 function readRetryAfter(value: string | null): number | null {
   if (value === null) return null;
   if (/^\d+(\.\d+)?$/.test(value)) return Math.ceil(Number(value));

@@ -2208,7 +2208,7 @@ export interface components {
             chain: components["schemas"]["Chain"];
             amount: number;
             address: string;
-            /** @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. `failed`: the chain rejected it for good; the amount is part of the balance again. */
+            /** @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. `failed`: the chain rejected it permanently; the amount is part of the balance again. */
             status: components["schemas"]["RefundStatus"];
             tx_id: string | null;
             /** Format: date-time */
@@ -2431,14 +2431,14 @@ export interface components {
         /**
          * @description - `version_unknown`: Send a supported version in Sliproad-Version, or omit the header.
          *     - `unknown_format`: Send Accept: application/json (on downloads also the file's type), or omit the header.
-         *     - `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
-         *     - `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>.
+         *     - `bad_request`: The body could not be read; send valid JSON, or multipart/form-data for a file.
+         *     - `unauthorized`: Send a valid API key in the header Authorization: Bearer <API_KEY>.
          *     - `insufficient_scope`: This credential is not allowed to do this; use one with the required scope.
          *     - `route_not_found`: This route does not exist; check the method and the path.
          *     - `idempotency_key_reused`: This Idempotency-Key was used for a different request; use a new key.
-         *     - `file_too_large`: Send a file of at most 5 MB (5 242 880 bytes).
-         *     - `body_too_large`: Send a smaller body.
-         *     - `unsupported_media_type`: Send a content type that this route accepts, usually application/json.
+         *     - `file_too_large`: The file is too large; send at most 5 MB (5 242 880 bytes).
+         *     - `body_too_large`: The body is too large; send a smaller one.
+         *     - `unsupported_media_type`: This content type is not supported here; send application/json, or the type of the file.
          *     - `parameter_unknown`: The request has an unknown field; correct its name or remove it.
          *     - `parameter_missing`: A required field is missing; send every field listed in errors.
          *     - `record_not_found`: This record does not exist; check the id.
@@ -2446,8 +2446,8 @@ export interface components {
          *     - `value_too_long`: A value is too long; shorten the fields listed in errors.
          *     - `record_not_unique`: A record with this value already exists; use that record.
          *     - `country_not_supported`: This country is not supported; use another one.
-         *     - `currency_not_supported`: This currency is not supported; see /payment_detail_requirements.
-         *     - `currency_mismatch`: Use the currency of the payment detail.
+         *     - `currency_not_supported`: This currency is not supported; see GET /payment_detail_requirements.
+         *     - `currency_mismatch`: The currency does not match the payment detail; use the payment detail's currency.
          *     - `rails_not_available`: Choose a rail that both the currency and the payment detail support.
          *     - `quote_already_executed`: The quote was already executed; create a new quote.
          *     - `quote_expired`: The quote has expired; create a new quote.
@@ -2458,13 +2458,13 @@ export interface components {
          *     - `no_offramps_present`: Add at least one offramp to the quote before executing it.
          *     - `below_currency_limit`: The amount is below the minimum of its currency and rail; send a larger amount.
          *     - `supporting_document_required`: This payout needs a supporting document: set `submitted_url`.
-         *     - `unsupported_file_type`: Send a PDF, JPG or PNG file.
+         *     - `unsupported_file_type`: This file type is not supported; send a PDF, JPG or PNG file.
          *     - `offramp_not_editable`: The payout has started and can no longer be changed.
-         *     - `invalid_transition`: This change is not possible in the record's current state.
-         *     - `invalid_kyc_status_param`: Use one of the KYC statuses listed in the documentation.
-         *     - `too_many_requests`: Wait for the seconds given in Retry-After, then try again.
+         *     - `invalid_transition`: This change is not possible in the record's current status.
+         *     - `invalid_kyc_status_param`: Unknown KYC status; use one that is listed in the documentation.
+         *     - `too_many_requests`: Too many requests; wait for the number of seconds in Retry-After, then try again.
          *     - `internal_error`: An internal error occurred; report the request id to the operator.
-         *     - `unavailable`: The request was not processed; wait for the seconds in Retry-After, then try again.
+         *     - `unavailable`: The request was not processed; wait for the number of seconds in Retry-After, then try again.
          *     - `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
          * @enum {string}
          */
@@ -2731,7 +2731,7 @@ export interface components {
          *
          *     `unknown_format`: Send Accept: application/json (on downloads also the file's type), or omit the header.
          *
-         *     `bad_request`: The body could not be read; send well-formed JSON, or multipart for a file.
+         *     `bad_request`: The body could not be read; send valid JSON, or multipart/form-data for a file.
          *
          *     `parameter_missing`: A required field is missing; send every field listed in errors.
          */
@@ -2752,7 +2752,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `unauthorized`: Send a valid API key as Authorization: Bearer <API_KEY>. */
+        /** @description `unauthorized`: Send a valid API key in the header Authorization: Bearer <API_KEY>. */
         Unauthorized: {
             headers: {
                 [name: string]: unknown;
@@ -2761,7 +2761,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "unauthorized",
-                 *       "message": "Send a valid API key as Authorization: Bearer <API_KEY>.",
+                 *       "message": "Send a valid API key in the header Authorization: Bearer <API_KEY>.",
                  *       "status": 401,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#unauthorized"
@@ -2799,9 +2799,9 @@ export interface components {
          *
          *     `country_not_supported`: This country is not supported; use another one.
          *
-         *     `currency_not_supported`: This currency is not supported; see /payment_detail_requirements.
+         *     `currency_not_supported`: This currency is not supported; see GET /payment_detail_requirements.
          *
-         *     `currency_mismatch`: Use the currency of the payment detail.
+         *     `currency_mismatch`: The currency does not match the payment detail; use the payment detail's currency.
          *
          *     `rails_not_available`: Choose a rail that both the currency and the payment detail support.
          *
@@ -2823,13 +2823,13 @@ export interface components {
          *
          *     `supporting_document_required`: This payout needs a supporting document: set `submitted_url`.
          *
-         *     `unsupported_file_type`: Send a PDF, JPG or PNG file.
+         *     `unsupported_file_type`: This file type is not supported; send a PDF, JPG or PNG file.
          *
          *     `offramp_not_editable`: The payout has started and can no longer be changed.
          *
-         *     `invalid_transition`: This change is not possible in the record's current state.
+         *     `invalid_transition`: This change is not possible in the record's current status.
          *
-         *     `invalid_kyc_status_param`: Use one of the KYC statuses listed in the documentation.
+         *     `invalid_kyc_status_param`: Unknown KYC status; use one that is listed in the documentation.
          */
         Refused: {
             headers: {
@@ -2855,7 +2855,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `too_many_requests`: Wait for the seconds given in Retry-After, then try again. */
+        /** @description `too_many_requests`: Too many requests; wait for the number of seconds in Retry-After, then try again. */
         TooManyRequests: {
             headers: {
                 /**
@@ -2869,7 +2869,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "too_many_requests",
-                 *       "message": "Wait for the seconds given in Retry-After, then try again.",
+                 *       "message": "Too many requests; wait for the number of seconds in Retry-After, then try again.",
                  *       "status": 429,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#too_many_requests"
@@ -2897,7 +2897,7 @@ export interface components {
             };
         };
         /**
-         * @description `unavailable`: The request was not processed; wait for the seconds in Retry-After, then try again.
+         * @description `unavailable`: The request was not processed; wait for the number of seconds in Retry-After, then try again.
          *
          *     `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
          */
@@ -2914,7 +2914,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "unavailable",
-                 *       "message": "The request was not processed; wait for the seconds in Retry-After, then try again.",
+                 *       "message": "The request was not processed; wait for the number of seconds in Retry-After, then try again.",
                  *       "status": 503,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#unavailable"
@@ -2967,9 +2967,9 @@ export interface components {
             };
         };
         /**
-         * @description `file_too_large`: Send a file of at most 5 MB (5 242 880 bytes).
+         * @description `file_too_large`: The file is too large; send at most 5 MB (5 242 880 bytes).
          *
-         *     `body_too_large`: Send a smaller body.
+         *     `body_too_large`: The body is too large; send a smaller one.
          */
         TooLarge: {
             headers: {
@@ -2979,7 +2979,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "file_too_large",
-                 *       "message": "Send a file of at most 5 MB (5 242 880 bytes).",
+                 *       "message": "The file is too large; send at most 5 MB (5 242 880 bytes).",
                  *       "status": 413,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#file_too_large"
@@ -2988,7 +2988,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `unsupported_media_type`: Send a content type that this route accepts, usually application/json. */
+        /** @description `unsupported_media_type`: This content type is not supported here; send application/json, or the type of the file. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -2997,7 +2997,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error_code": "unsupported_media_type",
-                 *       "message": "Send a content type that this route accepts, usually application/json.",
+                 *       "message": "This content type is not supported here; send application/json, or the type of the file.",
                  *       "status": 415,
                  *       "request_id": "req_019a8f3c7a107c4e9b2d00000000beef",
                  *       "doc_url": "http://127.0.0.1:4000/docs/errors#unsupported_media_type"

@@ -1,28 +1,28 @@
 import { toHex } from "./hex.ts";
 import type { WebhookEvent } from "./webhook-events.ts";
 
-// Web Crypto and nothing of Node's, so that a receiver may run anywhere.
+// Uses Web Crypto instead of Node's modules, so that it runs in every JavaScript runtime.
 
 const TOLERANCE_SECONDS = 300;
 const DIGEST_BYTES = 32;
 const STANDARD_HEADERS = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
 
-/** The bytes as they arrived, before any parser of JSON has touched them. */
+/** The body exactly as received, before a JSON parser has read it. */
 export type RawBody = string | Uint8Array | ArrayBuffer;
 
-/** Of a Request, of Node's `request.headers`, or any record, Map or pairs of names and values. */
+/** The headers of a `Request`, Node's `request.headers`, or any record, Map or pairs. */
 export type WebhookHeaders =
   | Headers
   | Iterable<readonly [name: string, value: string]>
   | { readonly [name: string]: string | readonly string[] | undefined };
 
 export type VerifyOptions = {
-  /** How far `webhook-timestamp` may be from now, either way; 300 unless given. */
+  /** Maximum difference between `webhook-timestamp` and now; default 300. */
   tolerance_seconds?: number | undefined;
   /**
-   * `any` (unless given) takes Standard Webhooks' headers where one of them is present, and
-   * `X-Webhook-Signature` otherwise. That one does not cover the time: whoever once saw a request
-   * can send it again. `standard` refuses requests that have only that.
+   * `any` (default) checks the Standard Webhooks headers if one of them is present, otherwise
+   * `X-Webhook-Signature`. That signature does not cover the time, so somebody who has seen a
+   * request can send it again. `standard` rejects requests that have only that signature.
    */
   scheme?: "any" | "standard" | undefined;
   now?: Date | undefined;
@@ -38,7 +38,7 @@ export type WebhookVerificationReason =
   | "signature_mismatch"
   | "body_unreadable";
 
-/** The request is not from your Sliproad, or not fresh: answer 400 and do nothing else. */
+/** The request is not from your Sliproad, or too old: answer 400 and ignore it. */
 export class WebhookVerificationError extends Error {
   override readonly name: string = "WebhookVerificationError";
   readonly reason: WebhookVerificationReason;
@@ -50,8 +50,8 @@ export class WebhookVerificationError extends Error {
 }
 
 /**
- * The event that a request carries, once its signature is proved. Several secrets may be given
- * while one replaces another.
+ * Checks the signature of a request and returns its event. While you rotate a secret, pass both
+ * the old and the new one.
  */
 async function verify(
   rawBody: RawBody,
@@ -69,17 +69,17 @@ async function verify(
       ? readStandard(header, body, options)
       : readInterface(header, body);
   if (!(await matchesAny(wanted, secrets))) {
-    const message = "No signature fits: another secret, or a body that is not as it was sent.";
+    const message = "The signature does not match; check the secret, and pass the raw body.";
     throw new WebhookVerificationError("signature_mismatch", message);
   }
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch {
-    throw new WebhookVerificationError("body_unreadable", "The body is not JSON.");
+    throw new WebhookVerificationError("body_unreadable", "The body is not valid JSON.");
   }
 }
 
-/** The headers that Sliproad would send with this body: for tests of a receiver. */
+/** The headers that Sliproad sends with this body; use it to test your receiver. */
 async function sign(
   rawBody: RawBody,
   secret: string,
@@ -104,7 +104,7 @@ async function sign(
 
 export const webhooks = { verify, sign };
 
-/** What is signed, with which form of a secret, and the digests that are claimed for it. */
+/** The signed text, how its key is derived from the secret, and the received digests. */
 type Claim = {
   text: Bytes;
   digests: readonly Bytes[];
@@ -113,7 +113,7 @@ type Claim = {
 type Bytes = Uint8Array<ArrayBuffer>;
 type ReadHeader = (name: string) => string | null;
 
-/** Standard Webhooks: `id.timestamp.body`, one or several `v1,<base64>` with spaces between. */
+/** Standard Webhooks: `id.timestamp.body`; one or more `v1,<base64>`, separated by spaces. */
 function readStandard(header: ReadHeader, body: Bytes, options: VerifyOptions): Claim {
   const [id, timestamp, signatures] = STANDARD_HEADERS.map((name) => needed(header, name)) as [
     string,
@@ -126,19 +126,20 @@ function readStandard(header: ReadHeader, body: Bytes, options: VerifyOptions): 
     .filter((signature) => signature.startsWith("v1,"))
     .map((signature) => fromBase64(signature.slice("v1,".length)))
     .filter((digest) => digest?.length === DIGEST_BYTES) as Bytes[];
-  if (digests.length === 0) throw malformed("webhook-signature holds no v1 signature");
+  if (digests.length === 0) throw malformed("webhook-signature has no v1 signature");
   return { text: standardText(id, timestamp, body), digests, toKey: standardKey };
 }
 
-/** The interface's own: the lowercase hex digest of the body alone. */
+/** `X-Webhook-Signature`: the digest of the body in lowercase hex. */
 function readInterface(header: ReadHeader, body: Bytes): Claim {
   const signature = needed(header, "x-webhook-signature");
-  if (!/^[0-9a-f]{64}$/.test(signature)) throw malformed("X-Webhook-Signature is not a digest");
+  if (!/^[0-9a-f]{64}$/.test(signature))
+    throw malformed("X-Webhook-Signature is not a SHA-256 digest in lowercase hex");
   const digest = Uint8Array.from(signature.match(/../g)!, (pair) => Number.parseInt(pair, 16));
   return { text: body, digests: [digest], toKey: interfaceKey };
 }
 
-/** What a comparison would silently let pass. */
+/** Invalid options, which would otherwise make every check pass. */
 function checkOptions({ scheme = "any", tolerance_seconds, now }: VerifyOptions): void {
   if (!["any", "standard"].includes(scheme)) {
     throw new TypeError(`scheme must be "any" or "standard", not ${JSON.stringify(scheme)}.`);
@@ -153,18 +154,25 @@ function checkOptions({ scheme = "any", tolerance_seconds, now }: VerifyOptions)
 }
 
 function checkTime(timestamp: string, options: VerifyOptions): void {
-  if (!/^\d{1,12}$/.test(timestamp)) throw malformed("webhook-timestamp is not a number");
+  if (!/^\d{1,12}$/.test(timestamp))
+    throw malformed("webhook-timestamp is not a number of seconds");
   const { tolerance_seconds = TOLERANCE_SECONDS, now = new Date() } = options;
   const age_seconds = Math.floor(now.getTime() / 1000) - Number(timestamp);
   if (age_seconds > tolerance_seconds) {
-    throw new WebhookVerificationError("too_old", `Signed ${age_seconds} s ago.`);
+    throw new WebhookVerificationError(
+      "too_old",
+      `The request was signed ${age_seconds} s ago; check your clock, or ignore it.`,
+    );
   }
   if (age_seconds < -tolerance_seconds) {
-    throw new WebhookVerificationError("too_new", `Signed ${-age_seconds} s in the future.`);
+    throw new WebhookVerificationError(
+      "too_new",
+      `The request was signed ${-age_seconds} s in the future; check your clock.`,
+    );
   }
 }
 
-/** Every digest is compared with every secret's, whole: the time taken tells nothing. */
+/** Compares every digest with every secret, in constant time. */
 async function matchesAny(
   { text, digests, toKey }: Claim,
   secrets: readonly string[],
@@ -185,14 +193,14 @@ function equal(left: Bytes, right: Bytes): boolean {
   return difference === 0;
 }
 
-/** The interface's key is the whole text of the secret. */
+/** The key of `X-Webhook-Signature` is the text of the secret. */
 function interfaceKey(secret: string): Bytes {
   return new TextEncoder().encode(secret);
 }
 
 const PREFIX = "whsec_";
 
-/** Standard's key is what the base64 after `whsec_` stands for; another secret is its own bytes. */
+/** The key of Standard Webhooks is decoded from the base64 after `whsec_`, if there is any. */
 function standardKey(secret: string): Bytes {
   const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : "";
   return (encoded && fromBase64(encoded)) || new TextEncoder().encode(secret);
@@ -223,7 +231,7 @@ function toBytes(body: RawBody): Bytes {
   if (typeof body === "string") return new TextEncoder().encode(body);
   if (body instanceof Uint8Array) return body as Bytes;
   if (body instanceof ArrayBuffer) return new Uint8Array(body);
-  throw new TypeError("Give the raw body, as text or bytes, before any JSON parser has read it.");
+  throw new TypeError("Pass the raw body as a string or bytes, not parsed JSON.");
 }
 
 function readSecrets(secret: string | readonly string[]): readonly string[] {
@@ -231,7 +239,8 @@ function readSecrets(secret: string | readonly string[]): readonly string[] {
   const is_good = secrets?.every(
     (text) => typeof text === "string" && text !== "" && text !== PREFIX,
   );
-  if (!is_good || secrets.length === 0) throw new TypeError("The webhook secret is empty.");
+  if (!is_good || secrets.length === 0)
+    throw new TypeError("Pass the webhook secret; it must not be empty.");
   return secrets;
 }
 
@@ -240,7 +249,7 @@ function readHeaders(headers: WebhookHeaders): ReadHeader {
   for (const [name, value] of entriesOf(headers)) {
     const text = typeof value === "string" ? value : value.join(", ");
     const before = values.get(name.toLowerCase());
-    // What was sent twice is no single value, and fits nothing.
+    // A header that was sent twice matches no signature.
     values.set(name.toLowerCase(), before === undefined ? text : `${before}, ${text}`);
   }
   return (name) => values.get(name) ?? null;
@@ -264,7 +273,7 @@ function isHeaderEntry(entry: unknown): entry is HeaderEntry {
 }
 
 function noHeaders(): TypeError {
-  return new TypeError("Give the request's headers: Headers, a record, a Map or pairs.");
+  return new TypeError("Pass the headers of the request: Headers, a record, a Map or pairs.");
 }
 
 function needed(header: ReadHeader, name: string): string {

@@ -42,7 +42,7 @@ async function checkMember(tx: Transaction, member: MemberKey, role: Role | null
   if (!known) throw Refusal.of([notFound("person_id")]);
   const admins = members.filter((one) => one.role === "admin");
   if (known.role !== "admin" || role === "admin" || admins.length > 1) return;
-  const message = "This is the account's last admin; make somebody else an admin first.";
+  const message = "This is the account's last admin; give another member the admin role first.";
   throw Refusal.of([{ field: "role", code: "invalid_transition", message }]);
 }
 

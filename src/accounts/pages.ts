@@ -69,7 +69,7 @@ ${
 
 // What to say for each status; a deliberate refusal may say it more exactly.
 const ERROR_TEXTS: Record<number, readonly [title: string, text: string]> = {
-  403: ["Request refused", "Ask an admin of your account if you need it."],
+  403: ["Access denied", "Ask an admin of your account if you need it."],
   404: ["Page not found", "Check the URL, or start again from the dashboard."],
   413: ["Request too large", "Send a smaller request."],
   429: ["Too many attempts", "Wait a minute, then try again."],
@@ -118,7 +118,7 @@ function apiKeysSection(api_keys: readonly ApiKey[]): Html {
 <h2 id="keys-title">API keys</h2>
 ${table({
   label: "API keys",
-  columns: ["Key", "Name", "Created", "State"],
+  columns: ["Key", "Name", "Created", "Status"],
   rows: api_keys.map((key) => [
     html`<code>${key.prefix}…${key.last_four}</code>`,
     key.name,
@@ -136,7 +136,7 @@ function auditSection(entries: readonly AuditEntryRow[], names: ReadonlyMap<stri
 <h2 id="audit-title">Audit log</h2>
 ${table({
   label: "Audit log, newest first",
-  columns: ["When", "Who", "Did what", "To what", "Why"],
+  columns: ["Time", "By", "Action", "Record", "Reason"],
   rows: entries.map((entry) => [
     moment(entry.at),
     nameOf(entry.actor, names),

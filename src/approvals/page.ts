@@ -17,8 +17,8 @@ import {
 export const PROPOSALS_PATH = "/dashboard/proposals";
 
 const STATUS_NAMES: Record<ProposalStatus, string> = {
-  pending: "Waiting",
-  confirmed: "Confirmed, about to be done",
+  pending: "Pending",
+  confirmed: "Confirmed, in progress",
   rejected: "Rejected",
   void: "Void",
   done: "Done",
@@ -130,7 +130,7 @@ function endedSection({ ended, names }: ProposalsView): Html {
 <h2 id="ended-title">Recent decisions</h2>
 ${table({
   label: "Recent decisions, newest first",
-  columns: ["Proposed", "What", "Amount", "By", "Votes", "State"],
+  columns: ["Proposed", "Request", "Amount", "By", "Votes", "Status"],
   rows: ended.map(({ proposal }) => [
     moment(proposal.created_at),
     html`<span title="${proposal.record_id}">${proposal.summary}</span>`,
@@ -154,14 +154,14 @@ function voteList(votes: readonly Vote[], names: Names): Html {
   return html`<span>${votes.map(
     ({ voter, verdict }, at) =>
       html`${at > 0 && ", "}${nameOf(`member:${voter.person_id}`, names)}${
-        verdict === "reject" && " (rejects)"
+        verdict === "reject" && " (rejected)"
       }`,
   )}</span>`;
 }
 
 /** With thousands apart, as people read money. */
 function amount(cents: bigint | null): Html | string {
-  if (cents === null) return "not known in usd";
+  if (cents === null) return "No usd rate available";
   const [whole = "", decimals = ""] = minorToText(cents, 2).split(".");
   const grouped = BigInt(whole).toLocaleString("en-US").replaceAll(",", " ");
   return html`<span class="amount">${grouped}.${decimals.padEnd(2, "0")} usd</span>`;

@@ -54,7 +54,7 @@ export function checkNewApp(
     return `${LABELS[label] ?? label}${value}: ${message}`;
   });
   if (is_for_people && redirect_uris.length === 0) {
-    sentences.push(`${LABELS.redirect_uris}: Send at least one.`);
+    sentences.push(`${LABELS.redirect_uris}: Add at least one.`);
   }
   if (sentences.length > 0) return { problems: sentences };
   const { name: checked_name, flow: checked_flow, events } = fields;

@@ -10,7 +10,7 @@ import { type App, type AppFlow, RAMP_EVENTS } from "./model.ts";
 export const APPS_PATH = "/dashboard/apps";
 
 const FLOW_NAMES: Record<AppFlow, string> = {
-  authorization_code: "Authorization code: acts for people who let it in",
+  authorization_code: "Authorization code: acts for people who authorize it",
   client_credentials: "Client credentials: acts for this account",
 };
 const FLOW_WORDS: Record<AppFlow, string> = {
@@ -42,7 +42,7 @@ ${secrets && secretsSection(secrets)}
 ${
   apps === null
     ? html`<section class="card"><h2>Applications of ${session.account_name}</h2>
-<p class="muted">Admins and developers of this account make and see them here.</p></section>`
+<p class="muted">Only admins and developers can view and create applications.</p></section>`
     : html`${ownSection(session, apps)}${newSection(session, form, problems)}`
 }
 ${consentsSection(session, consents)}`;
@@ -51,7 +51,7 @@ ${consentsSection(session, consents)}`;
 
 function secretsSection({ app_name, client_id, client_secret, webhook_secret }: Secrets): Html {
   return html`<section class="card notice" role="status" aria-labelledby="secrets-title">
-<h2 id="secrets-title">Keep these: they are not shown again</h2>
+<h2 id="secrets-title">Store these now: they are not shown again</h2>
 <dl>
 <div><dt>Application</dt><dd>${app_name}</dd></div>
 <div><dt>Client ID</dt><dd><code>${client_id}</code></dd></div>

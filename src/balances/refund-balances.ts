@@ -136,7 +136,7 @@ function decideOne(
   const reserved = sumReserved(loaded.reservations, { account_id, user_id, token });
   if (amount > balance - reserved) {
     const message = `The user's balance is ${minorToText(balance, TOKEN_DIGITS)} ${token}.`;
-    const set_aside = `Executed quotes wait with ${minorToText(reserved, TOKEN_DIGITS)} of it.`;
+    const set_aside = `Executed quotes have reserved ${minorToText(reserved, TOKEN_DIGITS)} of it.`;
     problems.invalid("refund.amount", reserved > 0n ? `${message} ${set_aside}` : message);
   }
   if (!problems.is_empty) return { refusal: Refusal.of(problems.list) };

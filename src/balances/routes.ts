@@ -67,7 +67,7 @@ const RefundRecord = Type.Object(
     status: Type.Enum([...REFUND_STATUSES], {
       description:
         "`pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. " +
-        "`failed`: the chain rejected it for good; the amount is part of the balance again.",
+        "`failed`: the chain rejected it permanently; the amount is part of the balance again.",
     }),
     tx_id: Type.Union([Type.String(), Type.Null()]),
     created_at: time,

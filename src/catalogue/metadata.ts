@@ -24,11 +24,7 @@ export function checkMetadata(value: unknown, field: string): Problem[] {
 function checkKey(key: string, field: string): Problem[] | undefined {
   if (key.trim() === "" || hasForbiddenCharacters(key)) {
     return [
-      problem(
-        field,
-        "record_invalid",
-        "Send keys that are not blank and have no control characters.",
-      ),
+      problem(field, "record_invalid", "Keys must not be blank or contain control characters."),
     ];
   }
   if (isLongerThan(key, METADATA_KEY_LENGTH_MAX)) {

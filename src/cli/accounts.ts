@@ -16,18 +16,20 @@ import { type JsonOption, print } from "./output.ts";
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u;
 
 export function addAccountCommands(program: Command): void {
-  const accounts = program.command("accounts").description("accounts (organisations)");
+  const accounts = program.command("accounts").description("manage accounts (organisations)");
 
   accounts
     .command("create")
     .description("create an account")
-    .requiredOption("--name <name>", "its name, unique in the installation")
+    .requiredOption("--name <name>", "the account's name, unique in the installation")
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { name: string; reason: string }) => {
       const name = options.name.trim();
       if (!NAME.test(name)) {
-        throw new StartupError("--name must be 1 to 100 letters, digits, spaces and . _ - signs.");
+        throw new StartupError(
+          "--name must be 1 to 100 letters, digits, spaces and the characters . _ -.",
+        );
       }
       const account = await withCore((core) => create(core, name, options.reason));
       print(options, { account }, [
@@ -58,8 +60,8 @@ function addSettingCommands(accounts: Command): void {
   accounts
     .command("set-billing-email")
     .description("set an account's billing e-mail; invoices sent to it are shared with the account")
-    .requiredOption("--account <account>", "its name or id")
-    .requiredOption("--email <email>", "an address that belongs to the account")
+    .requiredOption("--account <account>", "the account's name or id")
+    .requiredOption("--email <email>", "an e-mail address of the account")
     .option("--reason <reason>", "the reason, for the audit log", "set on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { account: string; email: string; reason: string }) => {
@@ -69,13 +71,13 @@ function addSettingCommands(accounts: Command): void {
         setEmail(core, options.account, email, options.reason),
       );
       const billing_email = { account_id: account.id, email, verified: true };
-      const line = `Invoices to ${email} are shared with ${account.name} from now on.`;
+      const line = `Invoices to ${email} are shared with ${account.name} .`;
       print(options, { billing_email }, [line]);
     });
 
   accounts
     .command("set")
-    .description("change how an account's users are reviewed")
+    .description("change who reviews the users of an account")
     .requiredOption("--account <name or id>", "the account")
     .addOption(
       new Option(
@@ -103,7 +105,7 @@ function addSettingCommands(accounts: Command): void {
   accounts
     .command("enable-webhooks")
     .description("enable webhooks for an account's applications")
-    .argument("<account>", "its name or id")
+    .argument("<account>", "the account's name or id")
     .option("--reason <reason>", "the reason, for the audit log", "enabled on the command line")
     .option("--json", "print one JSON document")
     .action(async (name: string, options: JsonOption & { reason: string }) => {
@@ -127,7 +129,8 @@ async function change({ database, clock }: Core, options: SetOptions): Promise<A
     );
   }
   const found = await findAccount(database, options.account);
-  if (!found) throw new StartupError(`There is no account ${options.account}.`);
+  if (!found)
+    throw new StartupError(`There is no account ${options.account}; see sliproad accounts list.`);
   return database.transaction(async (tx) =>
     updateAccount(
       tx,
@@ -162,7 +165,8 @@ async function enableWebhooks(core: Core, name: string, reason: string): Promise
 async function setEmail(core: Core, name_or_id: string, email: string, reason: string) {
   const { database, clock } = core;
   const account = await findAccount(database, name_or_id);
-  if (!account) throw new StartupError(`There is no account ${name_or_id}; see accounts list.`);
+  if (!account)
+    throw new StartupError(`There is no account ${name_or_id}; see sliproad accounts list.`);
   const input = { account_id: account.id, email, actor: "command line", reason } as const;
   try {
     await database.transaction((tx) => setBillingEmail(tx, core, input, clock.now()));

@@ -43,8 +43,8 @@ export class UnreachableError extends ApiError {
   /** The message without what a person could do about it. */
   readonly what: string;
 
-  constructor(what: string, code: string, mend: string) {
-    super(`${what}; ${mend}`, code);
+  constructor(what: string, code: string, advice: string) {
+    super(`${what}; ${advice}`, code);
     this.what = what;
   }
 }
@@ -58,8 +58,8 @@ const RETRY_AFTER_MAX_MS = 60_000;
 
 export function withApiOptions(command: Command): Command {
   return command
-    .option("--url <address>", "where the service listens (default: the running one)")
-    .option("--key <key>", "an API key (default: SLIPROAD_API_KEY, else the sandbox's own)");
+    .option("--url <url>", "the URL of the service (default: the running one)")
+    .option("--key <key>", "an API key (default: SLIPROAD_API_KEY, or the key of the sandbox)");
 }
 
 export async function openApiClient(
@@ -109,8 +109,8 @@ function pickFrom<Value>(answered: Answer, pick: (answer: Answer) => Value): Val
 }
 
 function unreachable(url: string): UnreachableError {
-  const mend = "start the service with sliproad start, or set its URL with --url.";
-  return new UnreachableError(`Nothing answers at ${url}`, "unreachable", mend);
+  const advice = "start the service with sliproad start, or set its URL with --url.";
+  return new UnreachableError(`Nothing answers at ${url}`, "unreachable", advice);
 }
 
 function tooLate(url: string, answer_max_ms: number): UnreachableError {
@@ -120,8 +120,8 @@ function tooLate(url: string, answer_max_ms: number): UnreachableError {
 
 function unreadable(url: string, request: string): UnreachableError {
   const what = `${request}: the response of ${url} cannot be read`;
-  const mend = "check that Sliproad runs there, or set its URL with --url.";
-  return new UnreachableError(what, "unreadable_answer", mend);
+  const advice = "check that Sliproad runs there, or set its URL with --url.";
+  return new UnreachableError(what, "unreadable_answer", advice);
 }
 
 function refusalOf(request: string, answer: Response, body: ErrorBody | null): ApiError {

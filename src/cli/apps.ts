@@ -18,7 +18,7 @@ const REASON = [
 ] as const;
 
 export function addAppCommands(program: Command): void {
-  const apps = program.command("apps").description("OAuth applications and their webhooks");
+  const apps = program.command("apps").description("manage OAuth applications and their webhooks");
   addCreate(apps);
   addList(apps);
   addRotate(apps);
@@ -29,23 +29,23 @@ function addCreate(apps: Command): void {
   apps
     .command("create")
     .description("create an application; its secrets are shown only once")
-    .requiredOption("--name <name>", "what it is called")
+    .requiredOption("--name <name>", "the application's name")
     .option("--account <name or id>", "whose application it is (default: the first account)")
     .addOption(
-      new Option("--flow <flow>", "how it gets its access tokens")
+      new Option("--flow <flow>", "the OAuth flow for access tokens")
         .choices(["authorization_code", "client_credentials"])
         .default("authorization_code"),
     )
-    .option("--redirect-uri <uri...>", "redirect URL after consent")
+    .option("--redirect-uri <uri...>", "URL to redirect to after consent")
     .option("--webhook-url <url>", "URL that receives events")
-    .option("--webhook-secret <secret>", "secret that signs them (default: generated)")
+    .option("--webhook-secret <secret>", "secret that signs the events (default: generated)")
     .addOption(
       // Choices for completion: several, separated by commas, are checked where they are read.
       new Option("--events <names>", "ramp events, separated by commas")
         .choices(RAMP_EVENTS)
         .argParser(String),
     )
-    .option("--no-ordered", "send a record's events without waiting for the previous one")
+    .option("--no-ordered", "send events of a record without waiting for earlier ones")
     .option(...REASON)
     .option("--json", "print one JSON document")
     .action(async (options: CreateOptions) => {
@@ -57,7 +57,7 @@ function addCreate(apps: Command): void {
         `client_id      ${endpoint.id}`,
         `client_secret  ${revealed.client_secret}`,
         ...(revealed.webhook_secret ? [`webhook_secret ${revealed.webhook_secret}`] : []),
-        "Keep the secrets: they cannot be shown again.",
+        "Store the secrets now: they cannot be shown again.",
         ...(reason ? [`No events are sent yet: ${reason}`] : []),
       ]);
     });
@@ -67,7 +67,7 @@ function addList(apps: Command): void {
   apps
     .command("list")
     .description("list applications and their delivery state")
-    .option("--account <name or id>", "only of this account")
+    .option("--account <name or id>", "list only this account's applications")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { account?: string }) => {
       const { list } = await actions();
@@ -91,7 +91,7 @@ function addRotate(apps: Command): void {
     .argument("<client_id>", "the application, from apps list")
     .option("--client", "rotate the client secret instead, without a grace period")
     .option("--webhook-secret <secret>", "the new secret (default: generated)")
-    .option("--grace-hours <hours>", "how long the old secret still signs, 0 to 168", "24")
+    .option("--grace-hours <hours>", "how long the old secret stays in use, 0 to 168", "24")
     .option(...REASON)
     .option("--json", "print one JSON document")
     .action(
@@ -122,7 +122,7 @@ function addRotate(apps: Command): void {
         const { secret_switch_at } = document.app.webhook;
         print(options, document, [
           client_secret ? `client_secret  ${client_secret}` : `webhook_secret ${made}`,
-          ...(secret_switch_at ? [`The old one signs until ${secret_switch_at}.`] : []),
+          ...(secret_switch_at ? [`The old secret is used until ${secret_switch_at}.`] : []),
           "Store it now: it cannot be shown again.",
         ]);
       },
@@ -134,7 +134,7 @@ function addStates(apps: Command): void {
     ["pause", "stop deliveries until the endpoint is resumed", "Paused"],
     ["resume", "resume deliveries to a paused or disabled endpoint", "Resumed"],
     ["reset_used", "mark the application as not yet used", "Reset"],
-    ["delete", "delete an application; its tokens and consents end at once", "Deleted"],
+    ["delete", "delete an application; its tokens and consents end immediately", "Deleted"],
   ] as const;
   for (const [kind, description, done] of states) {
     apps

@@ -7,8 +7,8 @@ type Shell = (typeof SHELLS)[number];
 export function addCompletionCommand(program: Command): void {
   program
     .command("completion")
-    .description("print a script that lets the shell complete commands, options and values")
-    .addArgument(new Argument("<shell>", "the shell it is for").choices(SHELLS))
+    .description("print a script for shell completion")
+    .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
     .action((shell: Shell, options: JsonOption) => {
       const script = writeCompletion(program, shell);
       print(options, { completion: { shell, script } }, [script]);

@@ -26,7 +26,7 @@ const LAST_REQUESTS = 2;
 export function addDemoCommand(program: Command): void {
   withApiOptions(program.command("demo"))
     .description("run a complete payout in the sandbox and show every request and response")
-    .option("--fast", "no pauses for reading (there are none without a terminal)")
+    .option("--fast", "do not pause between steps")
     .option("--json", "print one JSON document")
     .action(run);
 }
@@ -140,11 +140,11 @@ function explain(error: unknown, title: string, url: string): unknown {
   }
   if (error_code === "route_not_found") {
     return new StartupError(
-      `The service at ${url} is not in sandbox mode; the demo runs only ` + `in the sandbox.`,
+      `The service at ${url} is not in sandbox mode; the demo needs the sandbox.`,
     );
   }
   const why = error.message.replaceAll("\n- ", " ").replace(/\.?$/, ".");
-  return new StartupError(`The step "${title}" was refused: ${why}`);
+  return new StartupError(`The step "${title}" failed: ${why}`);
 }
 
 async function show(options: DemoOptions, step: Step, steps: Step[], paint: Paint): Promise<void> {

@@ -15,7 +15,7 @@ export type Finding = {
   check: string;
   ok: boolean;
   /** Nothing is broken, but somebody has to look: it does not change the exit code. */
-  look?: true;
+  warning?: true;
   finding: string;
 };
 
@@ -105,9 +105,9 @@ async function checkEndpoints({ database }: Core): Promise<Finding> {
     const since = failing_since ? ` since ${failing_since.toISOString()}` : "";
     return `${name} of ${account_name} (${id}) ${state}${since}`;
   });
-  const finding =
-    `${names.join(", ")}; fix the receiver, then run sliproad apps resume ` + `<client_id>`;
-  return { check, ok: true, look: true, finding };
+  const advice = "fix the receiver, then run sliproad apps resume <client_id>";
+  const finding = `${names.join(", ")}; ${advice}`;
+  return { check, ok: true, warning: true, finding };
 }
 
 async function checkDeposits({ database, first_start }: Core): Promise<Finding> {
@@ -129,7 +129,7 @@ async function checkRates({ database }: Core): Promise<Finding> {
 
 function waiting(check: string, count: bigint, state: string, what: string): Finding {
   if (count === 0n) return { check, ok: true, finding: `none ${state}` };
-  return { check, ok: true, look: true, finding: `${count} ${state}; ${what}` };
+  return { check, ok: true, warning: true, finding: `${count} ${state}; ${what}` };
 }
 
 function timeOf(clock: Core["clock"]) {

@@ -14,7 +14,7 @@ const ANSWER_MAX_MS = 5_000;
 export function addDoctorCommand(program: Command): void {
   program
     .command("doctor")
-    .description("check this installation and say how to fix problems")
+    .description("check this installation and show how to fix problems")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
       const findings = await examine();
@@ -27,17 +27,17 @@ export function addDoctorCommand(program: Command): void {
     });
 }
 
-function markOf({ ok, look }: Finding): string {
-  if (!ok) return "WRONG";
-  return look ? "LOOK " : "ok   ";
+function markOf({ ok, warning }: Finding): string {
+  if (!ok) return "ERROR";
+  return warning ? "WARN " : "ok   ";
 }
 
 function verdictOf(findings: Finding[]): string {
   if (findings.some(({ ok }) => !ok)) {
-    return "Fix what is marked WRONG, then run sliproad doctor again.";
+    return "Fix the errors, then run sliproad doctor again.";
   }
-  return findings.some(({ look }) => look)
-    ? "No errors found; check what is marked LOOK."
+  return findings.some(({ warning }) => warning)
+    ? "No errors found; check the warnings."
     : "No problems found.";
 }
 
@@ -56,7 +56,7 @@ async function examine(): Promise<Finding[]> {
     ...local,
     ...(await checkDatabase(url !== null)),
     await checkService(url, dead),
-    { check: "books", ok: true, finding: "not checked here; run sliproad verify" },
+    { check: "ledger", ok: true, finding: "not checked here; run sliproad verify" },
   ];
 }
 
@@ -65,7 +65,7 @@ function checkSettings({ mode }: Config): Finding {
   const unknown = unknownSettings(process.env);
   const check = "settings";
   if (unknown.length === 0) return { check, ok: true, finding: `${mode} mode` };
-  return { check, ok: true, look: true, finding: `${mode} mode; ${unknown.join("; ")}` };
+  return { check, ok: true, warning: true, finding: `${mode} mode; ${unknown.join("; ")}` };
 }
 
 /** Another process may serve in the place of one that died. */
@@ -88,8 +88,8 @@ function deathOf({ pid, public_url }: InstanceInfo): Finding {
 
 async function checkNode(): Promise<Finding> {
   const major = Number(process.versions.node.split(".")[0]);
-  const mend = "run npm ci, then start through bin/sliproad or npm start";
-  const finding = major >= 26 ? process.version : `${process.version} is too old; ${mend}`;
+  const advice = "run npm ci, then start through bin/sliproad or npm start";
+  const finding = major >= 26 ? process.version : `${process.version} is too old; ${advice}`;
   return { check: "node", ok: major >= 26, finding };
 }
 

@@ -13,17 +13,17 @@ const actions = () => import("./document-actions.ts");
 export function addDocumentCommands(program: Command): void {
   program
     .command("documents")
-    .description("supporting documents of payouts")
+    .description("manage supporting documents of payouts")
     .command("approve")
     .description("approve the document of an offramp, also one that was rejected")
     .argument("<offramp_id>", "the offramp's id")
     .requiredOption("--reason <reason>", "the reason, for the audit log (no personal data)")
-    .option("--hash <sha256>", "of the file that was reviewed: another one is not approved")
+    .option("--hash <sha256>", "SHA-256 of the reviewed file; no other file is approved")
     .option("--account <name or id>", "whose offramp it is (default: the first account)")
     .option("--json", "print one JSON document")
     .action(async (offramp_id: string, options: ApproveOptions) => {
       const { reason, hash } = options;
-      if (reason.trim() === "") throw new StartupError("--reason must say why; it is empty.");
+      if (reason.trim() === "") throw new StartupError("--reason must not be empty.");
       if (hash !== undefined && !/^[0-9a-f]{64}$/i.test(hash)) {
         throw new StartupError("--hash must be a SHA-256 hash: 64 hexadecimal digits.");
       }

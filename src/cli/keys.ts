@@ -15,13 +15,13 @@ import { type Progress, withProgress } from "./progress.ts";
 type ReasonOption = { reason: string };
 
 export function addKeyCommands(program: Command): void {
-  const keys = program.command("keys").description("API keys and the encryption master key");
+  const keys = program.command("keys").description("manage API keys and the encryption master key");
 
   keys
     .command("create")
     .description("create an API key; it is shown only once")
     .option("--account <name or id>", "whose key it is (default: the first account)")
-    .option("--name <name>", "what it is for", "created on the command line")
+    .option("--name <name>", "a name that says what the key is for", "created on the command line")
     .option("--reason <reason>", "the reason, for the audit log", "created on the command line")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & ReasonOption & { account?: string; name: string }) => {
@@ -51,8 +51,8 @@ export function addKeyCommands(program: Command): void {
 
   keys
     .command("revoke")
-    .description("revoke an API key: at once for writes, within a second for reads")
-    .argument("<id>", "its id, from keys list")
+    .description("revoke an API key: immediately for writes, within a second for reads")
+    .argument("<id>", "the key's id, from keys list")
     .option("--reason <reason>", "the reason, for the audit log", "revoked on the command line")
     .option("--json", "print one JSON document")
     .action(async (id: string, options: JsonOption & ReasonOption) => {
@@ -75,8 +75,9 @@ export function addKeyCommands(program: Command): void {
       const rotated = await withProgress(options, (progress) =>
         withCore((core) => rotate(core, options.reason, progress)),
       );
+      const accounts = rotated.accounts === 1 ? "1 account" : `${rotated.accounts} accounts`;
       print(options, rotated, [
-        `Rewrapped the keys of ${rotated.accounts} accounts under master key ${rotated.key_id}.`,
+        `Re-encrypted the keys of ${accounts} with master key ${rotated.key_id}.`,
         AFTER_ROTATION[rotated.kept_in],
       ]);
     });
@@ -84,8 +85,8 @@ export function addKeyCommands(program: Command): void {
 
 const AFTER_ROTATION: Readonly<Record<Rotation["kept_in"], string>> = {
   environment: "SLIPROAD_ENCRYPTION_KEY_PREVIOUS is no longer needed.",
-  "data directory": "The new key is in the data directory; running processes have it already.",
-  "key service": "Master keys of before, in settings or the data directory, are no longer needed.",
+  "data directory": "The new key is in the data directory; running processes already use it.",
+  "key service": "Old master keys in settings or the data directory are no longer needed.",
 };
 
 async function create(

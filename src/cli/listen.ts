@@ -42,7 +42,7 @@ export function addListenCommand(program: Command): void {
     .option("--secret <secret>", "the webhook secret (default: generated and printed)")
     .addOption(new Option("--event <name...>", "only these events").choices(EVENT_NAMES))
     .option("--since <time>", "ISO 8601: also events since this time")
-    .option("--json", "print one JSON document a line")
+    .option("--json", "print one JSON document per line")
     .action(async (options: ListenOptions) => {
       const { forwardTo, secret } = options;
       if (forwardTo !== undefined && !/^https?:$/.test(URL.parse(forwardTo)?.protocol ?? "")) {
@@ -77,7 +77,7 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
     { listening: { url: api.url, forward_to: options.forwardTo ?? null, ...about } },
     options.forwardTo
       ? `Forwarding events of ${api.url} to ${options.forwardTo}, signed with ${secret}`
-      : `Events of ${api.url}; stop with Ctrl-C`,
+      : `Listening for events of ${api.url}; press Ctrl-C to stop`,
   );
   const paint = openColours(process.stdout, process.env);
   for await (const event of follow(api, first, cursor, signal)) {

@@ -27,7 +27,7 @@ const roleOption = () =>
   new Option("--role <role>", "the person's role").choices(ROLES).makeOptionMandatory();
 
 export function addMemberCommands(program: Command): void {
-  const members = program.command("members").description("people who can sign in");
+  const members = program.command("members").description("manage the people who can sign in");
   addCreate(members);
   addList(members);
   addChanges(members);
@@ -56,7 +56,7 @@ function addCreate(members: Command): void {
 function addList(members: Command): void {
   members
     .command("list")
-    .description("list members")
+    .description("list the members of an account")
     .option(...ACCOUNT)
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { account?: string }) => {
@@ -94,23 +94,25 @@ function addChanges(members: Command): void {
       .option("--reason <reason>", "the reason, for the audit log", "on the command line")
       .option("--json", "print one JSON document");
 
-  change("set-role", "change what a member may do, within a second")
+  change("set-role", "change a member's role; takes effect within a second")
     .addOption(roleOption())
     .action(async (options: ChangeOptions & { role: Role }) => {
       const { role, email } = options;
       const member = await withCore((core) =>
         changeMember(core, options, (tx, member, by) => setMemberRole(tx, member, role, ...by)),
       );
-      print(options, { member: { ...member, email, role } }, [`${email} is ${role} now.`]);
+      print(options, { member: { ...member, email, role } }, [
+        `${email} now has the role ${role}.`,
+      ]);
     });
 
-  change("remove", "end a membership with its sessions and consents, at once").action(
+  change("remove", "remove a member; their sessions and consents end immediately").action(
     async (options: ChangeOptions) => {
       const { email } = options;
       const member = await withCore((core) =>
         changeMember(core, options, (tx, member, by) => removeMember(tx, member, ...by)),
       );
-      print(options, { member: { ...member, email } }, [`${email} is no member any more.`]);
+      print(options, { member: { ...member, email } }, [`${email} is no longer a member.`]);
     },
   );
 }

@@ -13,7 +13,7 @@ export function addRateCommands(program: Command): void {
   rates
     .command("list")
     .description("list the last accepted rates and the held ones")
-    .option("--held", "only rates that wait for confirmation")
+    .option("--held", "list only rates that need confirmation")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption & { held?: boolean }) => {
       const checks = await withCore(({ database }) => listRateChecks(database));
@@ -24,7 +24,7 @@ export function addRateCommands(program: Command): void {
   rates
     .command("confirm")
     .description(
-      "confirm a rate that is held because it differs from the last one by more than " + "5 %",
+      "confirm a rate that is held because it differs from the last one by more than 5 %",
     )
     .argument("[token]", "usdc or usdt")
     .argument("[currency]", "e.g. eur")

@@ -15,7 +15,7 @@ type Parts = { api: boolean; worker: boolean };
 export function addStartCommands(program: Command): void {
   program
     .command("start")
-    .description("run everything: embedded PostgreSQL (unless DATABASE_URL is set), API and worker")
+    .description("run Sliproad: embedded PostgreSQL (unless DATABASE_URL is set), API and worker")
     .action((options: JsonOption) => run({ api: true, worker: true }, options));
   program
     .command("api")

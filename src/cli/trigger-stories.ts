@@ -115,7 +115,7 @@ async function playPaidInvoice(
   while (!(await isTold(api, { event, id, since }))) {
     if (performance.now() > end_ms) {
       throw new StartupError(
-        `Invoice ${id} got no event ${event}; check that a worker is ` + `running.`,
+        `Invoice ${id} got no event ${event}; check that a worker is running.`,
       );
     }
     await sleep(ASK_MS);

@@ -14,12 +14,12 @@ export const EVENT_NAMES: readonly EventName[] = [...RAMP_EVENTS, ...INVOICE_EVE
 export function addTriggerCommand(program: Command): void {
   withApiOptions(program.command("trigger"))
     .description(
-      "create a record in the sandbox and move it to a state, so that its events are " + "sent",
+      "create a record in the sandbox and move it to a status, so that its events are sent",
     )
-    .addArgument(new Argument("[event]", "the event to cause").choices(EVENT_NAMES))
+    .addArgument(new Argument("[event]", "the event").choices(EVENT_NAMES))
     .addOption(
       // For completion; which of them an event has, and which was meant, is said below.
-      new Option("--status <status>", "the state to reach, one of those listed below")
+      new Option("--status <status>", "the status to reach (see the list below)")
         .choices(TRIGGER_STATUSES)
         .argParser(String),
     )

@@ -20,7 +20,7 @@ export function addVerifyCommand(program: Command): void {
     .description("recompute sealed logs, ledger and payouts, and print the first row that is wrong")
     .option(
       "--anchor <file>",
-      "a log file of the service: the anchors in it must match the " + "database",
+      "a log file of the service: the anchors in it must match the database",
     )
     .option("--json", "print one JSON document")
     .action(async (options: Options) => {

@@ -65,7 +65,7 @@ ${STYLESHEETS_AND_ICON}
 <script type="module" src="${ASSETS_PATH}/${script}"></script>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">Skip to content</a>
 <header class="top"><div class="column">
 <a class="brand" href="/docs">${BRAND_MARK}Sliproad</a>
 <span class="top-links"><a href="/docs/api">API reference</a>

@@ -123,7 +123,7 @@ function readItem(fields: Fields, field: string, input: Record<string, unknown>)
     deliveryPeriod: text("deliveryPeriod", SHORT_MAX),
   }) as InvoiceItem;
   if (isNegative(item)) {
-    const message = "Send a discount that is not higher than the line's amount.";
+    const message = "The discount must not be higher than the amount of the item.";
     fields.report(`${field}.discount`, "record_invalid", message);
   }
   return item;

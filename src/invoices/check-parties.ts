@@ -74,7 +74,7 @@ function readAddress(fields: Fields, field: string, value: unknown): Address {
     const older_name = VCARD_NAMES[name];
     const [given, older] = [read(name), read(older_name)].map((value) => value && spell(value));
     if (given !== undefined && older !== undefined && given !== older) {
-      const message = `Send the same as ${name}, or only one of them.`;
+      const message = `Send the same value as in ${name}, or only one of the two fields.`;
       fields.report(`${field}.${older_name}`, "record_invalid", message);
     }
     return given ?? older;
@@ -258,7 +258,7 @@ function refuseOthers(
 ): void {
   for (const [name, value] of Object.entries(input)) {
     if (known.includes(name) || value === null || value === undefined) continue;
-    const message = `A ${type} does not have this field. It has: ${known.join(", ")}.`;
+    const message = `A ${type} does not have this field. Known fields: ${known.join(", ")}.`;
     fields.report(`${field}.${name}`, "parameter_unknown", message);
   }
 }

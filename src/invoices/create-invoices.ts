@@ -130,7 +130,8 @@ function decideOne(
   const shared_with = loaded.billed.get(party_index.toString("base64")) ?? null;
   if (shared_with === account_id) {
     const field = checked.format === "svc_salary" ? "sellerInfo.email" : "buyerInfo.email";
-    const message = "This is your own billing address; you cannot send an invoice to yourself.";
+    const message =
+      "This is the billing e-mail of your account; you cannot send an invoice to yourself.";
     problems.push({ field, code: "record_invalid", message });
   }
   if (problems.length > 0) return { refusal: Refusal.of(problems) };

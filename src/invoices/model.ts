@@ -219,7 +219,7 @@ export function changeProblems(
     return [notNow(name, message)];
   }
   if (moves[invoice.status]) return [];
-  return [notNow(name, `This is not possible while the invoice is ${invoice.status}.`)];
+  return [notNow(name, `This change is not possible while the invoice is ${invoice.status}.`)];
 }
 
 /** A change that the invoice's state or the caller's side does not allow. */

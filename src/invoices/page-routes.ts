@@ -16,7 +16,7 @@ import { loadPdf, type PrintedInvoice } from "./pdf/load-pdf.ts";
 import type { InvoiceDeps } from "./routes.ts";
 import { findInvoices, openInvoices } from "./store.ts";
 
-const NOT_OFFERED = "This cannot be done here, or not any more. What you can do is shown below.";
+const NOT_OFFERED = "This action is not available, or no longer. Choose one of the actions below.";
 const PATH = "/invoices/view/:token";
 /** Pages are no part of the documented API. */
 const HIDDEN = { hide: true };

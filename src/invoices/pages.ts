@@ -29,7 +29,7 @@ export function invoicePage(options: InvoicePage): Html {
   const { subtotal, tax, total } = printTotals(invoice);
   const due = document.paymentTerms?.dueDate?.slice(0, 10);
   const facts: [string, string | undefined][] = [
-    ["State", STATUS_WORDS[invoice.status]],
+    ["Status", STATUS_WORDS[invoice.status]],
     [invoice.format === "svc_salary" ? "Employee" : "From", nameOf(document.sellerInfo)],
     [invoice.format === "svc_salary" ? "Employer" : "For", nameOf(document.buyerInfo)],
     ["Date", document.creationDate.slice(0, 10)],
@@ -52,7 +52,7 @@ ${table({
       item.tax,
       item.amount,
     ]),
-  empty: "There are no items.",
+  empty: "This invoice has no items.",
 })}
 <dl>${factsOf([
     ["Subtotal", subtotal],
@@ -84,7 +84,7 @@ function freeText(title: string, text: string | undefined): Html | null {
 /** Only what the state allows; an account of this service acts there, not by the link. */
 function forms({ invoice, csrf, path }: InvoicePage): Html | null {
   if (invoice.shared_with !== null) {
-    return html`<p class="hint">This invoice is answered in your account; sign in there.</p>`;
+    return html`<p class="hint">Sign in to your account to respond to this invoice.</p>`;
   }
   return html`${offeredActions(invoice).map((type) =>
     type === "reject"
@@ -101,7 +101,7 @@ function rejectForm(csrf: string, path: string): Html {
   return html`<form method="post" action="${path}">
 ${csrfField(csrf)}
 <input type="hidden" name="type" value="reject">
-<label for="note">Why you reject it</label>
+<label for="note">Reason for rejecting</label>
 <input id="note" name="note" type="text" required maxlength="2000" autocomplete="off">
 <button class="wide" type="submit">Reject</button>
 </form>`;

@@ -50,7 +50,7 @@ const FORMS: Readonly<Record<string, RegExp>> = {
   BYDAY: listOf(`(?:[+-]?${WEEK})?${WEEKDAY}`),
   BYSETPOS: listOf(`[+-]?${YEAR_DAY}`),
 };
-const NEVER = "Send a rule that comes true within ten years of its start.";
+const NEVER = "Send a rule that has an occurrence within ten years of its start.";
 
 /**
  * Reads an RFC 5545 rule: DTSTART and RRULE, separated by a newline or a blank. Without DTSTART it
@@ -64,10 +64,12 @@ export function parseRecurrence(text: string, now: Date): Parsed<Recurrence> {
   const dates = lines.find((line) => /^(EXDATE|RDATE|EXRULE)\b/.test(line));
   if (dates) {
     const name = /^[A-Z]+/.exec(dates)![0];
-    return { reason: `Leave ${name} out; cancel or send the invoices of such days by themselves.` };
+    return {
+      reason: `Remove ${name}; cancel or create the invoices of those dates yourself.`,
+    };
   }
   if (rules.length !== 1 || starts.length > 1) {
-    return { reason: "Send one RRULE, with at most one DTSTART before it." };
+    return { reason: "Send one RRULE, optionally with one DTSTART." };
   }
   const begin = starts[0] ?? `DTSTART:${compactTime(now)}`;
   const starts_at = readStart(begin);
@@ -81,7 +83,9 @@ export function parseRecurrence(text: string, now: Date): Parsed<Recurrence> {
   // Days are counted one by one from the start, each time.
   const earliest = rule.includes("FREQ=DAILY") ? now.getTime() - YEAR_MS : FIRST_START;
   if (starts_at.getTime() < earliest || starts_at.getTime() > latest) {
-    return { reason: "Send a DTSTART of this century, of a daily rule at most a year ago." };
+    return {
+      reason: "Send a DTSTART from the year 2000 on; for FREQ=DAILY it must be at most a year ago.",
+    };
   }
   const recurrence = { starts_at, rule, text: `${begin}\nRRULE:${rule}` };
   const comes = findOccurrence({ starts_at, rule: withoutEnd(rule) }, starts_at, true);
@@ -143,12 +147,13 @@ function findFault(rule: string, latest: number): string | null {
   const parts = partsOf(rule);
   const frequency = parts.get("FREQ") ?? "";
   const own = Object.hasOwn(FREQUENCIES, frequency) ? FREQUENCIES[frequency]! : null;
-  if (!own) return "Send an RFC 5545 rule of FREQ=YEARLY, MONTHLY, WEEKLY or DAILY.";
-  if (parts.size !== rule.split(";").length) return "Send each part of the rule once.";
+  if (!own) return "Send an RFC 5545 rule with FREQ=YEARLY, MONTHLY, WEEKLY or DAILY.";
+  if (parts.size !== rule.split(";").length) return "Each part of the rule must appear only once.";
   const known = [...GENERAL_PARTS, ...own];
   for (const [name, value] of parts) {
-    if (!known.includes(name)) return `Leave ${name.slice(0, 20)} out. Known here: ${known}.`;
-    if (!FORMS[name]!.test(value)) return `Send a ${name} of the form and range that it may have.`;
+    if (!known.includes(name))
+      return `Remove ${name.slice(0, 20)}. Supported with this FREQ: ${known.join(", ")}.`;
+    if (!FORMS[name]!.test(value)) return `Send a valid ${name} as defined in RFC 5545.`;
   }
   const interval = Number(parts.get("INTERVAL") ?? 1);
   if (interval > INTERVAL_MAX) return `Send INTERVAL from 1 to ${INTERVAL_MAX}.`;
@@ -160,29 +165,29 @@ function findFault(rule: string, latest: number): string | null {
   const number_max = frequency === "YEARLY" ? 52 : frequency === "MONTHLY" ? 5 : 0;
   if (numbers.some((number) => number > number_max)) {
     return number_max === 0
-      ? "Send BYDAY without numbers, or use FREQ=MONTHLY or YEARLY with them."
-      : `Send BYDAY with numbers up to ${number_max}.`;
+      ? "Numbers in BYDAY need FREQ=MONTHLY or YEARLY; remove them or change FREQ."
+      : `Numbers in BYDAY must be at most ${number_max}.`;
   }
   if (parts.has("BYWEEKNO") && (days === "" || numbers.length > 0)) {
-    return "Send BYWEEKNO with BYDAY without numbers, e.g. BYWEEKNO=20;BYDAY=MO.";
+    return "BYWEEKNO needs BYDAY without numbers, e.g. BYWEEKNO=20;BYDAY=MO.";
   }
   // The library would pass over the second part.
   for (const [name, others] of Object.entries(EXCLUSIVE)) {
     const other = others.find((part) => parts.has(name) && parts.has(part));
-    if (other) return `Send ${name} without ${other}.`;
+    if (other) return `${name} cannot be combined with ${other}; send one of them.`;
   }
   const is_day_of_year = frequency === "YEARLY" && !parts.has("BYMONTH") && numbers.length > 0;
   if (is_day_of_year && parts.has("BYMONTHDAY")) {
-    return "Send BYMONTHDAY with BYDAY without numbers, or with BYMONTH.";
+    return "To combine BYMONTHDAY and BYDAY, remove the numbers in BYDAY or add BYMONTH.";
   }
   if (parts.has("BYSETPOS") && !own.some((part) => part !== "BYSETPOS" && parts.has(part))) {
-    return "Send BYSETPOS with another part, e.g. BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1.";
+    return "BYSETPOS needs another part, e.g. BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1.";
   }
-  if (!hasDay(parts)) return "Send a BYMONTHDAY that a month of BYMONTH has.";
+  if (!hasDay(parts)) return "No month of BYMONTH has this BYMONTHDAY; change one of them.";
   const until = parts.get("UNTIL");
   const end = until === undefined ? null : readStart(`DTSTART:${until}`);
   if (until !== undefined && (!end || end.getTime() > latest)) {
-    return `Send an UNTIL that is a real date, at most ${YEARS_AHEAD_MAX} years ahead.`;
+    return `UNTIL must be a valid date at most ${YEARS_AHEAD_MAX} years from now.`;
   }
   return null;
 }

@@ -117,9 +117,9 @@ export function findBar(
   today: string,
 ): string | null {
   const born = values[PERSON_FIELDS[type].birth_date];
-  if (born && !isAdult(born, today)) return `This person is not ${ADULT_YEARS} years old yet`;
+  if (born && !isAdult(born, today)) return `the user is younger than ${ADULT_YEARS}`;
   if (values.country && isBlockedCountry(catalogue, values.country)) {
-    return "This person's country is not supported";
+    return "the user's country is not supported";
   }
   return null;
 }
@@ -170,6 +170,6 @@ function checkAddress(
 }
 
 function unknownField(name: string, known: readonly string[]): Problem {
-  const message = `This field is not known. Known here: ${known.join(", ")}.`;
+  const message = `This field is unknown. Known fields: ${known.join(", ")}.`;
   return { field: `identity.${name.slice(0, 100)}`, code: "parameter_unknown", message };
 }

@@ -99,7 +99,7 @@ export const POSTINGS = {
     ],
   },
   refund_failed: {
-    when: "The chain refuses the transfer of a refund for good.",
+    when: "The chain refuses the transfer of a refund permanently.",
     key: "refund_failed:<refund>",
     lines: [
       debit("refund_pending:<refund>", "the refund, in the token"),
@@ -180,7 +180,7 @@ export const POSTINGS = {
     lines: [debit("onramp:<onramp>", "the tokens"), credit("wallet", "the tokens")],
   },
   onramp_refused: {
-    when: "The chain rejects the transfer for good: the conversion is reversed.",
+    when: "The chain rejects the transfer permanently: the conversion is reversed.",
     key: "onramp_refuse:<onramp>",
     lines: [
       debit("onramp:<onramp>", "the tokens"),

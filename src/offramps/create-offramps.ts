@@ -271,8 +271,8 @@ function checkAmount(
   const { currency, rail, amount } = payment;
   const minimum = minimumMinor(catalogue, prices, quote.deposit_token, currency, rail);
   if (amount < minimum) {
-    const least = minorToText(minimum, minorDigits(currency)!);
-    const message = `Send at least ${least} ${currency} by ${rail}.`;
+    const minimum_text = minorToText(minimum, minorDigits(currency)!);
+    const message = `Send at least ${minimum_text} ${currency} by ${rail}.`;
     report("destination_amount", "below_currency_limit", message);
   }
   if (item.submitted_url === null && documentRequired(currency, rail, amount)) {

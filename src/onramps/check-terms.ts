@@ -41,7 +41,7 @@ export function checkTerms(
   if (!crypto_currency || !crypto_rails || !fiat || "stale" in prices) return refused();
   if (!destination_amount || !destination_address) return refused();
   if (!hasRate(prices, crypto_currency, fiat.fiat_currency)) {
-    const message = `There is no rate for ${fiat.fiat_currency} at present; try again later.`;
+    const message = `There is currently no rate for ${fiat.fiat_currency}; try again later.`;
     problems.report("fiat_currency", "currency_not_supported", message);
     return refused();
   }

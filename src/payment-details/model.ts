@@ -322,7 +322,7 @@ function checkSameAccount(draft: Draft, applied: readonly FieldRule[]): void {
     const is_same = needed.every((other) => other.includes(value) || value.includes(other));
     if (is_same) continue;
     const message =
-      "It does not match the account in the other fields; correct it or leave it out.";
+      "This value does not match the account in the other fields; correct it or leave it out.";
     report(draft, name, "record_invalid", message);
   }
 }

@@ -10,8 +10,11 @@ export const ERRORS = {
     400,
     "Send Accept: application/json (on downloads also the file's type), or omit the header.",
   ],
-  bad_request: [400, "The body could not be read; send well-formed JSON, or multipart for a file."],
-  unauthorized: [401, "Send a valid API key as Authorization: Bearer <API_KEY>."],
+  bad_request: [
+    400,
+    "The body could not be read; send valid JSON, or multipart/form-data for a file.",
+  ],
+  unauthorized: [401, "Send a valid API key in the header Authorization: Bearer <API_KEY>."],
   insufficient_scope: [
     403,
     "This credential is not allowed to do this; use one with the required scope.",
@@ -21,11 +24,11 @@ export const ERRORS = {
     409,
     "This Idempotency-Key was used for a different request; use a new key.",
   ],
-  file_too_large: [413, "Send a file of at most 5 MB (5 242 880 bytes)."],
-  body_too_large: [413, "Send a smaller body."],
+  file_too_large: [413, "The file is too large; send at most 5 MB (5 242 880 bytes)."],
+  body_too_large: [413, "The body is too large; send a smaller one."],
   unsupported_media_type: [
     415,
-    "Send a content type that this route accepts, usually application/json.",
+    "This content type is not supported here; send application/json, or the type of the file.",
   ],
   parameter_unknown: [422, "The request has an unknown field; correct its name or remove it."],
   parameter_missing: [400, "A required field is missing; send every field listed in errors."],
@@ -36,9 +39,12 @@ export const ERRORS = {
   country_not_supported: [422, "This country is not supported; use another one."],
   currency_not_supported: [
     422,
-    "This currency is not supported; see /payment_detail_requirements.",
+    "This currency is not supported; see GET /payment_detail_requirements.",
   ],
-  currency_mismatch: [422, "Use the currency of the payment detail."],
+  currency_mismatch: [
+    422,
+    "The currency does not match the payment detail; use the payment detail's currency.",
+  ],
   rails_not_available: [
     422,
     "Choose a rail that both the currency and the payment detail support.",
@@ -64,15 +70,21 @@ export const ERRORS = {
     422,
     "This payout needs a supporting document: set `submitted_url`.",
   ],
-  unsupported_file_type: [422, "Send a PDF, JPG or PNG file."],
+  unsupported_file_type: [422, "This file type is not supported; send a PDF, JPG or PNG file."],
   offramp_not_editable: [422, "The payout has started and can no longer be changed."],
-  invalid_transition: [422, "This change is not possible in the record's current state."],
-  invalid_kyc_status_param: [422, "Use one of the KYC statuses listed in the documentation."],
-  too_many_requests: [429, "Wait for the seconds given in Retry-After, then try again."],
+  invalid_transition: [422, "This change is not possible in the record's current status."],
+  invalid_kyc_status_param: [
+    422,
+    "Unknown KYC status; use one that is listed in the documentation.",
+  ],
+  too_many_requests: [
+    429,
+    "Too many requests; wait for the number of seconds in Retry-After, then try again.",
+  ],
   internal_error: [500, "An internal error occurred; report the request id to the operator."],
   unavailable: [
     503,
-    "The request was not processed; wait for the seconds in Retry-After, then try again.",
+    "The request was not processed; wait for the number of seconds in Retry-After, then try again.",
   ],
   outcome_unknown: [
     503,

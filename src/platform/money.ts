@@ -29,7 +29,9 @@ export function parseAmount(value: unknown, digits: number): Parsed<bigint> {
     return { reason: "Send a number, or a string of digits with at most one decimal point." };
   }
   if (is_text && !PLAIN_DECIMAL.test(value)) {
-    return { reason: "Send only digits and at most one decimal point." };
+    return {
+      reason: "Send digits with at most one decimal point, without sign, exponent or separators.",
+    };
   }
   const parts = splitNumber(String(value))!;
   if (parts.negative || parts.digits === "") return { reason: "Send an amount above zero." };

@@ -64,7 +64,7 @@ function checkPair(
     const message = `Send one of ${[...TOKENS, ...ONRAMP_CURRENCIES].join(", ")}.`;
     problems.report("input_currency", "currency_not_supported", message);
   } else if (output !== undefined && !isToken(output)) {
-    const message = `From ${input} send one of ${TOKENS.join(", ")}.`;
+    const message = `${input} can only be converted to ${TOKENS.join(", ")}.`;
     problems.report("output_currency", "currency_not_supported", message);
   }
 }
@@ -125,12 +125,12 @@ function calculateOnramp(
   const token_amount = is_sending ? affordableOnramp({ token, currency }, amount, prices) : amount;
   const name = is_sending ? "input_amount" : "output_amount";
   if (token_amount === 0n) {
-    problems.report(name, "record_invalid", "Send a larger amount: this one converts to zero.");
+    problems.report(name, "record_invalid", "The amount is too small: it converts to zero.");
     return undefined;
   }
   if (token_amount > TOKEN_AMOUNT_MAX) {
-    const most = minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS);
-    const message = `Send a smaller amount: at most ${most} ${token} at a time.`;
+    const maximum = minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS);
+    const message = `The amount is too large; send at most ${maximum} ${token}.`;
     problems.report(name, "record_invalid", message);
     return undefined;
   }

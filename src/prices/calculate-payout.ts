@@ -69,15 +69,19 @@ export function calculatePayout(
     "fiat_minor" in given ? given.fiat_minor : affordableOfframp(route, given.token_amount, prices);
   const minimum = minimumMinor(catalogue, prices, token, currency, rail);
   if (fiat_minor < minimum) {
-    const least = leastOf(given, { token, currency, rail, minimum }, prices);
-    problems.report(given.name, "below_currency_limit", `Send at least ${least} by ${rail}.`);
+    const minimum_text = minimumOf(given, { token, currency, rail, minimum }, prices);
+    problems.report(
+      given.name,
+      "below_currency_limit",
+      `Send at least ${minimum_text} by ${rail}.`,
+    );
     return undefined;
   }
   const price = priceOfframp({ token, currency, rail, amount_minor: fiat_minor }, prices);
   const token_amount = "token_amount" in given ? given.token_amount : price.token_amount;
   if (token_amount > TOKEN_AMOUNT_MAX) {
-    const most = minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS);
-    const message = `Send a smaller amount: one payout costs at most ${most} ${token}.`;
+    const maximum = minorToText(TOKEN_AMOUNT_MAX, TOKEN_DIGITS);
+    const message = `The amount is too large: a payout can cost at most ${maximum} ${token}.`;
     problems.report(given.name, "record_invalid", message);
     return undefined;
   }
@@ -86,7 +90,7 @@ export function calculatePayout(
 }
 
 /** The minimum in the words of whichever amount was given. */
-function leastOf(
+function minimumOf(
   given: Given,
   route: { token: Token; currency: string; rail: Rail; minimum: bigint },
   prices: Prices,

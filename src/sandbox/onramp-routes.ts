@@ -116,9 +116,9 @@ function checkDeposit(
     ["deposit_message", text, TEXT_LENGTH_MAX],
     ["bank_reference", bank_reference, REFERENCE_LENGTH_MAX],
   ] as const;
-  for (const [name, value, most] of limits) {
-    if (value.length > most) {
-      found.report(name, "value_too_long", `Send at most ${most} characters.`);
+  for (const [name, value, length_max] of limits) {
+    if (value.length > length_max) {
+      found.report(name, "value_too_long", `Send at most ${length_max} characters.`);
     } else if (hasForbiddenCharacters(value)) {
       found.report(name, "record_invalid", "Remove NUL characters and invalid Unicode.");
     }

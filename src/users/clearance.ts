@@ -20,7 +20,7 @@ export function clearanceProblems(
   }
   const swift_status = currency === "eur" ? kyc.eur.swift_status : kyc.usd.swift_status;
   if (rail === "swift" && swift_status !== "approved") {
-    const message = "The user is not cleared for swift in this currency; use another rail.";
+    const message = "The user is not approved for swift in this currency; use another rail.";
     return [{ field, code: "not_approved_for_payout_rail", message }];
   }
   return [];

@@ -94,7 +94,7 @@ async function readCursor(
   if (cursor === undefined) return 0n;
   const field = "starting_after";
   if (typeof cursor !== "string" || !isId(cursor)) {
-    const message = "Send the id of the last event that you read.";
+    const message = "Send the id of the last event that you received.";
     if (problems.every((problem) => problem.field !== field)) {
       problems.push({ field, code: "record_invalid", message });
     }

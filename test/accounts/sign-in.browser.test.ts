@@ -90,7 +90,7 @@ describe.each([1280, 360])("on a screen of %i px", (width) => {
       const answered = page.waitForResponse((answer) => answer.url().endsWith("/sign-out"));
       await page.getByRole("button", { name: "Sign out" }).click();
       expect((await answered).status()).toBe(403);
-      await page.getByRole("heading", { name: "Request refused" }).waitFor();
+      await page.getByRole("heading", { name: "Access denied" }).waitFor();
       await takeShot(page, `forged-${width}`);
       await page.goto(`${url}/dashboard`);
       await page.getByRole("heading", { level: 1, name: "demo" }).waitFor();

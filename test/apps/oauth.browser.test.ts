@@ -87,7 +87,7 @@ describe.each([1280, 360])("on a screen of %i px", (width) => {
       await page.getByLabel("Redirect URLs").fill(redirect_uri);
       await page.getByLabel("Webhook URL").fill("https://hooks.example.test/in");
       await page.getByRole("button", { name: "Create application" }).click();
-      await page.getByRole("heading", { name: /Keep these/ }).waitFor();
+      await page.getByRole("heading", { name: /Store these now/ }).waitFor();
       await expectGood(page, `oauth-apps-${width}`);
       await page.getByRole("button", { name: /Revoke the access of Bookkeeping/ }).click();
       await page.getByText("No applications are connected to your accounts.").waitFor();

@@ -208,7 +208,7 @@ describe("doctor", () => {
     expect(ok).toBe(true);
     expect(findings.map((finding: { check: string }) => finding.check)).toEqual([
       ...["settings", "node", "data directory", "disk", "database", "clock", "worker", "watchers"],
-      ...["webhooks", "deposits", "proposals", "rates", "service", "books"],
+      ...["webhooks", "deposits", "proposals", "rates", "service", "ledger"],
     ]);
     const { code, stdout } = await run(["doctor"]);
     expect(code).toBe(0);
@@ -363,7 +363,7 @@ describe("a setting that is mistyped", () => {
       run(["start"], { ...wrong, PORT: "70000" }),
     ]);
     expect(doctor.stdout).toMatch(
-      /^LOOK {2}settings: sandbox mode; SLIPROAD_PROT is not a known setting \(did you mean PORT\?\); /,
+      /^WARN {2}settings: sandbox mode; SLIPROAD_PROT is not a known setting \(did you mean PORT\?\); /,
     );
     expect(start.stderr).toContain(
       "SLIPROAD_MOED is not a known setting (did you mean SLIPROAD_MODE?).",

@@ -53,13 +53,13 @@ it("what waits for people is named with what to do, and is no fault", async () =
   });
   const { code, ok, of } = await examine();
   expect({ code, ok }).toEqual({ code: 0, ok: true });
-  expect(of("webhooks")).toMatchObject({ ok: true, look: true });
+  expect(of("webhooks")).toMatchObject({ ok: true, warning: true });
   expect(of("webhooks")!.finding).toMatch(/^Broken of demo \(.*\) disabled.*sliproad apps resume/);
-  expect(of("deposits")).toMatchObject({ ok: true, look: true });
+  expect(of("deposits")).toMatchObject({ ok: true, warning: true });
   expect(of("deposits")!.finding).toMatch(/^1 unmatched; .*GET \/deposits\?status=unmatched/);
   const { stdout } = await run();
-  expect(stdout).toMatch(/\nLOOK {2}deposits: 1 unmatched/);
-  expect(stdout).toMatch(/\nNo errors found; check what is marked LOOK\.\n$/);
+  expect(stdout).toMatch(/\nWARN {2}deposits: 1 unmatched/);
+  expect(stdout).toMatch(/\nNo errors found; check the warnings\.\n$/);
 });
 
 it("a service that answers is asked, and one that should answer and does not is a fault", async () => {

@@ -52,7 +52,7 @@ it("approves a rejected document for a reason; the audit log has the reason and 
   expect(refused.status).toBe(422);
   expect(refused.body.message).toContain("sliproad documents approve");
   expectSentence(await approve(offramp.id, []), "--reason");
-  expectSentence(await approve(offramp.id, ["--reason", " "]), "--reason must say why");
+  expectSentence(await approve(offramp.id, ["--reason", " "]), "--reason must not be empty");
   const ended = await approve(offramp.id, ["--reason", "called the payee", "--json"]);
   expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
   expect(JSON.parse(ended.stdout)).toEqual({

@@ -60,7 +60,7 @@ describe("listen and trigger", () => {
 
   it("listen prints a line for each event that was asked for, with the state it tells of", async () => {
     const listening = startCommand(["listen", ...api(), "--event", "onramp_update"], environment());
-    await waitFor(() => listening.printed().stdout.includes("stop with Ctrl-C"));
+    await waitFor(() => listening.printed().stdout.includes("press Ctrl-C to stop"));
     const triggered = await run("trigger", "onramp_update", "--status", "failed", ...api());
     const [, id] = /^onramp ([\w-]{36}) was created and moved to failed\.\n$/.exec(
       triggered.stdout,

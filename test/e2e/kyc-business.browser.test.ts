@@ -46,12 +46,12 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
         expect(await page.getByRole("heading", { name: "Back side" }).count()).toBe(0);
         await goOn(page, "A photo of the person's face");
         await addFile(page, "selfie", stage.photos.face);
-        await goOn(page, "Check and send");
+        await goOn(page, "Review and submit");
         await page.getByText("April 7, 1988").waitFor();
         await check("business-review");
-        await page.getByRole("button", { name: "Send for checking" }).click();
+        await page.getByRole("button", { name: "Submit" }).click();
         await waitFor(async () => (await stage.statusOf(user_id)) === "awaiting_manual_review");
-        await heading(page, "A person will look at it").waitFor();
+        await heading(page, "A person will review your application").waitFor();
         expect(errors).toEqual([]);
         expect([...hosts]).toEqual([new URL(stage.server.url).host]);
       });

@@ -62,7 +62,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       await page.getByText("This file is empty.").waitFor();
       // By its path, as the chooser does it: the browser need not read what it refuses.
       await page.setInputFiles(FRONT, unreadable_file);
-      await page.getByText("This file has 11 MB.").waitFor();
+      await page.getByText("This file is larger than 10 MB (11 MB).").waitFor();
       await choose(Buffer.from("\0\0\0\x18ftypheic and so on", "latin1"));
       await page.getByText("HEIC").waitFor();
       expect(sent).toEqual([]);
@@ -187,8 +187,8 @@ test("an upload shows how far it is, and can be broken off", async () => {
     const buffer = Buffer.concat([stage.photos.face.buffer, Buffer.alloc(3_000_000)]);
     const file = { name: "face.jpg", mimeType: "image/jpeg", buffer };
     await page.setInputFiles("input[data-slot=selfie]", file);
-    await page.getByText(/^Sending … [1-9]\d? %$/).waitFor();
-    await page.getByRole("progressbar", { name: "Sending Selfie" }).waitFor();
+    await page.getByText(/^Uploading … [1-9]\d? %$/).waitFor();
+    await page.getByRole("progressbar", { name: "Uploading Selfie" }).waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByText("Look straight ahead, in good light.").waitFor();
     await page.reload();
@@ -208,7 +208,7 @@ test("a photo that was added can be replaced and removed", async () => {
     const width = "document.images[0].decode().then(() => document.images[0].naturalWidth)";
     expect(await page.evaluate(width)).toBe(900);
     await page.getByRole("button", { name: "Replace" }).click();
-    await page.getByRole("button", { name: "Keep the present one" }).click();
+    await page.getByRole("button", { name: "Keep the current file" }).click();
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByText("Look straight ahead, in good light.").waitFor();
     await page.getByRole("button", { name: "Save and continue" }).click();

@@ -70,7 +70,7 @@ async function walkToReview({ page, check }: Visit): Promise<void> {
   await check("camera-taken");
   await page.getByRole("button", { name: "Use this photo" }).click();
   await page.locator("#slot-selfie").getByText("Added").waitFor();
-  await goOn(page, "Check and send");
+  await goOn(page, "Review and submit");
   await check("review");
 }
 
@@ -114,15 +114,15 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
         for (const text of ["Ana Maria", "April 21, 1988", "Lisbon", "1100-148", "Identity card"]) {
           await page.getByText(text, { exact: true }).waitFor();
         }
-        await page.getByRole("button", { name: "Send for checking" }).click();
-        await heading(page, /we have everything|A person will look at it/).waitFor();
+        await page.getByRole("button", { name: "Submit" }).click();
+        await heading(page, /we have everything|A person will review your application/).waitFor();
         await waitFor(async () => (await stage.statusOf(user_id)) === "awaiting_manual_review");
-        await heading(page, "A person will look at it").waitFor();
+        await heading(page, "A person will review your application").waitFor();
 
         await approve(width, user_id);
         expect(await stage.statusOf(user_id)).toBe("approved");
         await page.reload();
-        await heading(page, "You are confirmed").waitFor();
+        await heading(page, "Your identity is confirmed").waitFor();
         expect(errors).toEqual([]);
         expect([...hosts]).toEqual([new URL(stage.server.url).host]);
       });

@@ -77,9 +77,9 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
   test("every outcome says what happened and what comes next", async () => {
     const states = {
       application_queued: "Thank you, we have everything",
-      awaiting_manual_review: "A person will look at it",
-      approved: "You are confirmed",
-      suspended: "Your confirmation is on hold",
+      awaiting_manual_review: "A person will review your application",
+      approved: "Your identity is confirmed",
+      suspended: "Your verification is on hold",
       failed: "We could not confirm your identity",
     };
     // The link goes on showing the result: one person goes through what leads to the next.
@@ -109,9 +109,9 @@ test("asked again, a person reads why, sees what they gave, and sends it once mo
   const { user_id, token, path } = await addWaiting(stage.server, stage.server, known);
   await stage.visit(360, async ({ page, check }) => {
     await page.goto(`${stage.server.url}/kyc/${token}`);
-    await heading(page, "A person will look at it").waitFor();
+    await heading(page, "A person will review your application").waitFor();
     await decide(reviewer, path, "ask_again", "The photo page is cut off.");
-    await heading(page, "Something must be sent again").waitFor();
+    await heading(page, "We need something more from you").waitFor();
     await page.getByText("The photo page is cut off.").waitFor();
     await page.getByText("Ask demo for a new link.").waitFor();
     await check("result-again");
@@ -130,9 +130,9 @@ test("asked again, a person reads why, sees what they gave, and sends it once mo
     await addFile(page, "document_front", stage.photos.front);
     await goOn(page, "A photo of your face");
     await addFile(page, "selfie", stage.photos.face);
-    await goOn(page, "Check and send");
-    await page.getByRole("button", { name: "Send for checking" }).click();
-    await heading(page, "A person will look at it").waitFor();
+    await goOn(page, "Review and submit");
+    await page.getByRole("button", { name: "Submit" }).click();
+    await heading(page, "A person will review your application").waitFor();
     expect(await stage.statusOf(user_id)).toBe("awaiting_manual_review");
   });
 });
@@ -172,15 +172,15 @@ test("two links in two tabs at once: each person's data ends under their own nam
     });
     await both(async (page, city) => {
       await addFile(page, "selfie", stage.photos.face);
-      await goOn(page, "Check and send");
+      await goOn(page, "Review and submit");
       await page.getByText(city).waitFor();
       // The pictures are shown as well: their addresses name the link.
       const look = "[...document.querySelectorAll('main img')].map((one) => one.naturalWidth > 0)";
       await expect.poll(() => page.evaluate(look)).toEqual([true, true]);
     });
     await both(async (page) => {
-      await page.getByRole("button", { name: "Send for checking" }).click();
-      await heading(page, "A person will look at it").waitFor();
+      await page.getByRole("button", { name: "Submit" }).click();
+      await heading(page, "A person will review your application").waitFor();
     });
   });
   for (const { user_id, first_name, city } of people) {

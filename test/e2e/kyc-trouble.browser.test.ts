@@ -30,7 +30,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       expect(await focusedId(page)).toBe("field-address_line1");
       const postcode = page.getByRole("textbox", { name: "Postcode" });
       expect(await postcode.getAttribute("aria-invalid")).toBe("true");
-      await page.getByText("This is not a postcode of United States.").waitFor();
+      await page.getByText("This is not a valid postcode in United States.").waitFor();
       await check("address-wrong");
       await page.getByLabel("Country").selectOption("Portugal");
       expect(await page.getByLabel("State or region").count()).toBe(0);
@@ -161,8 +161,8 @@ test(
       await pick("Choose a file", stage.photos.front);
       await press("Save and continue", "A photo of your face");
       await pick("Choose a file", stage.photos.face);
-      await press("Save and continue", "Check and send");
-      await tabTo("Send for checking");
+      await press("Save and continue", "Review and submit");
+      await tabTo("Submit");
       await keys.press("Enter");
       await heading(page, /we have everything|A person will look/).waitFor();
       expect(errors).toEqual([]);

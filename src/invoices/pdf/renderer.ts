@@ -100,7 +100,7 @@ export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
 }
 
 function tooMany(): Refusal {
-  const message = "Too many invoices are being printed; wait a moment, then try again.";
+  const message = "Too many PDFs are being created; wait a moment, then try again.";
   return new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
 }
 
@@ -109,7 +109,7 @@ function stopping(): Refusal {
 }
 
 function hungUp(): Refusal {
-  return new Refusal("unavailable", "Nobody waits for this invoice any more.");
+  return new Refusal("unavailable", "The request for this PDF was cancelled.");
 }
 
 /** One job at a time, in a thread that is started when there is one. */

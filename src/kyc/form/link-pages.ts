@@ -20,6 +20,6 @@ export function linkProblemPage(mode: Mode, status: number, message: string | nu
 /** The pages of dashboard/ were not built: a matter for whoever runs this installation. */
 export function notBuiltPage(mode: Mode): Html {
   const body = html`<h1>This page was not built</h1>
-<p>Whoever runs this installation has to run <code>npm run build</code>, then start it again.</p>`;
+<p>The operator must run <code>npm run build</code> and restart Sliproad.</p>`;
   return page({ title: "This page was not built", mode, session: null, body });
 }

@@ -4,18 +4,18 @@ import type { SwiftClearance, SwiftCurrency } from "../model.ts";
 /** What a reviewer can decide on a person: from which state to which, and what it is called. */
 export const DECISIONS = {
   approve: { from: "awaiting_manual_review", to: "approved", label: "Approve" },
-  ask_again: { from: "awaiting_manual_review", to: "retry_required", label: "Ask again" },
-  refuse: { from: "awaiting_manual_review", to: "failed", label: "Refuse for good" },
-  deny: { from: "retry_required", to: "retry_denied", label: "Allow no further try" },
+  ask_again: { from: "awaiting_manual_review", to: "retry_required", label: "Request a retry" },
+  refuse: { from: "awaiting_manual_review", to: "failed", label: "Reject permanently" },
+  deny: { from: "retry_required", to: "retry_denied", label: "Deny further retries" },
   suspend: { from: "approved", to: "suspended", label: "Suspend" },
   unsuspend: { from: "suspended", to: "approved", label: "Lift the suspension" },
 } as const satisfies Record<string, { from: KycStatus; to: KycStatus; label: string }>;
 
 /** Of somebody who is approved: which clearance for swift is given or taken. */
 export const SWIFT_DECISIONS = {
-  grant_usd_swift: { currency: "usd", to: "approved", label: "Clear for swift, except in eur" },
+  grant_usd_swift: { currency: "usd", to: "approved", label: "Approve for swift, except in eur" },
   withdraw_usd_swift: { currency: "usd", to: "suspended", label: "Withdraw swift, except in eur" },
-  grant_eur_swift: { currency: "eur", to: "approved", label: "Clear for swift in eur" },
+  grant_eur_swift: { currency: "eur", to: "approved", label: "Approve for swift in eur" },
   withdraw_eur_swift: { currency: "eur", to: "suspended", label: "Withdraw swift in eur" },
 } as const satisfies Record<
   string,

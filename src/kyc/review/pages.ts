@@ -22,7 +22,7 @@ export const QUEUE_PATH = "/dashboard/kyc";
 /** The states that the queue can show, and what they are called there. */
 export const QUEUES = {
   awaiting_manual_review: "To review",
-  retry_required: "Asked again",
+  retry_required: "Retry requested",
   approved: "Approved",
   suspended: "Suspended",
 } as const satisfies Partial<Record<KycStatus, string>>;
@@ -48,7 +48,7 @@ export function queuePage(
 <h2 id="queue-title">${QUEUES[queue]}</h2>
 ${table({
   label: QUEUES[queue],
-  columns: ["User", "Account", "Kind", "Since", "Review"],
+  columns: ["User", "Account", "Type", "Since", "Review"],
   rows: rows.map((row) => [
     html`<code>${row.user_id}</code>`,
     row.account_name,
@@ -87,7 +87,7 @@ export function reviewPage(
 <div class="heading"><h1>${titleOf(review)}</h1></div>
 ${notice && noticeLine(notice)}
 <section class="card" aria-labelledby="state-title">
-<h2 id="state-title">State</h2>
+<h2 id="state-title">Status</h2>
 <dl>
 <div><dt>Account</dt><dd>${account.name}</dd></div>
 <div><dt>User</dt><dd><code>${user.id}</code></dd></div>
@@ -145,12 +145,12 @@ function dataList({ user, application, values }: LoadedReview): Html {
 }
 
 function beforeText(field: Field, value: string | null | undefined): string {
-  return `changed by the person; the account had given: ${value ? shownValue(field, value) : ""}`;
+  return `changed by the user; the account sent: ${value ? shownValue(field, value) : ""}`;
 }
 
 function sinceText(field: Field, value: string | null | undefined): string {
   const shown = value ? shownValue(field, value) : "nothing";
-  return `The account has since changed this to: ${shown}. Approval keeps that value.`;
+  return `The account has since changed this to: ${shown}. If you approve, that value is kept.`;
 }
 
 function shownValue({ kind }: Field, value: string): string {
@@ -164,7 +164,7 @@ function filesList({ user, files, application }: LoadedReview): Html {
     const text =
       application && application.submitted === null
         ? "The files were deleted after the retention period."
-        : "No file was submitted.";
+        : "No files were submitted.";
     return html`<p class="muted">${text}</p>`;
   }
   return html`${files.map((file) => fileFigure(user, file))}`;
@@ -195,7 +195,7 @@ ${
   is_own &&
   proposed &&
   html`<p>You decided: <strong>${labelOfDecision(proposed.decision)}</strong>. Another member
-has to confirm it.</p>`
+must confirm it.</p>`
 }
 ${void_proposed && voidLine(void_proposed.decision)}
 ${proposed && !is_own && proposalLine(proposed.decision, proposed.comment)}
@@ -216,38 +216,38 @@ ${csrfField(session.csrf)}
 <label for="comment">Comment</label>
 <textarea id="comment" name="comment" rows="3" maxlength="${COMMENT_LENGTH_MAX}"
   aria-describedby="comment-hint">${comment}</textarea>
-<p class="hint" id="comment-hint">Who is asked again, refused or suspended reads it, and so does
-whoever else holds the link: write nothing personal. Of an approval, and of anything about swift,
-only reviewers read it.</p>
+<p class="hint" id="comment-hint">If you request a retry, reject or suspend, the user and
+everybody with the link can read the comment: write nothing personal. If you approve, or decide
+about swift, only reviewers can read it.</p>
 <p class="buttons">${possible.map((name) => decisionButton(name, proposed?.decision))}</p>
 </form>`;
 }
 
 function voidLine(decision: Decision): Html {
-  return html`<p class="alert" role="alert">It was proposed: <strong>${labelOfDecision(
+  return html`<p class="alert" role="alert">The proposal <strong>${labelOfDecision(
     decision,
-  )}</strong>. The person's data or state has changed since, so that no longer counts: the next
-decision is a proposal again.</p>`;
+  )}</strong> is void because the user's data or status has changed since. Your decision becomes a
+new proposal.</p>`;
 }
 
 function notesSection({ notes }: LoadedReview): Html {
   if (notes.length === 0) return html``;
-  const columns = ["When", "Decision", "Comment"];
+  const columns = ["Time", "Decision", "Comment"];
   const rows = notes.map((note) => [
     moment(note.created_at),
     words(note.action.replace("kyc.", "")),
     note.comment,
   ]);
   return html`<section class="card" aria-labelledby="notes-title">
-<h2 id="notes-title">Comments of reviewers</h2>
-${table({ label: "Comments of reviewers", columns, rows, empty: "" })}
+<h2 id="notes-title">Reviewers' comments</h2>
+${table({ label: "Reviewers' comments", columns, rows, empty: "" })}
 </section>`;
 }
 
 function proposalLine(decision: Decision, comment: string): Html {
   return html`<p class="note">Another member proposed:
-<strong>${labelOfDecision(decision)}</strong>${comment && html`, saying “${comment}”`}. The same
-decision confirms it; any other sends it back.</p>`;
+<strong>${labelOfDecision(decision)}</strong>${comment && html` with the comment “${comment}”`}.
+Choose the same decision to confirm it; any other decision cancels the proposal.</p>`;
 }
 
 function decisionButton(name: Decision, proposed: Decision | undefined): Html {

@@ -128,8 +128,8 @@ function makeVoid(by: Act, proposal: SealedProposal, outcome: string): void {
 }
 
 const OUT_OF_DATE =
-  "This person's data or state has changed since you opened the page, so nothing was done. " +
-  "Look again.";
+  "The user's data or status has changed since you opened the page. Nothing was saved. " +
+  "Check the data again.";
 const NOT_THE_SAME = "You proposed this decision. Another member must confirm it.";
 
 type Act = Pick<ReviewDeps, "swift_clearance" | "catalogue" | "keyring"> & {
@@ -224,7 +224,7 @@ function assertNothingBars(
   const type = user.beneficiary_type;
   const values = knownValues(type, user.identity, application?.submitted ?? null);
   const bar = findBar(catalogue, type, values, now.toISOString().slice(0, 10));
-  if (bar) throw new Refusal("invalid_transition", `${bar}, so nothing was approved.`);
+  if (bar) throw new Refusal("invalid_transition", `Nothing was approved: ${bar}.`);
 }
 
 function checkComment({ decision, comment }: Review): void {

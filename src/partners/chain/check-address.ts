@@ -20,7 +20,7 @@ export function checkAddress(chain: Chain, text: string): Parsed<string> {
   const address = text.trim();
   if (BURNED.has(address.toLowerCase())) {
     return {
-      reason: "Nobody controls this address, so tokens sent to it would be lost; send another one.",
+      reason: "Nobody controls this address, so tokens sent to it are lost; send another address.",
     };
   }
   if (chain === "solana") return checkSolana(address);

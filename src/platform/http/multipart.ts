@@ -56,12 +56,12 @@ export function readBoundary(content_type: string | undefined): string {
 }
 
 export function missingPart(part: string): Refusal {
-  const message = `Send a non-empty file as the part ${part}.`;
+  const message = `Send a file that is not empty as the part ${part}.`;
   return Refusal.of([{ field: part, code: "parameter_missing", message }]);
 }
 
 function unknownPart(name: string, part: string): Refusal {
-  const message = `Send exactly one part, named ${part}.`;
+  const message = `Send exactly one part with the name ${part}.`;
   const field = name.slice(0, NAME_CHARACTERS_MAX);
   return Refusal.of([{ field, code: "parameter_unknown", message }]);
 }

@@ -276,7 +276,7 @@ function errorBody(options: ServerOptions, refusal: Refusal, request_id: string)
 }
 
 const UNREADABLE: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: "Send less than 16 KB of headers.",
+  HPE_HEADER_OVERFLOW: "The headers are too large; send less than 16 KB.",
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive completely in time; send it again.",
 };
 

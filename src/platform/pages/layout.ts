@@ -96,7 +96,7 @@ export function badge(mode: Mode): Html {
 
 function signedInBody(mode: Mode, session: Viewer, body: Html): Html {
   return html`<body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">Skip to content</a>
 <header class="top"><div class="column">
 <a class="brand" href="/dashboard">${BRAND_MARK}Sliproad</a>
 ${badge(mode)}

@@ -77,7 +77,7 @@ describe("two-person approval", () => {
     const user = { date_of_birth: "01/01/1970", last_name: "Inventada Outra" };
     expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);
     const shown = (await approver.visitor.get(path)).body;
-    expect(shown).toContain("no longer counts");
+    expect(shown).toContain("is void because");
     expect(shown).not.toContain("Another member proposed");
     const second = await decide(approver.visitor, path, "approve");
     expect(second.headers.location).toContain("done=proposed");

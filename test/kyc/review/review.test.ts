@@ -187,7 +187,7 @@ describe("a reviewer", () => {
     const { user_id, path } = await addWaiting(server, server, known);
     const shown = (await admin.visitor.get(path)).body;
     expect(shown).toContain("21/04/1988");
-    expect(shown).toContain("the account had given: 22/04/1988");
+    expect(shown).toContain("the account sent: 22/04/1988");
     const before = await server.call("GET", `/users/${user_id}`);
     expect(before.body.user).toMatchObject(known);
     await decide(admin.visitor, path, "approve");
@@ -202,7 +202,7 @@ describe("a reviewer", () => {
     expect((await server.call("PATCH", `/users/${user_id}`, { user })).status).toBe(200);
     const refused = await decide(admin.visitor, path, "approve");
     expect(refused.statusCode).toBe(422);
-    expect(refused.body).toContain("not 18 years old yet");
+    expect(refused.body).toContain("younger than 18");
     expect(await statusOf(server, user_id)).toBe("awaiting_manual_review");
 
     const { catalogue } = server.core;
