@@ -19,7 +19,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       });
       await stage.visit(width, async ({ page, errors, hosts, check }) => {
         await page.goto(await stage.makeLink(user_id));
-        await heading(page, "demo asks you to confirm your company").waitFor();
+        await heading(page, "demo asks you to verify your company").waitFor();
         await page.getByRole("button", { name: "Start" }).click();
         await heading(page, "Your company").waitFor();
         await check("business-company");

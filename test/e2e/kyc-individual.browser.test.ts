@@ -109,7 +109,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
       await stage.visit(width, async (visit) => {
         const { page, errors, hosts } = visit;
         await page.goto(await stage.makeLink(user_id));
-        await heading(page, "demo asks you to confirm who you are").waitFor();
+        await heading(page, "demo asks you to verify your identity").waitFor();
         await walkToReview(visit);
         for (const text of ["Ana Maria", "April 21, 1988", "Lisbon", "1100-148", "Identity card"]) {
           await page.getByText(text, { exact: true }).waitFor();

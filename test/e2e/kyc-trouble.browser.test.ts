@@ -164,7 +164,7 @@ test(
       await press("Save and continue", "Review and submit");
       await tabTo("Submit");
       await keys.press("Enter");
-      await heading(page, /we have everything|A person will look/).waitFor();
+      await heading(page, /we have everything|A person will review/).waitFor();
       expect(errors).toEqual([]);
     });
   },

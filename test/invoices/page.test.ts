@@ -148,7 +148,7 @@ describe("the page behind invoiceLinks.view", () => {
     good(await server.call("PATCH", `/sandbox/invoices/${here.id}`, body));
     const undone = await here.visitor.post(here.path, { type: "markUnpaid" });
     expect(undone.statusCode).toBe(422);
-    expect(undone.body).toContain("This cannot be done here");
+    expect(undone.body).toContain("This action is not available");
     expect(await statusOf(here)).toBe("paid");
   });
 

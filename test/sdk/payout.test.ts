@@ -106,7 +106,7 @@ describe("a payout", () => {
       address,
     });
     const { records, has_more } = await sliproad.refunds.list(user_id).page();
-    if ("proposal" in answer) throw new Error("in sandbox one pair of eyes is enough");
+    if ("proposal" in answer) throw new Error("the sandbox has no approval amount");
     expect(records.map(({ id }) => id)).toEqual([answer.refund.id]);
     expect(has_more).toBe(false);
   });

@@ -278,7 +278,7 @@ describe("the PDF of an invoice", () => {
       hang_up.abort();
       await expect(left).rejects.toThrow("aborted");
       expect((await printed).status).toBe(200);
-      await vi.waitFor(() => expect(lines.join("")).toContain("Nobody waits"));
+      await vi.waitFor(() => expect(lines.join("")).toContain("was cancelled"));
     } finally {
       await logged.close();
     }

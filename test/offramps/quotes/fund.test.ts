@@ -80,7 +80,7 @@ it("what a quote waits with leaves neither by a refund nor to another quote", as
   good(await story.fund(quote_id));
   const refused = await refund(story, 1);
   expectRefusal(refused, "record_invalid");
-  expect(refused.body.errors[0].message).toContain("Executed quotes wait with 200 of it.");
+  expect(refused.body.errors[0].message).toContain("Executed quotes have reserved 200 of it.");
   const other = await story.addQuote();
   good(await story.add(other, [{ amount: 100 }]));
   expectRefusal(await story.fund(other), "record_invalid");
