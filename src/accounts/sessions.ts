@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Database, Transaction } from "../platform/db/database.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import { recordAudit } from "./audit.ts";
 import type { Role } from "./model.ts";
@@ -22,7 +23,7 @@ export type MemberSession = {
 };
 
 /** Counted from the sign-in and never extended. */
-export const SESSION_MS = 12 * 60 * 60 * 1000;
+export const SESSION_MS = 12 * HOUR_MS;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 

@@ -1,4 +1,5 @@
 import type { Transaction } from "../platform/db/database.ts";
+import { MINUTE_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
@@ -13,7 +14,7 @@ export const SHARE_INVOICES_TASK = "share-invoices";
  * What is billed while the address is being set may have looked it up too early: a minute later
  * all of that is committed, and it is looked at once more.
  */
-const LOOK_AGAIN_AFTER_MS = 60_000;
+const LOOK_AGAIN_AFTER_MS = MINUTE_MS;
 
 /** The operator vouches for the address, so it is verified at once. */
 export async function setBillingEmail(

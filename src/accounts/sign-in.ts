@@ -1,6 +1,7 @@
 import { type AttemptDeps, type Attempts, createAttempts } from "../platform/attempts/attempts.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
+import { MINUTE_MS } from "../platform/durations.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { RateLimit } from "../platform/http/rate-limit.ts";
 import { FIRST_ID } from "../platform/ids.ts";
@@ -48,7 +49,7 @@ const ATTEMPTS_BY_ADDRESS_MAX = 30;
 const ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX = 10;
 /** Many addresses would have to guess at once; a single one cannot keep a person out. */
 const FAILURES_BY_EMAIL_MAX = 200;
-const ATTEMPTS_WINDOW_MS = 60_000;
+const ATTEMPTS_WINDOW_MS = MINUTE_MS;
 const EXPIRED_PER_SIGN_IN_MAX = 1_000;
 
 export function createSignInLimits(deps: AttemptDeps): SignInLimits {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { readConfig } from "../platform/config/config.ts";
+import { MINUTE_MS } from "../platform/durations.ts";
 import { readDeadService, readInstance } from "../platform/instance.ts";
 import { StartupError } from "../platform/startup-error.ts";
 
@@ -54,7 +55,7 @@ const ANSWER_MAX_MS = 30_000;
 const KEY = /^[\x21-\x7e]+$/;
 const RETRY_STATUSES = [429, 502, 503, 504];
 const RETRY_AFTER_STANDARD_MS = 1_000;
-const RETRY_AFTER_MAX_MS = 60_000;
+const RETRY_AFTER_MAX_MS = MINUTE_MS;
 
 export function withApiOptions(command: Command): Command {
   return command

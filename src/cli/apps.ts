@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { AppChange } from "../apps/change-app.ts";
 import { isWebhookSecret, SECRET_MESSAGE } from "../apps/check-app.ts";
 import { RAMP_EVENTS } from "../apps/model.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import type { CreateOptions } from "./app-actions.ts";
 import { withCore } from "./context.ts";
@@ -10,7 +11,6 @@ import { type JsonOption, print } from "./output.ts";
 /** Loaded by those who need it: every other command starts sooner without. */
 const actions = () => import("./app-actions.ts");
 
-const HOUR_MS = 60 * 60 * 1000;
 const REASON = [
   "--reason <reason>",
   "the reason, for the audit log",

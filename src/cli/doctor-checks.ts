@@ -5,6 +5,7 @@ import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../offramps/task-kinds.ts";
 import { findUnmatched } from "../onramps/deposits/store.ts";
 import { READ_CREDITS_TASK } from "../onramps/task-kinds.ts";
 import { DIFFERENCE_MAX_MS } from "../platform/clock.ts";
+import { MINUTE_MS } from "../platform/durations.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { listRecurring, workerHealth } from "../platform/tasks/worker-health.ts";
 import { listRateChecks } from "../prices/store.ts";
@@ -25,7 +26,7 @@ const WATCHERS = [
 ];
 /** Beats come every 5 s. One that was killed lately leaves its last behind. */
 const BEAT_LATE_MS = 10_000;
-const WATCHER_LATE_MS = 60_000;
+const WATCHER_LATE_MS = MINUTE_MS;
 /** A partner that is silent once or twice is nothing to be woken for. */
 const WATCHER_FAILURES_MAX = 3;
 const ENDPOINTS_NAMED_MAX = 5;

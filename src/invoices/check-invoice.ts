@@ -1,6 +1,7 @@
 import { TOKEN_DIGITS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { lowerAscii, textOf, upperAscii } from "../catalogue/text.ts";
+import { DAY_MS } from "../platform/durations.ts";
 import type { Problem } from "../platform/errors.ts";
 import { decimalToNumber, parseDecimal, powerOfTen, splitNumber } from "../platform/money.ts";
 import { chainOf, checkParties, checkPaymentOptions } from "./check-parties.ts";
@@ -38,7 +39,6 @@ const TAG_MAX = 50;
 const QUANTITY_MAX = 10n ** 12n;
 export const QUANTITY_DECIMALS_MAX = 12;
 const PERCENT_DECIMALS_MAX = 6;
-const DAY_MS = 24 * 60 * 60 * 1000;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 /** Everything that is wrong with a new invoice, at once; with a problem the rest means nothing. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../platform/durations.ts";
 import type { Problem } from "../platform/errors.ts";
 import { parseJsonBody } from "../platform/http/json-body.ts";
 import { isId } from "../platform/ids.ts";
@@ -21,7 +22,6 @@ export type InvoiceListInput = {
 
 const TAKE_DEFAULT = 25;
 const DAY_LENGTH = "2026-11-15".length;
-const DAY_MS = 24 * 60 * 60 * 1000;
 const SEARCH_WORDS_MAX = 10;
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** Whoever is to get the money has sent it; of a salary that is the employee. */

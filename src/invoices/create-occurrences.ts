@@ -1,5 +1,6 @@
 import { findBilledAccounts } from "../accounts/billing-email-store.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { DAY_MS } from "../platform/durations.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
 import type { CarryDeps } from "./counterparty/sync-counterparty.ts";
@@ -23,7 +24,6 @@ const OCCURRENCES_AT_ONCE_MAX = 50;
 /** More wait for the next set. */
 const OCCURRENCES_PER_SET_MAX = 1_000;
 const NUMBERS_TRIED_MAX = 100;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Templates taken at once. */
 export const TEMPLATES_PER_SET_MAX = 20;

@@ -1,7 +1,8 @@
+import { MINUTE_MS } from "../platform/durations.ts";
 import { Refusal } from "../platform/errors.ts";
 import { createRateLimiter } from "../platform/http/rate-limit.ts";
 
-const WINDOW_MS = 60_000;
+const WINDOW_MS = MINUTE_MS;
 /** A link is one party's: it opens the page, answers, and downloads. */
 const BY_LINK_MAX = 60;
 const FILES_BY_LINK_MAX = 20;

@@ -1,4 +1,5 @@
 import { RRuleTemporal } from "rrule-temporal";
+import { DAY_MS } from "../platform/durations.ts";
 import type { Parsed } from "../platform/problems.ts";
 
 /** When a template makes its invoices, in UTC; `text` says the same as a caller would. */
@@ -11,7 +12,7 @@ const YEARS_AHEAD_MAX = 50;
 const YEARS_SEARCHED_MAX = 10;
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const FIRST_START = Date.UTC(2000, 0, 1);
-const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
+const YEAR_MS = 366 * DAY_MS;
 const LENGTH_MAX = 500;
 const DTSTART = /^DTSTART(?:;VALUE=DATE(?:-TIME)?)?:(\d{8})(?:T(\d{6})Z?)?$/;
 

@@ -15,7 +15,7 @@ import {
   listKycFiles,
 } from "./application-store.ts";
 import { accountBirthDate } from "./fields.ts";
-import { EDITABLE, SESSION_MS } from "./model.ts";
+import { EDITABLE, LINK_LIFE_MS } from "./model.ts";
 import {
   insertKycSessions,
   insertTokens,
@@ -133,7 +133,7 @@ function decideOne(loaded: Loaded, command: Command<NewKycSession>, now: Date): 
     user_id,
     command_id: command.id,
     created_at: now,
-    expires_at: new Date(now.getTime() + SESSION_MS),
+    expires_at: new Date(now.getTime() + LINK_LIFE_MS),
     ended_at: null,
     end_reason: null,
     wrong_birth_dates: 0,

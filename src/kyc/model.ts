@@ -1,3 +1,4 @@
+import { DAY_MS } from "../platform/durations.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 import type { Kyc, KycStatus, User } from "../users/model.ts";
 
@@ -27,7 +28,7 @@ export const DECIDED: readonly KycStatus[] = [
   "retry_denied",
 ];
 
-export const SESSION_MS = 24 * 60 * 60 * 1000;
+export const LINK_LIFE_MS = DAY_MS;
 export const BIRTH_DATE_TRIES_MAX = 5;
 /** Browsers in which one link can be opened. */
 export const VISITS_MAX = 60;

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../platform/durations.ts";
 import { newId } from "../platform/ids.ts";
 import type { NewTask } from "../platform/tasks/tasks.ts";
 import type { UserKey } from "../users/store.ts";
@@ -9,7 +10,7 @@ export const READ_IDENTITY_TASK = "read-identity-results";
 export const RETENTION_TASK = "delete-old-kyc-data";
 
 /** Longer than any upload may take: a version that young may belong to one under way. */
-export const SWEPT_AFTER_MS = 5 * 60 * 1000;
+export const SWEPT_AFTER_MS = 5 * MINUTE_MS;
 
 /** Removes from the file store what no record of the user names any more. */
 export function sweepFiles({ account_id, user_id }: UserKey, now: Date): NewTask {

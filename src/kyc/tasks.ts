@@ -2,6 +2,7 @@ import { listAccounts } from "../accounts/store.ts";
 import { voidProposalsOfErased } from "../approvals/end-proposal.ts";
 import { deleteCommands } from "../platform/commands/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
@@ -41,11 +42,10 @@ export type KycTaskDeps = AssessDeps & {
   kyc_retention_days: number;
 };
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** For so long an old link still says that it has expired; then it is one that never was. */
 const ENDED_KNOWN_MS = 90 * DAY_MS;
 const RESULTS_READ_EVERY_MS = 5_000;
-const RETENTION_EVERY_MS = 60 * 60 * 1000;
+const RETENTION_EVERY_MS = HOUR_MS;
 /** Of each account, every time. */
 const USERS_FORGOTTEN_MAX = 1_000;
 

@@ -1,4 +1,4 @@
-/** The background work of this room, by the name under which it waits. */
+/** The kinds of tasks of this module; `tasks.ts` says which leads to which. */
 export const FETCH_DOCUMENT_TASK = "fetch-document";
 export const WATCH_CHAINS_TASK = "watch-chains";
 export const ANNOUNCE_TRANSFER_TASK = "announce-transfer";
@@ -10,3 +10,4 @@ export const CHASE_PAYOUTS_TASK = "chase-payouts";
 export const READ_BANK_TASK = "read-bank";
 export const DROP_DOCUMENT_TASK = "drop-document";
 export const SWEEP_DOCUMENTS_TASK = "sweep-documents";
+export const CLOSE_QUOTE_TASK = "close-quote";

@@ -1,6 +1,7 @@
 import type { ChainPort } from "../partners/chain/port.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { assessOfframps } from "./assess-offramps.ts";
@@ -13,13 +14,13 @@ import { type ChaseDeps, chasePayouts } from "./payouts/flag-unanswered-payouts.
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
 import { fundQuote } from "./quotes/fund-quote.ts";
-import { CLOSE_QUOTE_TASK } from "./quotes/model.ts";
 import { recordDeposits } from "./quotes/record-deposits.ts";
 import { findQuotes } from "./quotes/store.ts";
 import {
   ANNOUNCE_TRANSFER_TASK,
   ASSESS_OFFRAMP_TASK,
   CHASE_PAYOUTS_TASK,
+  CLOSE_QUOTE_TASK,
   DROP_DOCUMENT_TASK,
   FETCH_DOCUMENT_TASK,
   FUND_OFFRAMPS_TASK,
@@ -39,9 +40,27 @@ export type OfframpTaskDeps = SendDeps &
   };
 
 /** Whatever opens a gate also calls for a new assessment; this is for what nobody announces. */
-const ASSESSED_AGAIN_AFTER_MS = 60 * 60 * 1000;
+const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
 
-/** The background work of offramps, each kind as sets of due tasks. */
+/**
+ * The background work of offramps. Each step is one transaction, which also writes the task of the
+ * next step; partners are called between two transactions.
+ *
+ * | Task              | Enqueued by              | Does                           | Next           |
+ * |-------------------|--------------------------|--------------------------------|----------------|
+ * | announce-transfer | execute-quotes           | tells the chain of the tx_id   |                |
+ * | watch-chains      | recurring                | credits deposits to users      | fund-quote     |
+ * | fund-quote        | execute, deposits        | enough is there: quote funded  | fund-offramps  |
+ * | fund-offramps     | fund-quote, fund         | funds the quote's offramps     | assess-offramp |
+ * | assess-offramp    | fund-offramps, gates     | gates open: attempt recorded   | send-payout    |
+ * | send-payout       | assess-offramp, re-route | gates again, then the bank     |                |
+ * | read-bank         | recurring                | applies the bank's answers     |                |
+ * | close-quote       | create-quotes            | ends a quote not paid in time  |                |
+ * | chase-payouts     | recurring                | reports payouts without answer |                |
+ * | fetch-document    | create-offramps          | keeps a copy of submitted_url  | assess-offramp |
+ * | drop-document     | upload, replacement      | deletes an unused upload       |                |
+ * | sweep-documents   | replacement, removal     | deletes files nobody refers to |                |
+ */
 export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   return [
     partnerTask(deps.database, WATCH_CHAINS_TASK, (now) =>

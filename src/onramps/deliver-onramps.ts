@@ -2,6 +2,7 @@ import { postEntries } from "../ledger/post.ts";
 import { onrampConverted, onrampDelivered, onrampRefused } from "../ledger/postings.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
@@ -19,7 +20,7 @@ export type DeliverDeps = {
   kyc_enforcement: KycEnforcement;
 };
 
-const HELD_LOOKED_AT_AGAIN_AFTER_MS = 60 * 60 * 1000;
+const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
 /**
  * Delivers paid onramps in three beats: the gates are open and the conversion is on record; the

@@ -1,6 +1,7 @@
 import type { Chain, Token } from "../catalogue/chains.ts";
 import type { DepositRail } from "../catalogue/rails.ts";
 import type { BankCoordinates } from "../partners/bank/port.ts";
+import { DAY_MS } from "../platform/durations.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 
 export const ONRAMP_STATUSES = ["initiated", "sending_fiat", "crypto_sent", "failed"] as const;
@@ -15,9 +16,9 @@ export const ONRAMP_MOVES: Readonly<Record<OnrampStatus, readonly OnrampStatus[]
 };
 
 /** Until then a deposit credits by itself; later the operator decides. */
-export const RATE_LOCKED_MS = 24 * 60 * 60 * 1000;
+export const RATE_LOCKED_MS = DAY_MS;
 /** An onramp that nobody has paid by then has failed. */
-export const UNPAID_LIFE_MS = 7 * 24 * 60 * 60 * 1000;
+export const UNPAID_LIFE_MS = 7 * DAY_MS;
 
 export type Onramp = {
   account_id: string;

@@ -1,4 +1,5 @@
 import type { Database, Session } from "./db/database.ts";
+import { DAY_MS } from "./durations.ts";
 
 /**
  * The one business clock: the database's time plus, in sandbox, one stored offset. Each process
@@ -17,7 +18,7 @@ export type SandboxClock = {
   advance(advance_ms: number): Promise<Date>;
 };
 
-export const ADVANCE_MAX_MS = 400 * 24 * 60 * 60 * 1000;
+export const ADVANCE_MAX_MS = 400 * DAY_MS;
 /** Beyond this difference a process reports itself as not ready. */
 export const DIFFERENCE_MAX_MS = 2_000;
 

@@ -3,6 +3,7 @@ import { TOKENS } from "../catalogue/chains.ts";
 import { type FeeSchedule, type FeeTable, toFeeTable } from "../catalogue/fees.ts";
 import type { RateReading, RateSource } from "../partners/rates/port.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
+import { DAY_MS } from "../platform/durations.ts";
 import { canonicalJson } from "../platform/http/json-body.ts";
 import { newId } from "../platform/ids.ts";
 import { checkRates, type RateCheck, type RateTable } from "./rate-checks.ts";
@@ -27,7 +28,7 @@ export type RefreshDeps = {
 export class RatesUnreadableError extends Error {}
 
 /** Sources and we may disagree on the time; rates of next week would never be too old. */
-const FUTURE_MAX_MS = 24 * 60 * 60 * 1000;
+const FUTURE_MAX_MS = DAY_MS;
 
 /** Reads the source and makes what it says, as far as it is believed, the prices in use. */
 export async function refreshRates(

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SWEEP_OAUTH_TASK } from "../../src/apps/oauth/tasks.ts";
 import { attemptTime } from "../../src/platform/attempts/attempts.ts";
+import { DAY_MS } from "../../src/platform/durations.ts";
 import {
   addApp,
   addMember,
@@ -212,7 +213,7 @@ describe("where it runs", () => {
 
   test("moving the sandbox clock ends no token", async () => {
     const tokens = await letIn(server, person, client, SCOPE, server.account_id);
-    const day_ms = 24 * 60 * 60 * 1000;
+    const day_ms = DAY_MS;
     await server.call("POST", "/sandbox/clock", { advance_ms: 40 * day_ms });
     const key = tokens.access_token;
     expect((await server.call("GET", "/me", undefined, { key })).status).toBe(200);

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { CLOSE_QUOTE_TASK } from "../../src/offramps/quotes/model.ts";
-import { WATCH_CHAINS_TASK } from "../../src/offramps/task-kinds.ts";
+import { CLOSE_QUOTE_TASK, WATCH_CHAINS_TASK } from "../../src/offramps/task-kinds.ts";
 import type { ChainPort } from "../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import type { Database } from "../../src/platform/db/database.ts";

@@ -1,12 +1,12 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DAY_MS } from "../../src/platform/durations.ts";
 import type { HttpVisitor } from "../harness/http-visitor.ts";
 import { addWaiting, decide, signInAs } from "../kyc/review/review-fixture.ts";
 import { openStage, type Stage, WIDTHS } from "./kyc-stage.ts";
 import { addFile, chooseDocument, fillAddress, fillDate, goOn, heading } from "./kyc-walk.ts";
 
 const ANA = { beneficiary_type: "individual", first_name: "Ana", last_name: "Sample" };
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 let stage: Stage;
 let reviewer: HttpVisitor;

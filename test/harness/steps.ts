@@ -8,6 +8,7 @@ import { onrampTasks } from "../../src/onramps/tasks.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
 import { createGuardedSender } from "../../src/partners/outbound-http/guarded-sender.ts";
 import type { Database } from "../../src/platform/db/database.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
 import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
 import {
@@ -65,7 +66,7 @@ export async function openBeats(
     sender,
     is_sandbox: true,
     deposit_tolerance: config.deposit_tolerance,
-    bank_horizon_ms: 72 * 60 * 60 * 1000,
+    bank_horizon_ms: 72 * HOUR_MS,
     log: SILENT,
   };
   const handlers = new Map<string, TaskHandler>(

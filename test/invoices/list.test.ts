@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { DAY_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, findFault, good, settle } from "../offramps/story.ts";
 import {
@@ -9,8 +10,6 @@ import {
   expectProblem,
   type Json,
 } from "./invoice-fixture.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 let server: TestServer;
 let account: BilledAccount;

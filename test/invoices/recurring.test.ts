@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { occurrenceAfter, occurrenceFrom, parseRecurrence } from "../../src/invoices/recurrence.ts";
+import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, expectRefusal, findFault, good, settle } from "../offramps/story.ts";
 import {
@@ -11,9 +12,6 @@ import {
   namesOf,
   show,
 } from "./invoice-fixture.ts";
-
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 
 let server: TestServer;
 beforeAll(async () => {

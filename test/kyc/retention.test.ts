@@ -2,15 +2,13 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findOpenOfframp } from "../../src/offramps/store.ts";
+import { DAY_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { eraseUser } from "../../src/users/erase-user.ts";
 import type { HttpVisitor } from "../harness/http-visitor.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { addUser, openLink, PageVisitor, png, statusOf } from "./kyc-fixture.ts";
 import { addWaiting, decide, signInAs, waitForStatus } from "./review/review-fixture.ts";
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 let server: TestServer;
 let admin: HttpVisitor;

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeKycToken } from "../../src/kyc/tokens.ts";
+import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { useRateClock } from "../accounts/rate-clock.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { addUser, LIVING, openLink, PageVisitor, png } from "./kyc-fixture.ts";
-
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 
 let server: TestServer;
 useRateClock();

@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute, setKyc } from "../harness/ramp.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { type Beats, openBeats, PAYOUT_BEATS } from "../harness/steps.ts";
-import { findFault, good, HOUR_MS } from "./story.ts";
+import { findFault, good } from "./story.ts";
 
 let server: TestServer;
 let bank: ScriptedBank;

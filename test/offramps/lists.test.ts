@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import {
   advance,
@@ -47,7 +48,7 @@ describe("the status of a quote", () => {
     expect(await listOf(story, "expired")).toEqual([idle]);
     expectRefusal(await story.execute(undefined, idle), "quote_expired");
 
-    await advance(server, GRACE_MS + 25 * 60 * 60 * 1000);
+    await advance(server, GRACE_MS + 25 * HOUR_MS);
     expect(await statusOf(story, short)).toBe("failed");
     expect(await listOf(story, "failed")).toEqual([short]);
     expect(await listOf(story, "executed")).toEqual([story.quote_id]);

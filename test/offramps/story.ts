@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
@@ -7,8 +8,6 @@ import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness
 import type { Answer, TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 60 * MINUTE_MS;
 /** A quote's life, and how long after it a transfer may still be named. */
 export const EXPIRY_MS = 30 * MINUTE_MS;
 export const GRACE_MS = HOUR_MS;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSandboxBank } from "../../src/partners/bank/sandbox.ts";
 import type { ChainPort } from "../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import { MINUTE_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import {
   advance,
@@ -64,7 +65,7 @@ describe("a chain that fails", () => {
       expect(await findFault(server)).toBeNull();
       await advance(server, 60_000);
       chain.state.fails = null;
-      await advance(server, 10 * 60_000);
+      await advance(server, 10 * MINUTE_MS);
       expect(await onramp.show()).toMatchObject({ status: "crypto_sent" });
       expect(chain.state.calls.filter((call) => call === key).length).toBeGreaterThan(1);
       expect(chain.state.sent.get(key)).toBe(1_000_000_000n);
@@ -98,7 +99,7 @@ describe("a chain that fails", () => {
     const deposit = await receive(server, { amount: 1004, deposit_message: onramp.code });
     expectRefusal(await act(server, deposit.id, "return"), "invalid_transition");
     chain.state.fails = null;
-    await advance(server, 10 * 60_000);
+    await advance(server, 10 * MINUTE_MS);
     expect((await onramp.show()).status).toBe("crypto_sent");
   });
 });
@@ -149,7 +150,7 @@ describe("gates at delivery", () => {
     chain.state.fails = null;
     const calls = () => chain.state.calls.filter((call) => call === key).length;
     const before = calls();
-    await advance(server, 10 * 60_000);
+    await advance(server, 10 * MINUTE_MS);
     expect(calls()).toBe(before);
     expect((await onramp.show()).status).toBe("crypto_sent");
     expect(chain.state.sent.get(key)).toBe(1_000_000_000n);
@@ -163,7 +164,7 @@ describe("gates at delivery", () => {
     await receive(server, { amount: 1004, deposit_message: onramp.code });
     await setKyc(onramp.user_id, "suspended");
     chain.state.fails = null;
-    await advance(server, 10 * 60_000);
+    await advance(server, 10 * MINUTE_MS);
     expect((await onramp.show()).status).toBe("sending_fiat");
     expect(chain.state.sent.has(key)).toBe(false);
     await setKyc(onramp.user_id, "approved");

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { addApprovedUser } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, expectRefusal, findFault, good, ledgerBalance } from "../offramps/story.ts";
 import { ADDRESS, openOnramp, receive, WISH } from "./story.ts";
-
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 
 let server: TestServer;
 beforeAll(async () => {

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ADVANCE_MAX_MS, DIFFERENCE_MAX_MS, openClock } from "../../src/platform/clock.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 import { insertInstallation } from "../harness/installation.ts";
-
-const HOUR_MS = 60 * 60 * 1000;
 
 let db: TestDatabase;
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../../src/platform/db/database.ts";
+import { DAY_MS } from "../../src/platform/durations.ts";
 import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
 import {
   finishWithEffects,
@@ -64,7 +65,7 @@ test("a worker frozen in mid-task is replaced, and does no harm when it wakes", 
     room.database.transaction(async (tx) => {
       const tasks = await set.lock(tx);
       writeEffects(tx, tasks, "replacement");
-      set.postpone(tx, tasks, new Date(set.now.getTime() + 24 * 60 * 60 * 1000));
+      set.postpone(tx, tasks, new Date(set.now.getTime() + DAY_MS));
     });
   room.startWorker([{ kind: "crash", set_max: 10, handle }], { lease_ms: LEASE_MS });
   child.kill("SIGSTOP");
@@ -103,7 +104,7 @@ test("a slow handler keeps its tasks, also when the sandbox clock moves on", asy
     return row!.leased_until.getTime();
   };
   const first = await leaseEnd();
-  await room.clock.advance(24 * 60 * 60 * 1000);
+  await room.clock.advance(DAY_MS);
   await waitFor(async () => (await leaseEnd()) > first + 1.5 * LEASE_MS);
   child.send("go on");
   await waitFor(() => messages.length > 1);

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { advanceClock } from "../../src/platform/tasks/advance-clock.ts";
 import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
 import {
@@ -17,10 +18,6 @@ import {
   writeEffects,
 } from "../harness/task-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
-
-const MINUTE_MS = 60 * 1000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 let room: TaskRoom;
 

@@ -2,15 +2,13 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Database } from "../../src/platform/db/database.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
 import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../../src/platform/tasks/tasks.ts";
 import { workerHealth } from "../../src/platform/tasks/worker-health.ts";
 import { finishWithEffects, openTaskRoom, SILENT, type TaskRoom } from "../harness/task-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
-
-const MINUTE_MS = 60 * 1000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 let room: TaskRoom;
 

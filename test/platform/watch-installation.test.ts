@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { eraseUser } from "../../src/users/erase-user.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -19,7 +20,7 @@ afterAll(async () => {
 });
 
 it("a clock moved by one process is moved in the others", async () => {
-  await advance(first, 48 * 60 * 60 * 1000);
+  await advance(first, 48 * HOUR_MS);
   await waitFor(
     () => second.core.clock.now().getTime() > first.core.clock.now().getTime() - 60_000,
   );

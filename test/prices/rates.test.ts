@@ -4,6 +4,7 @@ import { loadCatalogue } from "../../src/catalogue/catalogue.ts";
 import { loadFees } from "../../src/catalogue/fees.ts";
 import type { RateReading, RateSource } from "../../src/partners/rates/port.ts";
 import { createShippedTable } from "../../src/partners/rates/table-file.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { formatDecimal } from "../../src/platform/money.ts";
 import { ensureRecurring } from "../../src/platform/tasks/tasks.ts";
 import { confirmHeldRate } from "../../src/prices/confirm-held-rate.ts";
@@ -14,7 +15,6 @@ import { REFRESH_RATES_TASK, refreshRatesTask } from "../../src/prices/tasks.ts"
 import { openTaskRoom, SILENT, type TaskRoom } from "../harness/task-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-const HOUR_MS = 60 * 60 * 1000;
 const NOW = new Date("2026-11-15T12:00:00Z");
 const BY = { actor: "command line", reason: "checked with the bank" } as const;
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { type Beats, openBeats } from "../harness/steps.ts";
-import { findFault, HOUR_MS, MINUTE_MS } from "../offramps/story.ts";
+import { findFault } from "../offramps/story.ts";
 import { type Clients, createClients } from "./clients.ts";
 import {
   createRandomBank,

@@ -2,13 +2,12 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordAudit } from "../../src/accounts/audit.ts";
 import type { Database, Session } from "../../src/platform/db/database.ts";
+import { MINUTE_MS } from "../../src/platform/durations.ts";
 import { type Block, hashBlock, sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
 import { type VerifyInput, verify } from "../../src/verify/verify.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-
-const MINUTE_MS = 60_000;
 
 let server: TestServer;
 let account_id: string;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { MINUTE_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { addApp, advance, emit, expectQueue } from "./webhook-room.ts";
@@ -106,10 +107,10 @@ it("an event that fails is waited for, also when it is given up, and holds up no
   expect(sequencesOf(given_up!)).toEqual([1, 2, 3]);
   await advance(server, 6_000);
   expect(sequencesOf(late!)).toEqual([1, 2, 2]);
-  await advance(server, 6 * 60_000);
+  await advance(server, 6 * MINUTE_MS);
   expect(sequencesOf(late!)).toEqual([1, 2, 2, 2, 3, 4, 5]);
   // Ten tries over three days; then it has failed, and what comes after it is sent.
-  await advance(server, 4 * 24 * 60 * 60_000);
+  await advance(server, 4 * 24 * 60 * MINUTE_MS);
   expect(sequencesOf(given_up!)).toEqual([1, 2, ...Array(10).fill(3), 4, 5]);
   expect(overtaken).toEqual([]);
   await expectQueue(server);

@@ -3,6 +3,7 @@ import type { Provider } from "oidc-provider";
 import { addPageScope, type PageDeps } from "../../accounts/page-scope.ts";
 import { createAttempts } from "../../platform/attempts/attempts.ts";
 import { DatabaseUnavailableError } from "../../platform/db/database.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
 import { logFailure } from "../../platform/http/log-failure.ts";
@@ -18,7 +19,7 @@ import { checkTokenForm, formOfJson, OauthError } from "./token-request.ts";
 
 const HIDDEN = { schema: { hide: true } };
 const FORM_TYPE = "application/x-www-form-urlencoded";
-const WINDOW_MS = 60_000;
+const WINDOW_MS = MINUTE_MS;
 /** Authorization requests of one address; each one leaves a row. */
 const REQUESTS_MAX = 120;
 /** Wrong client secrets from one address. */

@@ -1,11 +1,12 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
 import { deleteExpiredArtifacts } from "./artifacts-store.ts";
 
 export const SWEEP_OAUTH_TASK = "sweep-oauth";
-const EVERY_MS = 10 * 60 * 1000;
+const EVERY_MS = 10 * MINUTE_MS;
 const DELETED_AT_ONCE_MAX = 1_000;
 
 /** Removes codes, tokens and sessions whose time is over; they are refused long before. */

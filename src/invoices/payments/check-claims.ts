@@ -1,5 +1,6 @@
 import type { ChainPort, ChainTransaction } from "../../partners/chain/port.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task, taskNow } from "../../platform/tasks/tasks.ts";
 import type { Act } from "../apply-change.ts";
@@ -22,7 +23,7 @@ import {
 export type ClaimDeps = CarryDeps & { chain: ChainPort };
 
 const AGAIN_MIN_MS = 15_000;
-const AGAIN_MAX_MS = 10 * 60_000;
+const AGAIN_MAX_MS = 10 * MINUTE_MS;
 
 /** Asks the chains for the transfers that buyers have named. */
 export async function checkClaims(deps: ClaimDeps, set: TaskSet): Promise<void> {

@@ -5,6 +5,7 @@ import { lowerAscii } from "../../catalogue/text.ts";
 import { checkAddress } from "../../partners/chain/check-address.ts";
 import { isSignature, isSignedBy } from "../../partners/chain/check-signature.ts";
 import type { ChainTransaction, WalletTransfer } from "../../partners/chain/port.ts";
+import { DAY_MS } from "../../platform/durations.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { powerOfTen } from "../../platform/money.ts";
 import { chainOf } from "../check-parties.ts";
@@ -41,7 +42,7 @@ export type Claim = {
 const CLAIM_CURRENCY = "USD";
 
 /** How long a transfer may take to become final. */
-const CLAIM_LIFE_MS = 24 * 60 * 60 * 1000;
+const CLAIM_LIFE_MS = DAY_MS;
 
 /** The claim that a change makes, if it makes one. */
 export function claimsOf({

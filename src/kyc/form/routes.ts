@@ -3,6 +3,7 @@ import cookie from "@fastify/cookie";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Mode } from "../../accounts/model.ts";
 import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
 import type { Html } from "../../platform/http/html.ts";
@@ -41,7 +42,7 @@ declare module "fastify" {
 
 /** A file that was replaced lies on the disk for some minutes more. */
 const UPLOADS_MAX = 40;
-const UPLOADS_WINDOW_MS = 10 * 60 * 1000;
+const UPLOADS_WINDOW_MS = 10 * MINUTE_MS;
 
 const BUILT_PAGE = join(import.meta.dirname, "../../../dashboard/dist/kyc");
 const MULTIPART = "multipart/form-data";

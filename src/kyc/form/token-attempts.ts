@@ -1,8 +1,9 @@
 import { type AttemptDeps, createAttempts } from "../../platform/attempts/attempts.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 
 const WRONG_MAX = 10;
-const WINDOW_MS = 60_000;
+const WINDOW_MS = MINUTE_MS;
 
 /** Who tries tokens that are nobody's is kept waiting, also with one that would be right. */
 export type TokenAttempts = {

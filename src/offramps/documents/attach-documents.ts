@@ -2,6 +2,7 @@ import { recordAudit } from "../../accounts/audit.ts";
 import { type Actor, actorOf } from "../../accounts/model.ts";
 import type { FileType } from "../../partners/files/judge-file.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { OfframpRule } from "../change-offramps.ts";
@@ -16,7 +17,7 @@ import { dropLater } from "./upload-documents.ts";
 export type NewDocument = { version: string; hash: Buffer; type: FileType };
 
 /** Longer than any upload may take: a version that young may belong to one under way. */
-export const SWEPT_AFTER_MS = 5 * 60 * 1000;
+export const SWEPT_AFTER_MS = 5 * MINUTE_MS;
 
 /** Who uploaded, and what it replaced: one offramp may get several files in a set. */
 type Upload = { actor: Actor; replaced: Offramp };

@@ -6,6 +6,7 @@ import { type FileType, judgeFile } from "../../partners/files/judge-file.ts";
 import type { GuardedSender } from "../../partners/outbound-http/guarded-sender.ts";
 import type { FailureKind } from "../../partners/outbound-http/send-error.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { sealedSize, sealStream } from "../../platform/encryption/sealed-stream.ts";
 import { newId } from "../../platform/ids.ts";
@@ -31,7 +32,7 @@ export type FetchDeps = {
 };
 
 /** When to try again after the first and the second failure; the third rejects the document. */
-const RETRIES_AFTER_MS = [3 * 60 * 1000, 7 * 60 * 1000];
+const RETRIES_AFTER_MS = [3 * MINUTE_MS, 7 * MINUTE_MS];
 const FETCH_TIMEOUT_MS = 30_000;
 const REDIRECTS_MAX = 3;
 /** Enough for every signature that is looked for. */

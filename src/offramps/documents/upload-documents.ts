@@ -2,6 +2,7 @@ import type { FileStore } from "../../partners/files/file-store.ts";
 import type { FileType } from "../../partners/files/judge-file.ts";
 import type { Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
+import { DAY_MS } from "../../platform/durations.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
@@ -25,7 +26,7 @@ export type NewUpload = {
   type: FileType;
 };
 
-const UNUSED_KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+const UNUSED_KEPT_MS = 7 * DAY_MS;
 
 /** Records a file that offramps may name when they are created. Unused, it goes after 7 days. */
 export function uploadDocuments(

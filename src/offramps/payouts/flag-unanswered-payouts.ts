@@ -1,5 +1,6 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
+import { HOUR_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { TaskLog } from "../../platform/tasks/task-log.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
@@ -17,7 +18,7 @@ export type ChaseDeps = {
 };
 
 const MESSAGE = "The bank has not confirmed the payment in time. The operator is investigating.";
-const EVERY_MS = 60 * 60 * 1000;
+const EVERY_MS = HOUR_MS;
 const PAYOUTS_AT_ONCE = 200;
 
 /**

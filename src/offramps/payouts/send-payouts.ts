@@ -1,6 +1,7 @@
 import type { BankPort, Instruction } from "../../partners/bank/port.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
+import { HOUR_MS } from "../../platform/durations.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
@@ -12,7 +13,7 @@ import { lockCurrentPayouts, lockPayouts, type Payout, updatePayouts } from "./s
 
 export type SendDeps = AssessDeps & { database: Database; bank: BankPort };
 
-const HELD_LOOKED_AT_AGAIN_AFTER_MS = 60 * 60 * 1000;
+const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
 /**
  * Hands recorded payouts to the bank. Three transactions-and-calls in a row: mark what is about to

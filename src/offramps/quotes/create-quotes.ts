@@ -7,8 +7,9 @@ import { type Checked, problemsOf } from "../../platform/problems.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { Kyc } from "../../users/model.ts";
 import { findKycs } from "../../users/store.ts";
+import { CLOSE_QUOTE_TASK } from "../task-kinds.ts";
 import type { WantedQuote } from "./check-new-quote.ts";
-import { CLOSE_QUOTE_TASK, EXECUTION_GRACE_MS, type Quote } from "./model.ts";
+import { EXECUTION_GRACE_MS, type Quote } from "./model.ts";
 import { insertQuotes } from "./store.ts";
 
 export type NewQuote = {

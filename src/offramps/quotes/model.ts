@@ -1,4 +1,5 @@
 import type { Chain, Token } from "../../catalogue/chains.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { least } from "../../platform/money.ts";
 
@@ -52,11 +53,11 @@ export function quoteStatus(
 
 export const OFFRAMPS_PER_QUOTE_MAX = 5_000;
 /** A quote that is not paid this long after its expiry ends. */
-export const EXECUTION_GRACE_MS = 60 * 60 * 1000;
+export const EXECUTION_GRACE_MS = HOUR_MS;
 /** How long a short deposit may be topped up at the locked rate. */
-export const TOP_UP_MS = 24 * 60 * 60 * 1000;
+export const TOP_UP_MS = DAY_MS;
 /** A named transfer that the chain does not know by then may be replaced by another. */
-export const TRANSFER_NOT_FOUND_MS = 10 * 60 * 1000;
+export const TRANSFER_NOT_FOUND_MS = 10 * MINUTE_MS;
 
 /** Whether offramps may still be added; execution goes before expiry. */
 export function additionProblems(quote: Quote, now: Date): Problem[] {
@@ -80,6 +81,3 @@ export function fundingProblems(quote: Quote, now: Date): Problem[] {
 export function toleranceOf(quote: Quote, tolerance_max: bigint): bigint {
   return least(tolerance_max, quote.token_fees / 10n);
 }
-
-/** The work that ends an unpaid quote; its handler is the offramps', whose records it changes. */
-export const CLOSE_QUOTE_TASK = "close-quote";

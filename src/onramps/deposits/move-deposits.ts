@@ -10,6 +10,7 @@ import {
 } from "../../ledger/postings.ts";
 import type { BankPort } from "../../partners/bank/port.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
 import { createSubjectKeys, type Keyring } from "../../platform/encryption/keyring.ts";
 import { newId } from "../../platform/ids.ts";
@@ -31,7 +32,7 @@ import {
 
 export type MoveDeps = FundDeps & { bank: BankPort };
 
-const BANK_ASKED_AGAIN_AFTER_MS = 60_000;
+const BANK_ASKED_AGAIN_AFTER_MS = MINUTE_MS;
 
 /**
  * Takes deposits that are under way to their next rest. What an onramp's account writes and what

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { HOUR_MS } from "../../platform/durations.ts";
 import { ensureDataDir } from "../../platform/instance.ts";
 import {
   checkFileKey,
@@ -12,7 +13,7 @@ import {
   FileTooLargeError,
 } from "./file-store.ts";
 
-const LEFTOVER_AGE_MS = 60 * 60 * 1000;
+const LEFTOVER_AGE_MS = HOUR_MS;
 const READ_BYTES = 64 * 1024;
 
 /**

@@ -1,11 +1,12 @@
 import { CURRENCIES } from "../../catalogue/currencies.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { type Decimal, divideDecimals, formatDecimal, roundDown } from "../../platform/money.ts";
 import type { RateReading, RateSource } from "./port.ts";
 import { parseExactJson, RATE_DIGITS_MAX, toRate, toTime } from "./rate-text.ts";
 
 export type HttpJsonOptions = { url: string; timeout_ms?: number; bytes_max?: number };
 
-const EVERY_MS = 15 * 60 * 1000;
+const EVERY_MS = 15 * MINUTE_MS;
 const TIMEOUT_MS = 10_000;
 const BYTES_MAX = 1024 * 1024;
 const BASES = ["eur", "usd"];

@@ -2,11 +2,12 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { CURRENCIES } from "../../catalogue/currencies.ts";
 import { RATES_TABLE } from "../../catalogue/rates-table.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { formatDecimal } from "../../platform/money.ts";
 import type { RateReading, RateSource } from "./port.ts";
 import { parseExactJson, RATE_DIGITS_MAX, significantDigits, toRate, toTime } from "./rate-text.ts";
 
-const EVERY_MS = 60_000;
+const EVERY_MS = MINUTE_MS;
 
 /** The table that ships, for the sandbox. */
 export function createShippedTable(): RateSource {

@@ -1,13 +1,14 @@
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
+import { MINUTE_MS } from "../durations.ts";
 import type { TaskHandler } from "../tasks/run-set.ts";
 import { attemptTime } from "./attempts.ts";
 import { deleteAttempts } from "./store.ts";
 
 export const TRIM_ATTEMPTS_TASK = "trim-attempts";
-const EVERY_MS = 60 * 1000;
+const EVERY_MS = MINUTE_MS;
 /** Longer than any attempt is under way. */
-const KEPT_MS = 2 * 60 * 1000;
+const KEPT_MS = 2 * MINUTE_MS;
 const DELETED_AT_ONCE_MAX = 5_000;
 
 /** Removes what was counted in windows that are over. */

@@ -1,13 +1,14 @@
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
+import { HOUR_MS, MINUTE_MS } from "../durations.ts";
 import { realTime } from "../tasks/real-time.ts";
 import type { TaskHandler } from "../tasks/run-set.ts";
 import { deleteUnkeyedCommands } from "./store.ts";
 
 export const TRIM_COMMANDS_TASK = "trim-commands";
-const EVERY_MS = 10 * 60 * 1000;
+const EVERY_MS = 10 * MINUTE_MS;
 /** Long past the time in which anyone could still ask whether a commit happened. */
-const KEPT_MS = 60 * 60 * 1000;
+const KEPT_MS = HOUR_MS;
 const DELETED_AT_ONCE_MAX = 5_000;
 
 /** Removes the rows of commands without an Idempotency-Key, which nobody will ask for again. */

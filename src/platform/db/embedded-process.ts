@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { MINUTE_MS } from "../durations.ts";
 import { pidExists } from "../process-identity.ts";
 import { StartupError } from "../startup-error.ts";
 import { type Binaries, binaryPath } from "./embedded-binaries.ts";
@@ -18,7 +19,7 @@ export type Server = {
 const START_ATTEMPTS_MAX = 40;
 const START_PAUSE_MS = 250;
 /** Recovery after a crash replays up to a gigabyte of log before the server is ready. */
-const READY_TIMEOUT_MS = 10 * 60_000;
+const READY_TIMEOUT_MS = 10 * MINUTE_MS;
 const POLL_MS = 20;
 const STOP_TIMEOUT_MS = 10_000;
 const LOG_BYTES_MAX = 10 * 1024 * 1024;

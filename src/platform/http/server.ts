@@ -7,6 +7,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/database.ts";
+import { MINUTE_MS } from "../durations.ts";
 import { type ErrorCode, type Problem, Refusal } from "../errors.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { checkEncoding, checkHeaders, VERSION } from "./check-headers.ts";
@@ -21,7 +22,7 @@ import { traceOf } from "./trace-context.ts";
 const BODY_BYTES_MAX = 1024 * 1024;
 /** Of routes for people, who have no key: anybody may send to them. */
 export const PAGE_BODY_BYTES_MAX = 16 * 1024;
-const REQUEST_TIMEOUT_MS = 60_000;
+const REQUEST_TIMEOUT_MS = MINUTE_MS;
 const RETRY_AFTER_SECONDS = 2;
 const CLOSE_IDLE_EVERY_MS = 100;
 // A whole request line fits: an id that is too long is an id that nobody has, not a lost route.

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { Session } from "../db/database.ts";
+import { MINUTE_MS } from "../durations.ts";
 import { type Block, hashBlock } from "./seal.ts";
 
 /** How a log's entries are read back: the digests of these entries, recomputed from their rows. */
@@ -29,7 +30,7 @@ const BLOCKS_PER_PAGE = 100;
 const BEFORE_ALL_NUMBERS = -(2n ** 63n);
 const DIGEST_BYTES = 32;
 /** An entry is sealed within seconds; one that waits longer than this is a fault. */
-const UNSEALED_MAX_MS = 60_000;
+const UNSEALED_MAX_MS = MINUTE_MS;
 
 /**
  * Recomputes one chain from its entries. Returns a sentence naming the first thing that is wrong,

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
+import { HOUR_MS } from "../durations.ts";
 import type { Outage } from "./outage.ts";
 import { realTime } from "./real-time.ts";
 import { deleteBeat, updateBeat } from "./store.ts";
 
-const FORGET_SILENT_MS = 60 * 60 * 1000;
+const FORGET_SILENT_MS = HOUR_MS;
 
 /**
  * Shows that a worker is alive, on a timer of its own: whatever its handlers are doing. Returns

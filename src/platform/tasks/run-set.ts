@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
+import { MINUTE_MS } from "../durations.ts";
 import { describeError, type Outage } from "./outage.ts";
 import { realTime } from "./real-time.ts";
 import { type Claim, updateFailed, updateLeases } from "./store.ts";
@@ -29,7 +30,7 @@ export type RunDependencies = {
 };
 
 const BACKOFF_FIRST_MS = 1_000;
-const BACKOFF_MAX_MS = 5 * 60 * 1000;
+const BACKOFF_MAX_MS = 5 * MINUTE_MS;
 
 /** Runs a handler on claimed tasks, keeps their lease alive meanwhile, records a failure. */
 export async function runSet(

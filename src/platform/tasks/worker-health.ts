@@ -1,4 +1,5 @@
 import type { Session } from "../db/database.ts";
+import { MINUTE_MS } from "../durations.ts";
 import { KINDS } from "./kinds.ts";
 
 export type WorkerHealth = {
@@ -15,7 +16,7 @@ export type WorkerHealth = {
 };
 
 export const BEAT_MAX_MS = 30_000;
-export const OVERDUE_MAX_MS = 5 * 60 * 1000;
+export const OVERDUE_MAX_MS = 5 * MINUTE_MS;
 export const FAILURES_MAX = 10;
 
 export async function workerHealth(

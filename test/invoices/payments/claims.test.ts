@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { HOUR_MS } from "../../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { findFault, good, settle } from "../../offramps/story.ts";
@@ -275,7 +276,7 @@ describe("a claim that turns out wrong", () => {
   it("is dropped when no such transaction is final within a day", async () => {
     const { id } = await send();
     good(await claim(id, { txHash: newHash() }));
-    const hour = 60 * 60 * 1000;
+    const hour = HOUR_MS;
     good(await server.call("POST", "/sandbox/clock", { advance_ms: 23 * hour }));
     expect((await show(server, id, buyer.key)).status).toBe("declaredPaid");
     good(await server.call("POST", "/sandbox/clock", { advance_ms: 2 * hour }));
@@ -388,7 +389,7 @@ describe("an invoice that the seller marked unpaid", () => {
     good(await change(server, id, "declareReceivedPayment", seller.key));
     good(await change(server, id, "markUnpaid", seller.key));
     good(await change(server, id, "declareSentPayment", buyer.key));
-    good(await server.call("POST", "/sandbox/clock", { advance_ms: 25 * 60 * 60 * 1000 }));
+    good(await server.call("POST", "/sandbox/clock", { advance_ms: 25 * HOUR_MS }));
     const shown = await show(server, id, buyer.key);
     expect(shown.status).toBe("declaredPaid");
     expect(shown.events.at(-1).name).toBe("declareSentPayment");

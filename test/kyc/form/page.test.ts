@@ -1,5 +1,6 @@
 import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import {
   addUser,
@@ -219,7 +220,7 @@ describe("submission", () => {
     const { page } = await begin();
     const now = server.core.clock.now();
     const born = new Date(Date.UTC(now.getUTCFullYear() - 18, now.getUTCMonth(), now.getUTCDate()));
-    const day_after = new Date(born.getTime() + 24 * 60 * 60 * 1000);
+    const day_after = new Date(born.getTime() + DAY_MS);
     await page.fill({ date_of_birth: day_after.toISOString().slice(0, 10) });
     const refused = await page.submit();
     expect(refused.body.errors).toMatchObject([{ field: "identity.date_of_birth" }]);

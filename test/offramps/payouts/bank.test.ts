@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createSandboxChain } from "../../../src/partners/chain/sandbox.ts";
+import { HOUR_MS, MINUTE_MS } from "../../../src/platform/durations.ts";
 import { addPaymentDetail } from "../../harness/ramp.ts";
 import { createScriptedBank, type ScriptedBank } from "../../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
@@ -9,9 +10,7 @@ import {
   expectRefusal,
   findFault,
   good,
-  HOUR_MS,
   ledgerBalance,
-  MINUTE_MS,
   openStory,
   type Story,
   settle,

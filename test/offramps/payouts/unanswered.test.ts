@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { HOUR_MS } from "../../../src/platform/durations.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -30,11 +31,11 @@ it("tells the operator of a payout that the bank leaves unanswered, and moves no
     return body.offramp.status === "sending_fiat";
   });
 
-  await server.call("POST", "/sandbox/clock", { advance_ms: 71 * 60 * 60 * 1000 });
+  await server.call("POST", "/sandbox/clock", { advance_ms: 71 * HOUR_MS });
   const before = await server.call("GET", path);
   expect(before.body.offramp.status_message).toBeNull();
 
-  await server.call("POST", "/sandbox/clock", { advance_ms: 3 * 60 * 60 * 1000 });
+  await server.call("POST", "/sandbox/clock", { advance_ms: 3 * HOUR_MS });
   const chased = await server.call("GET", path);
   expect(chased.body.offramp).toMatchObject({
     status: "sending_fiat",

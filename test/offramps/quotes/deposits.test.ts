@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { HOUR_MS, MINUTE_MS } from "../../../src/platform/durations.ts";
 import { txId } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import {
@@ -9,9 +10,7 @@ import {
   findFault,
   GRACE_MS,
   good,
-  HOUR_MS,
   ledgerBalance,
-  MINUTE_MS,
   openStory,
   settle,
 } from "../story.ts";

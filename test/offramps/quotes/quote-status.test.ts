@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { QUOTE_MOVES, QUOTE_STATUSES, quoteStatus } from "../../../src/offramps/quotes/model.ts";
+import { MINUTE_MS } from "../../../src/platform/durations.ts";
 
-const MINUTE_MS = 60_000;
 const at = (minutes: number) => new Date(Date.UTC(2026, 10, 15) + minutes * MINUTE_MS);
 const EXPIRES_AT = 30;
 /** Executed before expiry or never; closed after expiry or never. */

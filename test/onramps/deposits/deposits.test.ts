@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isDepositCode, makeDepositCode } from "../../../src/onramps/deposits/deposit-code.ts";
 import { takeCredits } from "../../../src/onramps/deposits/record-credits.ts";
 import { createSandboxChain } from "../../../src/partners/chain/sandbox.ts";
+import { HOUR_MS, MINUTE_MS } from "../../../src/platform/durations.ts";
 import { createScriptedBank, type ScriptedBank } from "../../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import {
@@ -13,8 +14,6 @@ import {
   settle,
 } from "../../offramps/story.ts";
 import { act, credit, listUnmatched, openOnramp, receive, showDeposit } from "../story.ts";
-
-const HOUR_MS = 60 * 60 * 1000;
 
 /** Four symbols that make a valid code together with the eight before them. */
 function wordAfter(eight: string): string {
@@ -59,7 +58,7 @@ describe("what does not fit waits for the operator", () => {
     await advance(server, 24 * HOUR_MS - 60_000);
     const in_time = await receive(server, { amount: 1004, deposit_message: on_time.code });
     expect(in_time.status).toBe("matched");
-    await advance(server, 2 * 60_000);
+    await advance(server, 2 * MINUTE_MS);
     const deposit = await receive(server, { amount: 1004, deposit_message: late.code });
     expect(deposit).toMatchObject({ status: "unmatched", reason: "late" });
     await advance(server, 7 * 24 * HOUR_MS);
@@ -444,11 +443,11 @@ describe("a bank that is not the sandbox's", () => {
     const { id } = deposits.find((one: { text: string }) => one.text === "to be returned");
     bank.return_answer = "pending";
     good(await act(scripted, id, "return"));
-    await advance(scripted, 3 * 60_000);
+    await advance(scripted, 3 * MINUTE_MS);
     expect((await showDeposit(scripted, id)).status).toBe("returning");
     expect(await findFault(scripted)).toBeNull();
     bank.return_answer = "refused";
-    await advance(scripted, 2 * 60_000);
+    await advance(scripted, 2 * MINUTE_MS);
     expect(await showDeposit(scripted, id)).toMatchObject({
       status: "unmatched",
       reason: "return_refused",
