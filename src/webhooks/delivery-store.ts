@@ -119,11 +119,16 @@ export type DueQuery = {
 
 export type RecordQuery = { account_id: string; app_id: string; record_id: string };
 
+// For entries of one record. `is not distinct from` cannot be looked up in an index, so that the
+// one by record is the only one left: the queue is always another than at its last analysis, and
+// the planner, taking the application's entries for few, used to read all of them for each record.
+export const sameRecord = (a: string, b: string) => `${a}.record_id = ${b}.record_id
+      and ${a}.account_id is not distinct from ${b}.account_id
+      and ${a}.app_id is not distinct from ${b}.app_id`;
+
 // With ordered delivery, an event waits while an earlier one of its record does.
 const ELIGIBLE = `(not a.is_ordered or not exists (
-    select from webhook_queue p
-    where p.account_id = w.account_id and p.app_id = w.app_id and p.record_id = w.record_id
-      and p.sequence < w.sequence))`;
+    select from webhook_queue p where ${sameRecord("p", "w")} and p.sequence < w.sequence))`;
 
 // Events of the ramp are chosen, not consented to. Of invoices, another account's need its consent;
 // one's own only where it was given, and then for as long as it is not taken back.
@@ -178,8 +183,7 @@ const NEXT_OF_RECORDS = withBodies(`
   join ${OPEN_APP}
   cross join lateral (
     select ${QUEUE_ENTRY} from webhook_queue w
-    where w.account_id = q.account_id and w.app_id = q.app_id and w.record_id = q.record_id
-      and ${ELIGIBLE} and w.due_at <= $1
+    where ${sameRecord("w", "q")} and ${ELIGIBLE} and w.due_at <= $1
     order by w.sequence limit 1
   ) as due`);
 

@@ -285,10 +285,10 @@ export class EndpointSender implements Polled {
 
   async #write(): Promise<void> {
     const is_ordered = this.#turn.endpoint?.is_ordered ?? false;
-    for (const { delivery_id, record_id, status } of await this.#recorder.write(this.#turn)) {
-      this.#taken.delete(delivery_id);
-      // What is to be tried again still holds up the record's later events.
-      if (is_ordered && status !== "pending") this.#advanced.push(record_id);
+    const { outcomes, followed } = await this.#recorder.write(this.#turn);
+    for (const outcome of outcomes) {
+      this.#taken.delete(outcome.delivery_id);
+      if (is_ordered && followed.has(outcome)) this.#advanced.push(outcome.record_id);
     }
   }
 }

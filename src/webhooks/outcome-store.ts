@@ -1,6 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { bytesArray, plainArray } from "../platform/db/plain-array.ts";
-import { QUEUE_COLUMNS, QUEUED } from "./delivery-store.ts";
+import { QUEUE_COLUMNS, QUEUED, sameRecord } from "./delivery-store.ts";
 import type { DeliveryStatus } from "./model.ts";
 
 /** What became of a delivery when its time came. */
@@ -9,6 +9,7 @@ export type Outcome = {
   app_id: string;
   delivery_id: string;
   record_id: string;
+  sequence: number;
   /** The time for which it was sent: another one by now means that it was asked for again. */
   due_at: string;
   /** Absent when nothing was sent, because there was nothing to send any more. */
@@ -38,13 +39,21 @@ export async function updatePlanner(tx: Session): Promise<void> {
   );
 }
 
-/** Writes a set of outcomes: one statement for what was delivered, several for the rest. */
-export function updateOutcomes(tx: Transaction, outcomes: readonly Outcome[]): void {
+/**
+ * Writes a set of outcomes: one statement for what was delivered, several for the rest. Returns
+ * those after which a later event of the record may be sent.
+ */
+export async function updateOutcomes(
+  tx: Transaction,
+  outcomes: readonly Outcome[],
+): Promise<Set<Outcome>> {
   const { delivered = [], other = [] } = Object.groupBy(outcomes, ({ status }) =>
     status === "delivered" ? "delivered" : "other",
   );
-  if (delivered.length > 0) updateDelivered(tx, delivered);
   if (other.length > 0) updateOther(tx, other);
+  const followed = delivered.length > 0 ? await updateDelivered(tx, delivered) : [];
+  // What is to be tried again still holds up the record's later events.
+  return new Set([...followed, ...other.filter(({ status }) => status !== "pending")]);
 }
 
 // As they were due: what was asked for again meanwhile has another time, and stays.
@@ -66,14 +75,15 @@ const REQUEUE_ASKED = `update webhook_queue w
     and w.app_id = d.app_id and w.due_at = d.next_attempt_at and w.delivery_id = d.id`;
 
 /** The delivery itself holds the attempt that delivered it: most need no row of their own. */
-function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): void {
-  tx.write(
+async function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): Promise<Outcome[]> {
+  const followed = await tx.query<{ place: number }>(
     `with t as (
        select account_id, app_id, id, due_at, number, to_timestamp(at_ms / 1000) as at, answered,
-         latency_ms, answer
+         latency_ms, answer, record_id, sequence, place
        from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[], $5::int[], $6::float8[],
-         $7::int[], $8::int[], $9::bytea[])
-         as t (account_id, app_id, id, due_at, number, at_ms, answered, latency_ms, answer)
+         $7::int[], $8::int[], $9::bytea[], $10::uuid[], $11::int[]) with ordinality
+         as t (account_id, app_id, id, due_at, number, at_ms, answered, latency_ms, answer,
+           record_id, sequence, place)
      ), unqueued as (${UNQUEUE}), written as (
        update webhook_deliveries d set ${unlessAsked("status", "'delivered'")}, reason = null,
          ${unlessAsked("next_attempt_at", "null")}, delivered_at = t.at, updated_at = t.at,
@@ -82,12 +92,15 @@ function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): void {
        from t where d.account_id = t.account_id and d.id = t.id
        returning d.account_id, d.id, d.app_id, d.status, d.next_attempt_at, d.attempts,
          d.attempts_before
-     ), requeued as (${REQUEUE_ASKED})
-     insert into webhook_attempts (${ATTEMPT_COLUMNS})
-     select t.account_id, t.id, t.number, t.at, t.answered, null, t.latency_ms, t.answer
-     from written join t on t.account_id = written.account_id and t.id = written.id
-     where written.status = 'pending'
-     on conflict do nothing`,
+     ), requeued as (${REQUEUE_ASKED}), logged as (
+       insert into webhook_attempts (${ATTEMPT_COLUMNS})
+       select t.account_id, t.id, t.number, t.at, t.answered, null, t.latency_ms, t.answer
+       from written join t on t.account_id = written.account_id and t.id = written.id
+       where written.status = 'pending'
+       on conflict do nothing
+     )
+     select t.place::integer as place from t where exists (
+       select from webhook_queue w where ${sameRecord("w", "t")} and w.sequence > t.sequence)`,
     [
       plainArray(outcomes.map((outcome) => outcome.account_id)),
       plainArray(outcomes.map((outcome) => outcome.app_id)),
@@ -98,8 +111,11 @@ function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): void {
       plainArray(outcomes.map(({ attempt }) => attempt!.status)),
       plainArray(outcomes.map(({ attempt }) => attempt!.latency_ms)),
       bytesArray(outcomes.map(({ attempt }) => attempt!.answer)),
+      plainArray(outcomes.map((outcome) => outcome.record_id)),
+      plainArray(outcomes.map((outcome) => outcome.sequence)),
     ],
   );
+  return followed.map(({ place }) => outcomes[place - 1]!);
 }
 
 export const ATTEMPT_COLUMNS =

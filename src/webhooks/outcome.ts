@@ -35,6 +35,7 @@ export function outcomeUnsent(delivery: DueDelivery, reason: string, at: Date): 
   return { ...keyOf(delivery), ...settled };
 }
 
-function keyOf({ account_id, app_id, id: delivery_id, record_id, due_at }: DueDelivery) {
-  return { account_id, app_id, delivery_id, record_id, due_at };
+function keyOf(delivery: DueDelivery) {
+  const { account_id, app_id, id: delivery_id, record_id, sequence, due_at } = delivery;
+  return { account_id, app_id, delivery_id, record_id, sequence, due_at };
 }

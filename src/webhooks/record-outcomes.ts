@@ -7,7 +7,7 @@ import { type Endpoint, missingSetup } from "./audience.ts";
 import { coalesce } from "./coalesce.ts";
 import { listNextDue, updatePendingSkipped } from "./delivery-store.ts";
 import { type Outcome, updateOutcomes, updatePlanner } from "./outcome-store.ts";
-import type { DeliverDeps, Recorder, Turn } from "./sender-model.ts";
+import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
 
 /** Sending goes on meanwhile; what a crash in between would repeat are these few deliveries. */
 const WRITE_PACE_MS = 50;
@@ -27,11 +27,11 @@ export async function recordOutcomes(
   set: TaskSet,
   turns: readonly Turn[],
   lost: Set<Task>,
-): Promise<Outcome[][]> {
+): Promise<Written[]> {
   const taken = new Map(turns.map((turn) => [turn, turn.outcomes]));
   for (const turn of turns) turn.outcomes = [];
   const changed = new Map(turns.map((turn) => [turn, turn.health]));
-  await deps.database.transaction(async (tx) => {
+  const followed = await deps.database.transaction(async (tx) => {
     const [locked] = await Promise.all([
       set.lock(
         tx,
@@ -42,15 +42,14 @@ export async function recordOutcomes(
     const ours = new Set(locked);
     for (const { task } of turns) if (!ours.has(task)) lost.add(task);
     const own = turns.filter((turn) => ours.has(turn.task));
-    updateOutcomes(
-      tx,
-      own.flatMap((turn) => taken.get(turn)!),
-    );
     updateHealth(
       tx,
       own.flatMap((turn) => changed.get(turn) ?? []),
     );
+    const outcomes = own.flatMap((turn) => taken.get(turn)!);
+    const followed = await updateOutcomes(tx, outcomes);
     for (const turn of own) if (turn.disable_reason !== null) await disable(deps, tx, turn);
+    return followed;
   });
   for (const [turn, health] of changed) {
     if (!health || turn.health !== health || !turn.endpoint) continue;
@@ -60,7 +59,7 @@ export async function recordOutcomes(
   for (const turn of turns.filter(({ task }) => !lost.has(task))) {
     for (const outcome of taken.get(turn)!) countAttempt(deps, outcome);
   }
-  return turns.map((turn) => taken.get(turn)!);
+  return turns.map((turn) => ({ outcomes: taken.get(turn)!, followed }));
 }
 
 function countAttempt({ countAttempt }: DeliverDeps, outcome: Outcome): void {

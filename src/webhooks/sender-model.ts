@@ -49,10 +49,16 @@ export type Turn = {
   disable_reason: string | null;
 };
 
+export type Written = {
+  outcomes: readonly Outcome[];
+  /** Those after which the next event of their record may be sent. */
+  followed: ReadonlySet<Outcome>;
+};
+
 /** Writes what came of attempts, for all endpoints of a set of tasks together. */
 export type Recorder = {
   /** Takes the outcomes from the turn when they are written, and returns them afterwards. */
-  write(turn: Turn): Promise<readonly Outcome[]>;
+  write(turn: Turn): Promise<Written>;
   /** True when the task was given back; false when there is more to send now. */
   end(turn: Turn): Promise<boolean>;
   /** Another worker has the endpoint now: what we know of it no longer counts. */

@@ -57,7 +57,7 @@ function openSender(loadDue: (calls: number) => Page) {
         const outcomes = turn.outcomes;
         turn.outcomes = [];
         written.push(...outcomes);
-        return outcomes;
+        return { outcomes, followed: new Set() };
       },
       end: async () => true,
       isLost: () => false,

@@ -1,0 +1,96 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import type { Transaction } from "../../src/platform/db/database.ts";
+import { listDueDeliveries, listDueOfRecords } from "../../src/webhooks/delivery-store.ts";
+import { startTestServer, type TestServer } from "../harness/server.ts";
+import { addApp } from "./webhook-room.ts";
+
+const QUEUED = 3_000;
+const RECORDS = 100;
+
+let server: TestServer;
+let app: { account_id: string; app_id: string };
+
+beforeAll(async () => {
+  server = await startTestServer();
+  const { id } = await addApp(server, { webhook_url: "http://127.0.0.1:9/" });
+  app = { account_id: server.account_id, app_id: id };
+});
+afterAll(() => server?.close());
+beforeEach(async () => {
+  await server.core.database.query("delete from webhook_queue");
+});
+
+/** Entries of the queue alone: no task sends them. */
+async function fill(account_id: string, app_id: string): Promise<string[]> {
+  const record_ids = Array.from({ length: QUEUED }, () => randomUUID());
+  await server.core.database.query(
+    `insert into webhook_queue (account_id, app_id, due_at, delivery_id, event_account_id, event_id,
+       record_id, sequence, is_sample, attempts, attempts_before)
+     select $1, $2, $3, id, $1, id, id, 1, false, 0, 0 from unnest($4::uuid[]) as id`,
+    [account_id, app_id, server.core.clock.now(), record_ids],
+  );
+  return record_ids;
+}
+
+/** How many entries of the queue the work reads. */
+function countRead(work: (tx: Transaction) => Promise<unknown>): Promise<number> {
+  return server.core.database.transaction(async (tx) => {
+    const before = await readSoFar(tx);
+    await work(tx);
+    return (await readSoFar(tx)) - before;
+  });
+}
+
+async function readSoFar(tx: Transaction): Promise<number> {
+  const [row] = await tx.query<{ read: number }>(
+    `select (seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_xact_user_tables
+     where relname = 'webhook_queue'`,
+  );
+  return row!.read;
+}
+
+// The queue grows and empties within minutes, and is analyzed once in a while.
+const STATISTICS = {
+  "of an empty queue": async () => {
+    await server.core.database.query("vacuum analyze webhook_queue");
+    return fill(app.account_id, app.app_id);
+  },
+  "of another application's queue": async () => {
+    await fill(randomUUID(), randomUUID());
+    await server.core.database.query("vacuum analyze webhook_queue");
+    return fill(app.account_id, app.app_id);
+  },
+  "of the queue as it is": async () => {
+    const record_ids = await fill(app.account_id, app.app_id);
+    await server.core.database.query("vacuum analyze webhook_queue");
+    return record_ids;
+  },
+};
+
+it.each(Object.entries(STATISTICS))(
+  "finding a record's next event reads that record's entries, with statistics %s",
+  async (_title, fillQueue) => {
+    const record_ids = (await fillQueue()).slice(-RECORDS);
+    const now = server.core.clock.now();
+    const records = record_ids.map((record_id) => ({ ...app, record_id }));
+    const read = await countRead(async (tx) => {
+      expect(await listDueOfRecords(tx, records, now)).toHaveLength(RECORDS);
+    });
+    expect(read).toBeLessThanOrEqual(3 * RECORDS);
+  },
+);
+
+it.each(Object.entries(STATISTICS))(
+  "a page of what is due reads no more than the page, with statistics %s",
+  async (_title, fillQueue) => {
+    await fillQueue();
+    const now = server.core.clock.now();
+    const limits = { well: RECORDS, failing: 1 };
+    const read = await countRead(async (tx) => {
+      const page = await listDueDeliveries(tx, [{ ...app, after: null }], now, limits);
+      expect(page).toHaveLength(RECORDS);
+    });
+    expect(read).toBeLessThanOrEqual(3 * RECORDS);
+  },
+);
