@@ -50,6 +50,44 @@ describe("the OpenAPI document", () => {
     expect(incomplete.map((operation) => operation.name)).toEqual([]);
   });
 
+  it("gives every list the parameters of all lists, and status where its records have one", () => {
+    const { paths, components } = document.raw;
+    const resolve = (schema: Schema): Schema =>
+      schema.$ref ? components.schemas[schema.$ref.split("/").at(-1)] : schema;
+    const lists = Object.entries<Schema>(paths).flatMap(([path, { get }]) => {
+      const answer = resolve(get?.responses["200"].content?.["application/json"]?.schema ?? {});
+      if (!answer.properties?.has_more) return [];
+      const items = Object.values<Schema>(answer.properties).map(resolve);
+      const record = resolve(items.find(({ type }) => type === "array")!.items);
+      const names = get.parameters.map(
+        (one: Schema) => (one.$ref ? components.parameters[one.$ref.split("/").at(-1)] : one).name,
+      );
+      return [{ path, names, has_status: record.properties.status !== undefined }];
+    });
+    expect(lists.length).toBeGreaterThan(12);
+    for (const { path, names, has_status } of lists) {
+      const wanted =
+        path === "/invoices"
+          ? ["take", "skip", "starting_after", "creationDateRange", "updatedSince"]
+          : ["limit", "starting_after", "created_after", "created_before"];
+      expect(names, path).toEqual(expect.arrayContaining(wanted));
+      if (has_status) expect(names, path).toContain("status");
+    }
+  });
+
+  it("gives every record with an id the times of its creation and last change", () => {
+    const records = Object.entries<Schema>(document.raw.components.schemas).filter(
+      ([, { properties }]) => properties?.id,
+    );
+    expect(records.length).toBeGreaterThan(12);
+    for (const [name, { properties, required }] of records) {
+      const times = properties.requestId
+        ? ["createdAt", "updatedAt"]
+        : ["created_at", "updated_at"];
+      expect(required, name).toEqual(expect.arrayContaining(times));
+    }
+  });
+
   it("gives every error its status, and every operation those that it cannot do without", () => {
     for (const [path, methods] of Object.entries<Schema>(document.raw.paths)) {
       for (const entry of Object.values<Schema>(methods)) expectStatuses(path, entry);

@@ -655,7 +655,7 @@ export interface paths {
         put?: never;
         /**
          * Create an onramp
-         * @description Returns the bank account to pay to and the `deposit_message` that the transfer text must contain. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.
+         * @description Returns the bank account to pay to and the `deposit_message` that the transfer text must contain. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails. A user can have 20 unpaid onramps at a time.
          */
         post: operations["createOnramp"];
         delete?: never;
@@ -2417,6 +2417,10 @@ export interface components {
              * @example http://127.0.0.1:4000/users/01a1dd11-4aee-7000-adc7-78aca4556f62/documents/01a1dd11-4aee-7000-adc7-78aca4556f63
              */
             submitted_url: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
         };
         /**
          * @description - `pending`: It waits for members to vote.
@@ -2462,13 +2466,14 @@ export interface components {
          *     - `offramp_not_editable`: The payout has started and can no longer be changed.
          *     - `invalid_transition`: This change is not possible in the record's current status.
          *     - `invalid_kyc_status_param`: Unknown KYC status; use one that is listed in the documentation.
+         *     - `limit_exceeded`: A limit is reached; `errors` says which one and what to do.
          *     - `too_many_requests`: Too many requests; wait for the number of seconds in Retry-After, then try again.
          *     - `internal_error`: An internal error occurred; report the request id to the operator.
          *     - `unavailable`: The request was not processed; wait for the number of seconds in Retry-After, then try again.
          *     - `outcome_unknown`: The outcome is unknown; repeat the request with the same Idempotency-Key.
          * @enum {string}
          */
-        ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
+        ErrorCode: "version_unknown" | "unknown_format" | "bad_request" | "unauthorized" | "insufficient_scope" | "route_not_found" | "idempotency_key_reused" | "file_too_large" | "body_too_large" | "unsupported_media_type" | "parameter_unknown" | "parameter_missing" | "record_not_found" | "record_invalid" | "value_too_long" | "record_not_unique" | "country_not_supported" | "currency_not_supported" | "currency_mismatch" | "rails_not_available" | "quote_already_executed" | "quote_expired" | "payment_detail_deactivated" | "payment_detail_not_approved" | "not_yet_passed_kyc_kyb" | "not_approved_for_payout_rail" | "no_offramps_present" | "below_currency_limit" | "supporting_document_required" | "unsupported_file_type" | "offramp_not_editable" | "invalid_transition" | "invalid_kyc_status_param" | "limit_exceeded" | "too_many_requests" | "internal_error" | "unavailable" | "outcome_unknown";
         /**
          * @description - `authorization_code`: People authorise the application to read and write for their account.
          *     - `client_credentials`: The application acts for the account that created it.
@@ -2830,6 +2835,8 @@ export interface components {
          *     `invalid_transition`: This change is not possible in the record's current status.
          *
          *     `invalid_kyc_status_param`: Unknown KYC status; use one that is listed in the documentation.
+         *
+         *     `limit_exceeded`: A limit is reached; `errors` says which one and what to do.
          */
         Refused: {
             headers: {
@@ -5870,7 +5877,9 @@ export interface operations {
                      * @example {
                      *       "document": {
                      *         "id": "019a8f3c-7a10-7c4e-9b2d-000000000201",
-                     *         "submitted_url": "http://127.0.0.1:4000/users/01a1dd11-4aee-7000-adc7-78aca4556f62/documents/01a1dd11-4aee-7000-adc7-78aca4556f63"
+                     *         "submitted_url": "http://127.0.0.1:4000/users/01a1dd11-4aee-7000-adc7-78aca4556f62/documents/01a1dd11-4aee-7000-adc7-78aca4556f63",
+                     *         "created_at": "2026-11-16T09:30:00.000Z",
+                     *         "updated_at": "2026-11-16T09:30:00.000Z"
                      *       }
                      *     }
                      */
@@ -6500,7 +6509,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb` */
+            /** @description `parameter_unknown`, `record_invalid`, `currency_not_supported`, `rails_not_available`, `not_yet_passed_kyc_kyb`, `limit_exceeded` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -10,12 +10,12 @@ import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import type { OnrampPrice } from "../prices/pricing.ts";
 import { clearanceProblems, type KycEnforcement } from "../users/clearance.ts";
 import type { Kyc } from "../users/model.ts";
-import { lockKycs } from "../users/store.ts";
+import { findKycs, lockUsers } from "../users/store.ts";
 import { makeDepositCode } from "./deposits/deposit-code.ts";
-import { type Onramp, UNPAID_LIFE_MS } from "./model.ts";
+import { type Onramp, UNPAID_LIFE_MS, UNPAID_PER_USER_MAX } from "./model.ts";
 import { onrampEvents } from "./record-changes.ts";
 import { renderOnramp } from "./render.ts";
-import { insertOnramps, type KeyedOnramp } from "./store.ts";
+import { countInitiated, insertOnramps, type KeyedOnramp } from "./store.ts";
 import { EXPIRE_ONRAMP_TASK } from "./task-kinds.ts";
 
 /** What is to be delivered for what, checked and priced. */
@@ -37,7 +37,12 @@ export type NewOnramp = {
   problems: readonly Problem[];
 };
 
-type Loaded = { users: AccountMap<Kyc>; keys: SubjectKeys };
+type Loaded = {
+  users: AccountMap<Kyc>;
+  keys: SubjectKeys;
+  /** Unpaid onramps of each user, those that this set creates included. */
+  unpaid: AccountMap<number>;
+};
 
 const RETRY_AFTER_SECONDS = 60;
 
@@ -51,12 +56,15 @@ export function createOnramps(
     load: async (tx, commands) => {
       const of = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
       const subjects = of.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
-      const [users, keys] = await Promise.all([
-        // Locked: nobody is erased before what is about to be written of them is there too.
-        lockKycs(tx, of),
+      // Locked: nobody is erased before what is about to be written of them is there too, and of
+      // two that count at once the second sees what the first created.
+      await lockUsers(tx, of);
+      const [users, keys, unpaid] = await Promise.all([
+        findKycs(tx, of),
         keyring.openSubjects(tx, subjects),
+        countInitiated(tx, of),
       ]);
-      return { users, keys };
+      return { users, keys, unpaid };
     },
     decide: (loaded, commands, now) =>
       new Map(
@@ -88,7 +96,7 @@ export function createOnramps(
 
 function decideOne(
   kyc_enforcement: KycEnforcement,
-  { users, keys }: Loaded,
+  { users, keys, unpaid }: Loaded,
   { account_id, input }: Command<NewOnramp>,
   now: Date,
 ): Verdict<KeyedOnramp> {
@@ -98,12 +106,20 @@ function decideOne(
   const key = keys.get(account_id, user_id);
   if (!kyc || !key) return { refusal: Refusal.of([...problems, notFound("user_id")]) };
   if (kyc_enforcement !== "off") problems.push(...clearanceProblems(kyc, null, null, "user_id"));
+  const count = (unpaid.get(account_id, user_id) ?? 0) + 1;
+  if (count > UNPAID_PER_USER_MAX) {
+    const message =
+      `The user has ${UNPAID_PER_USER_MAX} unpaid onramps; ` +
+      "create another one when one of them is paid or has failed.";
+    problems.push({ field: "user_id", code: "limit_exceeded", message });
+  }
   if (problems.length > 0) return { refusal: Refusal.of(problems) };
   if (!terms) {
     const message =
       "Current rates are not available, so no onramp can be created; try again later.";
     return { refusal: new Refusal("unavailable", message, RETRY_AFTER_SECONDS) };
   }
+  unpaid.set(account_id, user_id, count);
   const { fee_minor, deposit_minor, ...agreed } = terms;
   const onramp: Onramp = {
     account_id,

@@ -17,6 +17,8 @@ export const ONRAMP_MOVES: Readonly<Record<OnrampStatus, readonly OnrampStatus[]
 
 /** Until then a deposit credits by itself; later the operator decides. */
 export const RATE_LOCKED_MS = DAY_MS;
+/** Each holds a rate for its user, who need not pay. */
+export const UNPAID_PER_USER_MAX = 20;
 /** An onramp that nobody has paid by then has failed. */
 export const UNPAID_LIFE_MS = 7 * DAY_MS;
 

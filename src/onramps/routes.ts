@@ -44,7 +44,8 @@ function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
     summary: "Create an onramp",
     description:
       "Returns the bank account to pay to and the `deposit_message` that the transfer text must " +
-      "contain. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails.",
+      "contain. The rate is locked for 24 hours. An onramp that is not paid within 7 days fails. " +
+      "A user can have 20 unpaid onramps at a time.",
     tag: TAG,
     body: CreateOnrampBody,
     body_example: {
@@ -63,6 +64,7 @@ function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
       "currency_not_supported",
       "rails_not_available",
       "not_yet_passed_kyc_kyb",
+      "limit_exceeded",
     ],
     handle: async ({ params, body, problems, command }) => {
       const current = await prices.currentPrices(clock.now());

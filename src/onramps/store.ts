@@ -1,3 +1,4 @@
+import { AccountMap } from "../platform/account-map.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
@@ -158,6 +159,22 @@ export function updateDeliveriesDue(tx: Transaction, key: UserKey, now: Date): v
          where account_id = $1 and user_id = $2 and status = 'sending_fiat')`,
     [key.account_id, key.user_id, now],
   );
+}
+
+/** How many onramps of each of these users nobody has paid yet. */
+export async function countInitiated(
+  session: Session,
+  keys: readonly UserKey[],
+): Promise<AccountMap<number>> {
+  const rows = await session.query<UserKey & { count: number }>(
+    `select account_id, user_id, count(*)::int as count from onramps
+     where account_id = any($1::uuid[]) and user_id = any($2::uuid[]) and status = 'initiated'
+     group by account_id, user_id`,
+    [keys.map((key) => key.account_id), keys.map((key) => key.user_id)],
+  );
+  const counts = new AccountMap<number>();
+  for (const { account_id, user_id, count } of rows) counts.set(account_id, user_id, count);
+  return counts;
 }
 
 /** Whether an onramp of this user has not come to its end. */

@@ -349,6 +349,40 @@ describe("changing and listing", () => {
     );
   });
 
+  it.each<[what: string, change: object, field: string, code: string]>([
+    ["a line break in the reference", { reference: "a\nb" }, "reference", "record_invalid"],
+    ["a reference that is no text", { reference: 7 }, "reference", "record_invalid"],
+    [
+      "51 keys of metadata",
+      { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, "v"])) },
+      "metadata",
+      "record_invalid",
+    ],
+    ["a long value", { metadata: { a: "x".repeat(501) } }, "metadata.a", "value_too_long"],
+    ["an amount", { destination_amount: 11 }, "destination_amount", "parameter_unknown"],
+  ])("a change with %s is refused, and changes nothing", async (_, change, field, code) => {
+    const quote_id = await addQuote(server, user_id);
+    const kept = { reference: "kept", metadata: { kept: "yes" } };
+    const [{ id }] = good(await add([item("eur", 10, kept)], quote_id)).offramps;
+    const both = { reference: "new", metadata: { is: "new" }, ...change };
+    const refused = await patch(quote_id, id, both);
+    expect(refused.body.errors).toMatchObject([{ field: `offramp.${field}`, code }]);
+    const shown = await server.call("GET", `/users/${user_id}/offramps/${id}`);
+    expect(good(shown).offramp).toMatchObject(kept);
+  });
+
+  it("another account and another user cannot change it; a change without a field is 400", async () => {
+    const quote_id = await addQuote(server, user_id);
+    const [{ id }] = good(await add([item("eur", 10)], quote_id)).offramps;
+    const { key } = await server.addAccount("Other payer");
+    const path = `/users/${user_id}/quotes/${quote_id}/offramps/${id}`;
+    const body = { offramp: { reference: "x" } };
+    expect((await server.call("PATCH", path, body, { key })).status).toBe(404);
+    const other = path.replace(user_id, await addApprovedUser(server));
+    expect((await server.call("PATCH", other, body)).status).toBe(404);
+    expect((await server.call("PATCH", path, {})).body.error_code).toBe("parameter_missing");
+  });
+
   it("the list is newest first, page by page, by quote and by status", async () => {
     const owner = await addApprovedUser(server);
     const detail = await addPaymentDetail(server, owner, "eur");

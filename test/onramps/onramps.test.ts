@@ -139,6 +139,37 @@ describe("creating an onramp", () => {
   });
 });
 
+describe("the onramps that a user has not paid", () => {
+  it("are 20 at most, however many callers ask at once in two processes", async () => {
+    const user_id = await addApprovedUser(server);
+    const other = await startTestServer({ beside: server });
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, index) =>
+          (index % 2 === 0 ? server : other).call("POST", `/users/${user_id}/onramps`, {
+            onramp: WISH,
+          }),
+        ),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
+      const refused = answers.filter(({ status }) => status !== 200);
+      for (const { status, body } of refused) {
+        expect(status).toBe(422);
+        expect(body.errors).toMatchObject([{ field: "user_id", code: "limit_exceeded" }]);
+      }
+    } finally {
+      await other.close();
+    }
+    // The limit is the user's own, and one that ends makes room for another.
+    good(await create({}));
+    const { onramps } = good(await server.call("GET", `/users/${user_id}/onramps?limit=1`));
+    const onramp = { status: "failed" };
+    good(await server.call("PATCH", `/sandbox/onramps/${onramps[0].id}`, { onramp }));
+    good(await create({}, user_id));
+    expect((await create({}, user_id)).body.error_code).toBe("limit_exceeded");
+  });
+});
+
 describe("reading onramps", () => {
   it("lists the user's own, newest first, in pages and by status; shows one with instructions", async () => {
     const { user_id, id, created } = await openOnramp(server);

@@ -28,6 +28,7 @@ export type UploadedDocumentDeps = {
 };
 
 const TAG = "Supporting documents";
+const time = Type.String({ format: "date-time" });
 const DocumentAnswer = Type.Object({
   document: Type.Object(
     {
@@ -39,6 +40,8 @@ const DocumentAnswer = Type.Object({
             "01a1dd11-4aee-7000-adc7-78aca4556f63",
         ],
       }),
+      created_at: time,
+      updated_at: time,
     },
     { title: "Document" },
   ),
@@ -53,9 +56,12 @@ export function addUploadedDocumentRoutes(
 ): void {
   const { database, executor, keyring, clock, files, public_url } = deps;
   const submit = executor.register(
-    uploadDocuments(keyring, ({ user_id, id }) =>
-      writeDocument({ document: { id, submitted_url: documentUrl(public_url(), user_id, id) } }),
-    ),
+    uploadDocuments(keyring, ({ user_id, id, created_at }) => {
+      const submitted_url = documentUrl(public_url(), user_id, id);
+      // A document never changes: another file is another document.
+      const at = created_at.toISOString();
+      return writeDocument({ document: { id, submitted_url, created_at: at, updated_at: at } });
+    }),
   );
   const openUser = async (account_id: string, user_id: string): Promise<Buffer> => {
     const user = await findUser(database, { account_id, user_id });

@@ -76,6 +76,7 @@ export async function openDocumentRoom(server: TestServer) {
 
   return {
     server,
+    user_id,
     addOfframp,
     tryOfframp,
     documentPath,
@@ -85,6 +86,12 @@ export async function openDocumentRoom(server: TestServer) {
       waitUntil(offramp, (shown) => shown.status === status),
     upload: ({ id }: TestOfframp, content: Uint8Array, options: UploadOptions = {}) =>
       upload(server, documentPath(id), content, options),
+    /** A document before its offramps. */
+    uploadFirst: async (content: Uint8Array): Promise<{ id: string; submitted_url: string }> => {
+      const answer = await upload(server, `/users/${user_id}/documents`, content, {});
+      expect(answer.status, answer.text).toBe(200);
+      return answer.body.document;
+    },
     download: ({ id }: TestOfframp, key = server.key) => download(server, documentPath(id), key),
     review: ({ id }: TestOfframp, supporting_document: unknown) =>
       server.call("PATCH", documentPath(id), { supporting_document }),

@@ -35,7 +35,7 @@ describe("a document that is uploaded before its offramps", () => {
     const user_id = await userOf();
     const { status, body } = await uploadFirst(user_id);
     expect(status).toBe(200);
-    expect(Object.keys(body.document)).toEqual(["id", "submitted_url"]);
+    expect(Object.keys(body.document)).toEqual(["id", "submitted_url", "created_at", "updated_at"]);
     const { submitted_url } = body.document;
     const offramps = [
       await room.addOfframp({ account: "usd_swift", submitted_url }),
