@@ -6,7 +6,8 @@ import { may, ROLE_NAMES } from "./roles.ts";
 import type { MemberSession } from "./sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
 
-const REVIEWS_LINK = html`<p><a href="/dashboard/kyc">Identity reviews</a></p>`;
+const REVIEWS_LINK = html`<div><dt>KYC</dt>
+<dd><a href="/dashboard/kyc">Identity reviews</a></dd></div>`;
 
 export function signInPage(options: {
   mode: Mode;
@@ -50,8 +51,8 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 <div><dt>Your role</dt><dd>${ROLE_NAMES[session.role]}</dd></div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
 <div><dt>Settings</dt><dd><a href="/dashboard/apps">Applications</a></dd></div>
-</dl>
 ${may(session.role, "review_kyc") && REVIEWS_LINK}
+</dl>
 </section>
 <section class="card" aria-labelledby="proposals-title">
 <h2 id="proposals-title">Proposals</h2>

@@ -36,8 +36,8 @@ export function appsPage(options: {
 }): Html {
   const { mode, session, applications, form, problems, secrets } = options;
   const { apps, consents } = applications;
-  const body = html`<div class="heading"><h1>Applications</h1>
-<a href="/dashboard">Back to ${session.account_name}</a></div>
+  const body = html`<p><a href="/dashboard">Dashboard</a></p>
+<div class="heading"><h1>Applications</h1></div>
 ${secrets && secretsSection(secrets)}
 ${
   apps === null
@@ -75,13 +75,19 @@ ${table({
     FLOW_WORDS[app.flow],
     app.webhook_url ?? NONE,
     usedCell(session, app),
-    html`<form method="post" action="${APPS_PATH}/rotate">${csrfField(session.csrf)}
+    html`<div><code>…${app.client_secret_last_four}</code>
+<details><summary>New secret</summary>
+<form method="post" action="${APPS_PATH}/rotate">${csrfField(session.csrf)}
 <input type="hidden" name="app_id" value="${app.id}">
-<code>…${app.client_secret_last_four}</code>
-<button type="submit" aria-label="Create a new secret for ${app.name}">New secret</button></form>`,
-    html`<form method="post" action="${APPS_PATH}/delete">${csrfField(session.csrf)}
+<p class="hint">The current secret stops working immediately.</p>
+<button type="submit" aria-label="Create a new secret for ${app.name}">Create</button></form>
+</details></div>`,
+    html`<details><summary>Delete</summary>
+<form method="post" action="${APPS_PATH}/delete">${csrfField(session.csrf)}
 <input type="hidden" name="app_id" value="${app.id}">
-<button type="submit" aria-label="Permanently delete ${app.name}">Delete</button></form>`,
+<p class="hint">Its tokens end immediately. This cannot be undone.</p>
+<button type="submit" aria-label="Permanently delete ${app.name}">Delete permanently</button></form>
+</details>`,
   ]),
   empty: "This account has no applications.",
 })}

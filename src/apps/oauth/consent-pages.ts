@@ -40,7 +40,8 @@ ${
 </form>
 <p class="hint">You will be redirected to <strong>${redirect_host}</strong>. You can revoke access
 at any time under Dashboard, Applications.</p>
-<p class="hint">Signed in as ${session.email}. <a href="${again}">Use another account</a></p>`;
+<p class="hint">Signed in as ${session.email}.
+<a href="${again}">Sign in as another person</a></p>`;
   return page({ title: `Allow ${app.name} to use your account?`, mode, session: null, body });
 }
 

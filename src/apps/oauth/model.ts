@@ -5,10 +5,10 @@ import { isId } from "../../platform/ids.ts";
 
 /** What an application may ask for, and how the consent page says it. */
 export const SCOPES = {
-  openid: "Know who you are on this service",
+  openid: "Know your user id",
   profile: "See your profile",
   email: "See your e-mail address",
-  offline_access: "Keep its access while you are away, until you take it back",
+  offline_access: "Keep access while you are signed out, until you revoke it",
   "user:read": "See your e-mail address, your role and the name of the account",
   "invoices:read": "See the invoices and salaries of the account",
   "invoices:write": "Create and change invoices and salaries of the account",

@@ -42,7 +42,8 @@ export function queuePage(
       ? html`<li><strong aria-current="page">${QUEUES[name]}</strong></li>`
       : html`<li><a href="${QUEUE_PATH}?status=${name}">${QUEUES[name]}</a></li>`,
   );
-  const body = html`<div class="heading"><h1>Identity reviews</h1></div>
+  const body = html`<p><a href="/dashboard">Dashboard</a></p>
+<div class="heading"><h1>Identity reviews</h1></div>
 <nav aria-label="Queues"><ul class="tabs">${links}</ul></nav>
 <section class="card" aria-labelledby="queue-title">
 <h2 id="queue-title">${QUEUES[queue]}</h2>
