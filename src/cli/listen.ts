@@ -15,7 +15,7 @@ import {
 import { openColours, type Paint } from "./colours.ts";
 import { shortenIds } from "./exchanges.ts";
 import type { JsonOption } from "./output.ts";
-import { EVENT_NAMES } from "./trigger.ts";
+import { EVENT_NAMES } from "./trigger/trigger.ts";
 
 type ListenOptions = ApiOptions &
   JsonOption & { forwardTo?: string; secret?: string; event?: string[]; since?: string };

@@ -2,7 +2,7 @@ import type { Place } from "./cipher.ts";
 
 /**
  * The port to whatever holds the master key: it wraps the keys of accounts and unwraps them. What
- * is wrapped for one place does not unwrap for another. `test/platform/master-keys-conformance.ts`
+ * is wrapped for one place does not unwrap for another. `test/platform/encryption/master-keys-conformance.ts`
  * is what every adapter has to pass.
  */
 export type MasterKeys = {

@@ -1,0 +1,115 @@
+import type { Account } from "../../accounts/model.ts";
+import { findAccount, findOperator, listAccounts } from "../../accounts/store.ts";
+import type { Core } from "../../app/open-core.ts";
+import { openSender } from "../../app/open-parts.ts";
+import type { AppChange, Revealed } from "../../apps/change-app.ts";
+import { checkApp } from "../../apps/check-app.ts";
+import { createApp } from "../../apps/create-app.ts";
+import { headerNamesOf } from "../../apps/model.ts";
+import { findAppByClientId, listEndpointsFor } from "../../apps/store.ts";
+import { isId } from "../../platform/ids.ts";
+import { StartupError } from "../../platform/startup-error.ts";
+import type { Endpoint } from "../../webhooks/audience.ts";
+import { withDefaults } from "../../webhooks/create-apps.ts";
+import { asOf, toAppRecord, toSecrets } from "../../webhooks/render.ts";
+import { changeOneApp } from "../../webhooks/update-apps.ts";
+import type { JsonOption } from "../output.ts";
+
+export type CreateOptions = JsonOption & {
+  name: string;
+  account?: string;
+  flow: string;
+  redirectUri?: string[];
+  webhookUrl?: string;
+  webhookSecret?: string;
+  events?: string;
+  ordered?: boolean;
+  reason: string;
+};
+
+/** By the field that they fill. */
+const FLAGS: Readonly<Record<string, string>> = {
+  name: "--name",
+  flow: "--flow",
+  redirect_uris: "--redirect-uri",
+  webhook_url: "--webhook-url",
+  webhook_secret: "--webhook-secret",
+  events: "--events",
+  is_ordered: "--no-ordered",
+};
+
+export async function create(core: Core, options: CreateOptions) {
+  const { database, keyring, clock, config, index_key } = core;
+  const account = await accountOf(core, options.account);
+  const { fields, problems } = checkApp(
+    {
+      name: options.name,
+      flow: options.flow,
+      redirect_uris: options.redirectUri ?? [],
+      webhook_url: options.webhookUrl ?? null,
+      webhook_secret: options.webhookSecret ?? null,
+      events: (options.events ?? "")
+        .split(",")
+        .map((name) => name.trim())
+        .filter(Boolean),
+      is_ordered: options.ordered ?? true,
+    },
+    { allow_http: config.mode === "sandbox", refuseUrl: openSender(config).refuse },
+    "",
+  );
+  const [problem] = problems;
+  if (problem) {
+    const field = problem.field.replace(/\[\d+\]$/, "");
+    throw new StartupError(`${FLAGS[field] ?? field}: ${problem.message}`);
+  }
+  const wanted = withDefaults(account.id, fields);
+  const by = { actor: "command line", reason: options.reason } as const;
+  const account_key = (await keyring.openAccounts(database, [account.id])).get(account.id)!;
+  const { app, client_secret } = await database.transaction(async (tx) =>
+    createApp(tx, { index_key, account_key }, { ...wanted, ...by }, clock.now()),
+  );
+  const endpoint: Endpoint = { ...app, webhooks_enabled_at: account.webhooks_enabled_at };
+  const { webhook_secret } = wanted;
+  return { endpoint, revealed: { client_secret, ...(webhook_secret ? { webhook_secret } : {}) } };
+}
+
+export async function list(core: Core, wanted: string | undefined) {
+  const { database, keyring, clock } = core;
+  const accounts = wanted ? [await accountOf(core, wanted)] : await listAccounts(database);
+  const keys = await keyring.openAccounts(
+    database,
+    accounts.map((account) => account.id),
+  );
+  const found = await Promise.all(accounts.map(({ id }) => listEndpointsFor(database, id)));
+  return found.flatMap((endpoints, at) =>
+    endpoints
+      .filter((endpoint) => endpoint.account_id === accounts[at]!.id)
+      .map((endpoint) =>
+        toAppRecord(
+          asOf(endpoint, clock.now()),
+          headerNamesOf(keys.get(endpoint.account_id)!, endpoint),
+        ),
+      ),
+  );
+}
+
+/** Any account's: who works on the command line is the operator. */
+export async function apply(core: Core, id: string, change: AppChange, reason: string) {
+  const by = { actor: "command line", reason } as const;
+  const found = isId(id) ? await findAppByClientId(core.database, id.toLowerCase()) : undefined;
+  const changed = found && (await changeOneApp(core, found, change, by));
+  if (!changed) throw new StartupError(`There is no application ${id}; see sliproad apps list.`);
+  return changed;
+}
+
+export function documentOf(endpoint: Endpoint, names: string[], revealed: Revealed) {
+  return { app: toAppRecord(endpoint, names), ...toSecrets(revealed) };
+}
+
+async function accountOf({ database }: Core, wanted: string | undefined): Promise<Account> {
+  const account = wanted ? await findAccount(database, wanted) : await findOperator(database);
+  if (!account) {
+    throw new StartupError(`There is no account ${wanted}; see sliproad accounts list.`);
+  }
+  return account;
+}

@@ -1,0 +1,138 @@
+import type { Core } from "../../app/open-core.ts";
+import { findPendingCount } from "../../approvals/store.ts";
+import { READ_IDENTITY_TASK } from "../../kyc/task-kinds.ts";
+import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../../offramps/task-kinds.ts";
+import { findUnmatched } from "../../onramps/deposits/store.ts";
+import { READ_CREDITS_TASK } from "../../onramps/task-kinds.ts";
+import { DIFFERENCE_MAX_MS } from "../../platform/clock.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import { listRecurring, workerHealth } from "../../platform/tasks/worker-health.ts";
+import { listRateChecks } from "../../prices/store.ts";
+import { REFRESH_RATES_TASK } from "../../prices/tasks.ts";
+import { listAilingEndpoints } from "../../webhooks/webhook-store.ts";
+
+export type Finding = {
+  check: string;
+  ok: boolean;
+  /** Nothing is broken, but somebody has to look: it does not change the exit code. */
+  warning?: true;
+  finding: string;
+};
+
+const WATCHERS = [
+  ...[READ_BANK_TASK, READ_CREDITS_TASK, READ_IDENTITY_TASK],
+  ...[REFRESH_RATES_TASK, WATCH_CHAINS_TASK],
+];
+/** Beats come every 5 s. One that was killed lately leaves its last behind. */
+const BEAT_LATE_MS = 10_000;
+const WATCHER_LATE_MS = MINUTE_MS;
+/** A partner that is silent once or twice is nothing to be woken for. */
+const WATCHER_FAILURES_MAX = 3;
+const ENDPOINTS_NAMED_MAX = 5;
+
+/** What the database of an installation tells about it. */
+export async function examineDatabase(core: Core, is_service_up: boolean): Promise<Finding[]> {
+  return [
+    await checkVersion(core),
+    checkClock(core),
+    await checkWorker(core, is_service_up),
+    await checkWatchers(core),
+    await checkEndpoints(core),
+    await checkDeposits(core),
+    await checkProposals(core),
+    await checkRates(core),
+  ];
+}
+
+async function checkVersion({ database }: Core): Promise<Finding> {
+  const [row] = await database.query<{ server_version: string }>("show server_version");
+  const version = row!.server_version;
+  const ok = Number.parseInt(version, 10) >= 15;
+  const finding = `PostgreSQL ${version}, migrated, with the right key and mode`;
+  return { check: "database", ok, finding: ok ? finding : `${finding}; use version 15 or later` };
+}
+
+function checkClock({ clock }: Core): Finding {
+  const difference_ms = Math.round(Math.abs(clock.difference_ms()));
+  const ok = difference_ms <= DIFFERENCE_MAX_MS;
+  const finding = ok
+    ? `${difference_ms} ms from the database's`
+    : `this machine's clock differs from the database's by ${difference_ms} ms; synchronise both ` +
+      "with NTP";
+  return { check: "clock", ok, finding };
+}
+
+/** A stopped service has no worker, which is no fault; one that serves without a worker is. */
+async function checkWorker({ database, clock }: Core, is_service_up: boolean): Promise<Finding> {
+  const { beating, silent_ms, problems } = await workerHealth(database, timeOf(clock));
+  const check = "worker";
+  const is_left = !is_service_up && silent_ms > BEAT_LATE_MS;
+  if (!beating || is_left) {
+    const finding = "none is running; run sliproad start, or sliproad worker next to an API";
+    return { check, ok: !is_service_up, finding };
+  }
+  if (problems.length === 0) return { check, ok: true, finding: "running, nothing overdue" };
+  const finding =
+    `${problems.join(" ")} See the service's log for the cause; the worker ` +
+    `retries automatically.`;
+  return { check, ok: false, finding };
+}
+
+async function checkWatchers({ database, clock }: Core): Promise<Finding> {
+  const check = "watchers";
+  const watchers = await listRecurring(database, WATCHERS);
+  if (watchers.length === 0) return { check, ok: true, finding: "not yet started" };
+  const late_before = clock.now().getTime() - WATCHER_LATE_MS;
+  const is_working = (await workerHealth(database, timeOf(clock))).beating;
+  const ailing = watchers.filter(
+    ({ attempts, due_at }) =>
+      attempts > WATCHER_FAILURES_MAX || (is_working && due_at.getTime() < late_before),
+  );
+  if (ailing.length === 0) {
+    return { check, ok: true, finding: watchers.map(({ kind }) => kind).join(", ") };
+  }
+  const names = ailing.map(({ kind, attempts }) => `${kind} (failed ${attempts} times in a row)`);
+  const finding = `behind: ${names.join(", ")}; see the log and check that the partner responds`;
+  return { check, ok: false, finding };
+}
+
+async function checkEndpoints({ database }: Core): Promise<Finding> {
+  const check = "webhooks";
+  const ailing = await listAilingEndpoints(database, ENDPOINTS_NAMED_MAX);
+  if (ailing.length === 0) return { check, ok: true, finding: "no endpoint is failing" };
+  const names = ailing.map(({ id, name, account_name, webhook_state, failing_since }) => {
+    const state = webhook_state === "disabled" ? "disabled" : "failing";
+    const since = failing_since ? ` since ${failing_since.toISOString()}` : "";
+    return `${name} of ${account_name} (${id}) ${state}${since}`;
+  });
+  const advice = "fix the receiver, then run sliproad apps resume <client_id>";
+  const finding = `${names.join(", ")}; ${advice}`;
+  return { check, ok: true, warning: true, finding };
+}
+
+async function checkDeposits({ database, first_start }: Core): Promise<Finding> {
+  const { deposits } = await findUnmatched(database, first_start.operator.id);
+  const what = "match or return them: GET /deposits?status=unmatched, docs/guides/onramps.md";
+  return waiting("deposits", BigInt(deposits), "unmatched", what);
+}
+
+async function checkProposals({ database }: Core): Promise<Finding> {
+  const what = "members confirm or reject them on /dashboard/proposals";
+  return waiting("proposals", await findPendingCount(database), "waiting for votes", what);
+}
+
+async function checkRates({ database }: Core): Promise<Finding> {
+  const held = (await listRateChecks(database)).filter(({ held_rate }) => held_rate !== null);
+  const what = "see sliproad rates list --held, then sliproad rates confirm";
+  return waiting("rates", BigInt(held.length), "held", what);
+}
+
+function waiting(check: string, count: bigint, state: string, what: string): Finding {
+  if (count === 0n) return { check, ok: true, finding: `none ${state}` };
+  return { check, ok: true, warning: true, finding: `${count} ${state}; ${what}` };
+}
+
+function timeOf(clock: Core["clock"]) {
+  return { now: clock.now(), real_now: realTime(clock) };
+}

@@ -1,0 +1,191 @@
+import type { Command } from "commander";
+import type { App } from "../../app/create-app.ts";
+import type { Core } from "../../app/open-core.ts";
+import { type Config, readConfig } from "../../platform/config/config.ts";
+import { unknownSettings } from "../../platform/config/unknown-settings.ts";
+import { claimDataDir } from "../../platform/instance.ts";
+import { StartupError } from "../../platform/startup-error.ts";
+import { openCoreOrSay, startOwn } from "../context.ts";
+import { type FirstSecrets, keepFirstSecrets, keepSandboxKey } from "../first-start.ts";
+import { type JsonOption, printDocument } from "../output.ts";
+import { greetingLines, readyFacts } from "./greeting.ts";
+
+type Parts = { api: boolean; worker: boolean };
+
+export function addStartCommands(program: Command): void {
+  program
+    .command("start")
+    .description("run Sliproad: embedded PostgreSQL (unless DATABASE_URL is set), API and worker")
+    .action((options: JsonOption) => run({ api: true, worker: true }, options));
+  program
+    .command("api")
+    .description("run only the API; needs DATABASE_URL")
+    .action((options: JsonOption) => run({ api: true, worker: false }, options));
+  program
+    .command("worker")
+    .description("run only the worker; needs DATABASE_URL")
+    .action((options: JsonOption) => run({ api: false, worker: true }, options));
+}
+
+async function run(parts: Parts, options: JsonOption): Promise<void> {
+  for (const why of unknownSettings(process.env)) console.error(`sliproad: ${why}.`);
+  const config = readConfig(process.env);
+  const stopping = stopSignal();
+  const is_whole = parts.api && parts.worker;
+  if (!is_whole && !config.database_url) {
+    throw new StartupError("DATABASE_URL must be set: API and worker share that database.");
+  }
+  const home = await openHome(config, is_whole);
+  let is_serving = false;
+  try {
+    const core = await openCoreOrSay(config, home.url);
+    await keepSandboxKey(core);
+    const has_terminal = process.stdout.isTTY === true && !options.json;
+    const secrets = await keepFirstSecrets(core, has_terminal);
+    await tellOnce({ core, options, secrets }, (onReady) => {
+      const service = { core, parts, home, options, secrets };
+      return serve(service, stopping, (...facts) => {
+        is_serving = true;
+        onReady(...facts);
+      });
+    });
+    is_serving = false;
+  } finally {
+    await home.close({ has_died: is_serving });
+  }
+}
+
+/** A first start that fails later (the port is taken) has made its keys all the same. */
+async function tellOnce(
+  { core, options, secrets }: Pick<Service, "core" | "options" | "secrets">,
+  work: (onReady: OnReady) => Promise<void>,
+): Promise<void> {
+  let is_told = false;
+  try {
+    await work((public_url, greeting) => {
+      is_told = true;
+      const lines = greeting ?? secrets.lines;
+      if (options.json) printDocument({ ready: readyFacts(core, public_url, secrets) });
+      else if (lines.length > 0) console.log(lines.join("\n"));
+    });
+  } finally {
+    const say = options.json ? console.error : console.log;
+    if (!is_told && secrets.lines.length > 0) say(secrets.lines.join("\n"));
+  }
+}
+
+/** The greeting is null where nobody can be greeted at an address, as with a worker. */
+type OnReady = (public_url: string | null, greeting: string[] | null) => void;
+
+type Home = {
+  url: string;
+  notice: string | null;
+  /** Ends when the embedded database does, which nobody asked it to. */
+  lost: Promise<unknown>;
+  write(info: Record<string, unknown>): Promise<void>;
+  /** One that died leaves its mark, so that doctor can tell. */
+  close(end: { has_died: boolean }): Promise<void>;
+};
+
+async function openHome(config: Config, is_whole: boolean): Promise<Home> {
+  const never = new Promise<never>(() => {});
+  if (!config.database_url) {
+    const { url, claim, postgres } = await startOwn(config);
+    const close: Home["close"] = async ({ has_died }) => {
+      await postgres.stop();
+      if (!has_died) await claim.release();
+    };
+    return { url, notice: postgres.notice, lost: postgres.exited, write: claim.write, close };
+  }
+  const url = config.database_url;
+  if (!is_whole) {
+    return { url, notice: null, lost: never, write: async () => {}, close: async () => {} };
+  }
+  const claim = await claimDataDir(config.data_dir);
+  const close: Home["close"] = async ({ has_died }) => {
+    if (!has_died) await claim.release();
+  };
+  return { url, notice: null, lost: never, write: claim.write, close };
+}
+
+type Service = {
+  core: Core;
+  parts: Parts;
+  home: Home;
+  options: JsonOption;
+  secrets: FirstSecrets;
+};
+
+async function serve(
+  { core, parts, home, options, secrets }: Service,
+  stopping: Promise<void>,
+  onReady: OnReady,
+): Promise<void> {
+  const { config } = core;
+  let public_url = config.public_url ?? "";
+  // With --json stdout belongs to one document, and the log goes beside it.
+  const log = options.json ? process.stderr : undefined;
+  // Only here: every other command starts in half the time without it.
+  const { createApp } = await import("../../app/create-app.ts");
+  const app = await createApp(core, () => public_url, undefined, log);
+  const health = parts.api ? undefined : app.createHealthServer();
+  try {
+    if (health) await listen(health, config.host, config.worker_port, "SLIPROAD_WORKER_PORT");
+    if (parts.api) {
+      const port = await listen(app.server, config.host, config.port, "PORT");
+      const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+      public_url ||= `http://${host}:${port}`;
+    }
+    if (parts.worker) app.worker.start();
+    await home.write({ database_url: home.url, public_url });
+    if (parts.api)
+      onReady(public_url, greetingLines({ public_url, core, secrets, notice: home.notice }));
+    else onReady(null, null);
+    const lost = home.lost.then(() => "lost");
+    if ((await Promise.race([stopping, lost])) === "lost") {
+      throw new StartupError(
+        "The embedded database stopped; see postgres.log in the data directory.",
+      );
+    }
+  } finally {
+    await health?.close();
+    await app.close();
+  }
+}
+
+async function listen(
+  server: App["server"],
+  host: string,
+  port: number,
+  setting: string,
+): Promise<number> {
+  try {
+    await server.listen({ host, port });
+  } catch (error) {
+    const { code } = error as { code?: string };
+    const reasons: Record<string, string> = {
+      EADDRINUSE: `is used by another program; stop it or set ${setting} to another one`,
+      EACCES: `cannot be used by this user; set ${setting} to one above 1023`,
+      EADDRNOTAVAIL: "cannot be used: HOST is not an address of this machine",
+    };
+    const reason = reasons[code ?? ""];
+    if (!reason) throw error;
+    throw new StartupError(`Port ${port} on ${host} ${reason}.`);
+  }
+  return (server.server.address() as { port: number }).port;
+}
+
+/** Resolves at the first Ctrl-C or SIGTERM. A second one, after a while, ends the process hard. */
+function stopSignal(): Promise<void> {
+  const REPEAT_IGNORED_MS = 1_000;
+  return new Promise((resolve) => {
+    let first_ms: number | undefined;
+    const onSignal = () => {
+      if (first_ms !== undefined && performance.now() - first_ms > REPEAT_IGNORED_MS)
+        process.exit(1);
+      first_ms ??= performance.now();
+      resolve();
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+  });
+}

@@ -1,0 +1,387 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type Batchable,
+  Batcher,
+  type BatcherOptions,
+} from "../../../src/platform/commands/batcher.ts";
+import { Refusal } from "../../../src/platform/errors.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+
+type Command = Batchable & { marker: string; is_poison?: boolean };
+type Run = { commands: Command[]; finish(): Promise<void> };
+
+/** A batcher whose runs end when the test says so; every answer repeats its command's marker. */
+function openRoom(options: Partial<BatcherOptions<Command, string>> = {}) {
+  /** All runs, in the order in which they began. */
+  const begun: Run[] = [];
+  const running = new Set<Run>();
+  const run = (commands: Command[]) =>
+    new Promise<Map<Command, string>>((resolve, reject) => {
+      const entry: Run = {
+        commands,
+        finish: async () => {
+          running.delete(entry);
+          if (commands.some((command) => command.is_poison)) reject(new Error("poison"));
+          // In another order than the commands came: only the command itself leads to its answer.
+          else
+            resolve(new Map(commands.toReversed().map((command) => [command, answerTo(command)])));
+          await settle();
+        },
+      };
+      begun.push(entry);
+      running.add(entry);
+    });
+  const batcher = new Batcher<Command, string>({
+    across_accounts: true,
+    gather_ms: 0,
+    run,
+    ...options,
+  });
+  const finishAll = async () => {
+    while (running.size > 0) await [...running][0]!.finish();
+  };
+  const submitAll = (commands: readonly Command[]) => commands.map((one) => batcher.submit(one));
+  return { batcher, begun, running, finishAll, submitAll };
+}
+
+/** Lets every promise that can go on do so. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function answerTo({ account_id, marker }: Command): string {
+  return `answer to ${account_id}/${marker}`;
+}
+
+let count = 0;
+function command(account_id: string, size: Partial<Command> = {}): Command {
+  count += 1;
+  return { account_id, rows: 1, bytes: 100, marker: `marker ${count}`, ...size };
+}
+
+function commands(account_id: string, length: number, size: Partial<Command> = {}): Command[] {
+  return Array.from({ length }, () => command(account_id, size));
+}
+
+function sizesOf(runs: readonly Run[]): number[] {
+  return runs.map((run) => run.commands.length);
+}
+
+function rowsOf(run: Run, account_id?: string): number {
+  const own = run.commands.filter(
+    (one) => account_id === undefined || one.account_id === account_id,
+  );
+  return own.reduce((rows, one) => rows + one.rows, 0);
+}
+
+function bytesOf(run: Run): number {
+  return run.commands.reduce((bytes, one) => bytes + one.bytes, 0);
+}
+
+describe("forming batches", () => {
+  it("runs a command at once when idle, before submit has returned", async () => {
+    const { batcher, begun, finishAll } = openRoom();
+    for (let round = 1; round <= 3; round += 1) {
+      const answer = batcher.submit(command("a"));
+      expect(begun).toHaveLength(round);
+      await finishAll();
+      await answer;
+    }
+    expect(sizesOf(begun)).toEqual([1, 1, 1]);
+  });
+
+  it("makes one batch of all that arrive while others are in flight", async () => {
+    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 2 });
+    const sent = commands("a", 12);
+    const answers = submitAll(sent);
+    expect(sizesOf(begun)).toEqual([1, 1]);
+    await begun[0]!.finish();
+    expect(sizesOf(begun)).toEqual([1, 1, 10]);
+    await finishAll();
+    expect(await Promise.all(answers)).toEqual(sent.map(answerTo));
+  });
+
+  it("puts at most 500 rows into a batch", async () => {
+    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    submitAll([...commands("a", 1), ...commands("a", 60, { rows: 20 })]);
+    await finishAll();
+    expect(begun.map((run) => rowsOf(run))).toEqual([1, 500, 500, 200]);
+  });
+
+  it("puts at most 1 MB into a batch", async () => {
+    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    submitAll([...commands("a", 1), ...commands("a", 9, { bytes: 250_000 })]);
+    await finishAll();
+    expect(begun.map(bytesOf)).toEqual([100, 1_000_000, 1_000_000, 250_000]);
+  });
+
+  it("runs a command that is itself beyond the bounds, alone", async () => {
+    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const huge = command("a", { bytes: 16_000_000 });
+    submitAll([...commands("a", 2), huge, ...commands("b", 2)]);
+    await finishAll();
+    const run = begun.find(({ commands: [first] }) => first === huge);
+    expect(run?.commands).toEqual([huge]);
+  });
+
+  it("keeps requests of more than 100 rows out of the way of small ones", async () => {
+    const { batcher, begun, submitAll, finishAll } = openRoom();
+    submitAll(commands("a", 10, { rows: 101 }));
+    expect(begun).toHaveLength(2);
+    const small = command("a", { rows: 100 });
+    batcher.submit(small);
+    expect(begun.at(-1)?.commands).toEqual([small]);
+    await finishAll();
+    for (const run of begun) {
+      expect(new Set(run.commands.map((one) => one.rows > 100)).size).toBe(1);
+      expect(rowsOf(run)).toBeLessThanOrEqual(500);
+    }
+  });
+
+  it("never mixes accounts when batches form per account, and serves each in turn", async () => {
+    const { begun, submitAll, finishAll } = openRoom({
+      across_accounts: false,
+      batches_in_flight_max: 1,
+    });
+    submitAll([...commands("a", 700), ...commands("b", 3), ...commands("c", 3)]);
+    await finishAll();
+    const accounts = begun.map((run) => [...new Set(run.commands.map((one) => one.account_id))]);
+    expect(accounts).toEqual([["a"], ["a"], ["b"], ["c"], ["a"]]);
+    expect(sizesOf(begun)).toEqual([1, 500, 3, 3, 199]);
+  });
+});
+
+describe("fairness between accounts", () => {
+  it("gives one account at most a quarter of a batch while others wait", async () => {
+    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    submitAll([command("z"), ...commands("flood", 2_000), ...commands("quiet", 1)]);
+    await begun[0]!.finish();
+    expect(rowsOf(begun[1]!, "flood")).toBe(125);
+    expect(rowsOf(begun[1]!, "quiet")).toBe(1);
+    await begun[1]!.finish();
+    // Nobody else waits any more: the whole batch is free.
+    expect(rowsOf(begun[2]!, "flood")).toBe(500);
+    await finishAll();
+  });
+
+  it("counts the quarter in bytes too", async () => {
+    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const large = commands("flood", 20, { bytes: 100_000 });
+    submitAll([command("z"), ...large, ...commands("quiet", 1)]);
+    await begun[0]!.finish();
+    expect(begun[1]!.commands.filter((one) => one.account_id === "flood")).toHaveLength(2);
+    await finishAll();
+  });
+
+  it("serves those who did not fit first in the next batch", async () => {
+    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const accounts = ["a", "b", "c", "d", "e", "f"];
+    submitAll([command("z"), ...accounts.flatMap((name) => commands(name, 200))]);
+    await begun[0]!.finish();
+    await begun[1]!.finish();
+    const served = (run: Run) => [...new Set(run.commands.map((one) => one.account_id))];
+    expect(served(begun[1]!)).toEqual(["a", "b", "c", "d"]);
+    expect(served(begun[2]!)).toEqual(["e", "f", "a", "b", "c", "d"]);
+    expect(rowsOf(begun[2]!, "e")).toBe(125);
+    expect(rowsOf(begun[2]!, "f")).toBe(125);
+    await finishAll();
+  });
+
+  it("lets a large command through although smaller ones keep coming", async () => {
+    const { batcher, begun, running, submitAll, finishAll } = openRoom({
+      batches_in_flight_max: 1,
+    });
+    submitAll(commands("a", 4, { rows: 200 }));
+    const whale = command("b", { rows: 450 });
+    batcher.submit(whale);
+    for (let round = 0; round < 3; round += 1) {
+      submitAll(commands("a", 4, { rows: 200 }));
+      await [...running][0]!.finish();
+    }
+    expect(begun.slice(0, 4).flatMap((run) => run.commands)).toContain(whale);
+    await finishAll();
+  });
+});
+
+describe("gathering", () => {
+  const command = (marker: number): Command => ({
+    account_id: "one",
+    rows: 1,
+    bytes: 1,
+    marker: String(marker),
+  });
+
+  it("waits for as many as were just answered, and goes as soon as they have come", async () => {
+    const { batcher, begun, submitAll } = openRoom({ batches_in_flight_max: 1, gather_ms: 60_000 });
+    const first = batcher.submit(command(1));
+    const three = submitAll([command(2), command(3), command(4)]);
+    await begun[0]!.finish();
+    await begun[1]!.finish();
+    const again = submitAll([command(5), command(6)]);
+    await settle();
+    expect(begun).toHaveLength(2);
+    again.push(batcher.submit(command(7)));
+    expect(begun[2]!.commands).toHaveLength(3);
+    await begun[2]!.finish();
+    await Promise.all([first, ...three, ...again]);
+  });
+
+  it("waits no longer than it may", async () => {
+    const { batcher, begun, submitAll, finishAll } = openRoom({
+      batches_in_flight_max: 1,
+      gather_ms: 5,
+    });
+    const answers = [batcher.submit(command(1)), ...submitAll([command(2), command(3)])];
+    await begun[0]!.finish();
+    await begun[1]!.finish();
+    answers.push(batcher.submit(command(4)));
+    await waitFor(() => begun.length === 3);
+    await finishAll();
+    await Promise.all(answers);
+  });
+
+  it("never makes a caller wait who is alone", async () => {
+    const { batcher, begun } = openRoom({ batches_in_flight_max: 1, gather_ms: 60_000 });
+    for (const marker of [0, 1, 2]) {
+      const answer = batcher.submit(command(marker));
+      expect(begun).toHaveLength(marker + 1);
+      await begun[marker]!.finish();
+      await answer;
+    }
+  });
+});
+
+describe("a full queue", () => {
+  it("answers 503 unavailable with Retry-After, runs nothing, and takes commands again later", async () => {
+    const { batcher, begun, submitAll, finishAll } = openRoom({
+      batches_in_flight_max: 1,
+      commands_queued_max: 3,
+    });
+    const answers = submitAll(commands("a", 4));
+    const refused = command("b");
+    const refusal = await batcher.submit(refused).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(Refusal);
+    expect(refusal).toMatchObject({ code: "unavailable", status: 503, retry_after_seconds: 1 });
+    await finishAll();
+    await Promise.all(answers);
+    const again = batcher.submit(command("b"));
+    await finishAll();
+    await again;
+    expect(begun.flatMap((run) => run.commands)).not.toContain(refused);
+  });
+
+  it("is bounded by bytes too, so that large bodies cannot fill the memory", async () => {
+    const { batcher, submitAll, finishAll } = openRoom({
+      batches_in_flight_max: 1,
+      bytes_queued_max: 1_000,
+    });
+    const answers = submitAll(commands("a", 3, { bytes: 500 }));
+    await expect(batcher.submit(command("a", { bytes: 1 }))).rejects.toMatchObject({
+      code: "unavailable",
+    });
+    await finishAll();
+    await Promise.all(answers);
+  });
+});
+
+describe("a batch that fails", () => {
+  it("runs each command once more alone: poison hurts only itself", async () => {
+    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const poison = command("b", { is_poison: true });
+    const healthy = [...commands("a", 3), ...commands("b", 3)];
+    const sent = [command("z"), ...healthy.slice(0, 4), poison, ...healthy.slice(4)];
+    const results = Promise.allSettled(submitAll(sent));
+    await finishAll();
+    for (const [index, result] of (await results).entries()) {
+      if (sent[index] === poison) expect(result).toMatchObject({ status: "rejected" });
+      else expect(result).toEqual({ status: "fulfilled", value: answerTo(sent[index]!) });
+    }
+    expect(sizesOf(begun)).toEqual([1, 7, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  it("leaves the batches after it and beside it alone", async () => {
+    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 2 });
+    const poison = command("a", { is_poison: true });
+    const failing = submitAll([poison])[0]!.catch((error: Error) => error.message);
+    const beside = commands("b", 5);
+    const answers = submitAll(beside);
+    await begun[0]!.finish();
+    await finishAll();
+    expect(await failing).toBe("poison");
+    expect(await Promise.all(answers)).toEqual(beside.map(answerTo));
+  });
+
+  it("refuses only the command that a run left without an answer", async () => {
+    const forgotten = command("a");
+    const run = async (set: Command[]) =>
+      new Map(set.filter((one) => one !== forgotten).map((one) => [one, answerTo(one)]));
+    const { submitAll } = openRoom({ run, batches_in_flight_max: 1 });
+    const sent = [command("a"), forgotten, command("a")];
+    const results = await Promise.allSettled(submitAll(sent));
+    expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  });
+});
+
+describe("whatever is submitted in whatever order", () => {
+  const submission = fc.record({
+    account_id: fc.constantFrom("a", "b", "c", "d", "e"),
+    rows: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 101, max: 700 })),
+    bytes: fc.oneof(fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: 0, max: 1_200_000 })),
+    is_poison: fc.constantFrom(...Array.from({ length: 15 }, (_, index) => index === 0)),
+  });
+  const step = fc.oneof({ arbitrary: submission, weight: 4 }, { arbitrary: fc.nat(), weight: 1 });
+
+  it("each command gets its own answer exactly once, and no batch exceeds the bounds", async () => {
+    const property = fc.asyncProperty(
+      fc.array(step, { maxLength: 80, size: "max" }),
+      fc.boolean(),
+      async (steps, across_accounts) => {
+        const room = openRoom({ across_accounts });
+        const sent: Command[] = [];
+        const results: Promise<PromiseSettledResult<string>[]>[] = [];
+        for (const next of steps) {
+          if (typeof next === "number") {
+            await [...room.running][next % Math.max(1, room.running.size)]?.finish();
+          } else {
+            const one = command(next.account_id, next);
+            sent.push(one);
+            results.push(Promise.allSettled([room.batcher.submit(one)]));
+          }
+          expect(room.running.size).toBeLessThanOrEqual(4);
+        }
+        await room.finishAll();
+        const answers = (await Promise.all(results)).flat();
+        expect(answers).toHaveLength(sent.length);
+        for (const [index, answer] of answers.entries()) checkAnswer(sent[index]!, answer);
+        for (const run of room.begun) checkBounds(run, across_accounts);
+        checkRuns(sent, room.begun);
+      },
+    );
+    await fc.assert(property, { numRuns: 150 });
+  });
+
+  function checkAnswer(one: Command, answer: PromiseSettledResult<string>): void {
+    if (one.is_poison) expect(answer.status).toBe("rejected");
+    else expect(answer).toEqual({ status: "fulfilled", value: answerTo(one) });
+  }
+
+  function checkBounds(run: Run, across_accounts: boolean): void {
+    if (run.commands.length > 1) {
+      expect(rowsOf(run)).toBeLessThanOrEqual(500);
+      expect(bytesOf(run)).toBeLessThanOrEqual(1_000_000);
+    }
+    const accounts = new Set(run.commands.map((one) => one.account_id));
+    if (!across_accounts) expect(accounts.size).toBe(1);
+  }
+
+  /** A healthy command succeeds once; only the company of poison makes it run twice. */
+  function checkRuns(sent: readonly Command[], begun: readonly Run[]): void {
+    const isHealthy = (run: Run) => !run.commands.some((one) => one.is_poison);
+    for (const one of sent) {
+      const runs = begun.filter((run) => run.commands.includes(one));
+      if (one.is_poison) expect(runs.length).toBeLessThanOrEqual(2);
+      else expect(runs.filter(isHealthy)).toHaveLength(1);
+    }
+  }
+});

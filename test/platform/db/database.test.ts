@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Database, openDatabase, type Session } from "../../../src/platform/db/database.ts";
+import { refusePooler } from "../../../src/platform/db/refuse-pooler.ts";
+import { StartupError } from "../../../src/platform/startup-error.ts";
+import { createTestDatabase, type TestDatabase } from "../../harness/database.ts";
+import { startTestServer } from "../../harness/server.ts";
+import { addUser } from "../../kyc/kyc-fixture.ts";
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await createTestDatabase();
+  await db.database.query("create table notes (id int primary key, text text not null)");
+});
+afterAll(() => db.drop());
+
+describe.each([true, false])("a database with pipeline %s", (pipeline) => {
+  let database: Database;
+  const first_id = pipeline ? 100 : 200;
+  beforeAll(() => {
+    database = openDatabase({ url: db.url, connections_max: 2, pipeline });
+  });
+  afterAll(() => database.close());
+
+  it("commits reads and writes of a transaction together", async () => {
+    const found = await database.transaction(async (tx) => {
+      const rows = await Promise.all([
+        tx.query<{ one: number }>("select 1 as one"),
+        tx.query<{ two: number }>("select 2 as two"),
+      ]);
+      tx.write("insert into notes (id, text) values ($1, $2)", [first_id, "a"]);
+      tx.write("insert into notes (id, text) values ($1, $2)", [first_id + 1, "b"]);
+      return rows.flat();
+    });
+    expect(found).toEqual([{ one: 1 }, { two: 2 }]);
+    const notes = await database.query("select text from notes where id >= $1 and id < $1 + 50", [
+      first_id,
+    ]);
+    expect(notes).toEqual([{ text: "a" }, { text: "b" }]);
+  });
+
+  it("commits nothing when one of several writes fails, and goes on with the next", async () => {
+    const write = (ids: number[]) =>
+      database.transaction(async (tx) => {
+        for (const id of ids) tx.write("insert into notes (id, text) values ($1, $2)", [id, "c"]);
+      });
+    await expect(write([first_id + 10, first_id, first_id + 11])).rejects.toMatchObject({
+      code: "23505",
+    });
+    const left = await database.query("select id from notes where text = 'c'");
+    expect(left).toEqual([]);
+    await write([first_id + 12]);
+    await database.query("delete from notes where text = 'c'");
+  });
+
+  it("rolls back what throws, and what a failed query left", async () => {
+    const failing = database.transaction(async (tx) => {
+      tx.write("insert into notes (id, text) values ($1, $2)", [first_id + 20, "d"]);
+      await tx.query("select 1 / 0");
+    });
+    await expect(failing).rejects.toMatchObject({ code: "22012" });
+    expect(await database.query("select id from notes where text = 'd'")).toEqual([]);
+  });
+
+  it("gives up on a statement that is not answered in time, and has a connection for the next", async () => {
+    const slow = database.transaction((tx) => tx.query("select pg_sleep(20)"), {
+      answer_max_ms: 200,
+    });
+    await expect(slow).rejects.toThrow("the database cannot be reached");
+    expect(await database.query("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+});
+
+it("a service with SLIPROAD_DATABASE_PIPELINE=off serves requests and runs tasks", async () => {
+  const server = await startTestServer({ environment: { SLIPROAD_DATABASE_PIPELINE: "off" } });
+  try {
+    const ids = await Promise.all(Array.from({ length: 20 }, () => addUser(server)));
+    expect(new Set(ids).size).toBe(20);
+    expect((await server.call("GET", "/readyz")).status).toBe(200);
+  } finally {
+    await server.close();
+  }
+});
+
+describe("a pooler", () => {
+  /** What PgBouncer does with pool_mode = transaction: a backend is a client's for one transaction. */
+  async function withPooler(work: (pooled: Database) => Promise<void>): Promise<void> {
+    const ends: (() => void)[] = [];
+    const idle: Session[] = await Promise.all(
+      [0, 1].map(
+        () =>
+          new Promise<Session>((resolve) => {
+            void db.database.connection((session) => {
+              resolve(session);
+              return new Promise<void>((end) => ends.push(end));
+            });
+          }),
+      ),
+    );
+    const openClient = (): Session => {
+      let held: Session | undefined;
+      return {
+        query: async (text, values) => {
+          const backend = held ?? idle.pop()!;
+          held = text === "begin" ? backend : text === "rollback" ? undefined : held;
+          const rows = await backend.query(text, values);
+          if (!held) idle.push(backend);
+          return rows as never;
+        },
+      };
+    };
+    try {
+      await work({ ...db.database, connection: (use) => use(openClient()) });
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  it("that shares sessions is refused by a sentence", async () => {
+    await withPooler(async (pooled) => {
+      const refused = refusePooler(pooled);
+      await expect(refused).rejects.toBeInstanceOf(StartupError);
+      await expect(refused).rejects.toThrow(
+        /^DATABASE_URL points to a connection pooler .+ = session\.$/,
+      );
+    });
+  });
+
+  it("is not seen where there is none, whatever else goes on", async () => {
+    const others = Array.from({ length: 5 }, () => db.database.query("select pg_sleep(0.05)"));
+    await expect(refusePooler(db.database)).resolves.toBeUndefined();
+    await Promise.all(others);
+  });
+});

@@ -1,0 +1,230 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { addUser, openLink, PageVisitor } from "../../kyc/kyc-fixture.ts";
+
+const MIB = 1024 * 1024;
+const ID = "01900000-0000-7000-8000-000000000000";
+const DRAINED_MAX = 64 * MIB;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+function open(): Promise<Socket> {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  socket.setEncoding("utf8");
+  return once(socket, "connect").then(() => socket);
+}
+
+function head(method: string, path: string, bytes: number, headers: Record<string, string>) {
+  const all = { Host: "x", "Content-Length": String(bytes), ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`;
+}
+
+/** The first line of the answer to a request of which nothing but the head is sent. */
+async function answerToHead(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+): Promise<string> {
+  const socket = await open();
+  try {
+    socket.write(head(method, path, MIB, { "Content-Type": "application/json", ...headers }));
+    const [text] = await once(socket, "data");
+    return String(text).split("\r\n")[0]!;
+  } finally {
+    socket.destroy();
+  }
+}
+
+const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
+const OWN_PAGE = { "X-Kyc-Page": "1" };
+
+describe("who is nobody is refused before the body is read", () => {
+  it.each([
+    ["an API route without a key", "POST", "/users", {}, 401],
+    ["one with a wrong key", "POST", "/users", { Authorization: "Bearer sk_test_no" }, 401],
+    ["one of 16 MiB", "POST", `/users/${ID}/quotes/${ID}/offramps`, {}, 401],
+    ["an upload", "POST", `/offramps/${ID}/supporting-documents`, {}, 401],
+    ["a route that does not exist", "POST", "/nowhere", {}, 404],
+    ["a KYC session without a cookie", "PATCH", "/kyc/session/identity", OWN_PAGE, 401],
+    ["a KYC session's submission", "POST", "/kyc/session/submit", OWN_PAGE, 401],
+    ["a file of a KYC session", "PUT", "/kyc/session/files/selfie", OWN_PAGE, 401],
+    ["a KYC link that is not known", "POST", "/kyc/nobody/session", OWN_PAGE, 404],
+    ["the sign-in form without its cookie", "POST", "/sign-in", FORM, 403],
+    ["an invoice's page without a link", "POST", "/invoices/view/nobody", FORM, 404],
+  ])("%s", async (_name, method, path, headers, status) => {
+    const line = await answerToHead(method, path, headers as Record<string, string>);
+    expect(line).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
+  it.each(["/dashboard/proposals/x", "/sign-out", "/dashboard/switch"])(
+    "a page of members: %s",
+    async (path) => {
+      expect(await answerToHead("POST", path, FORM)).toMatch(/^HTTP\/1\.1 (303|403|404) /);
+    },
+  );
+
+  it("such refusals count: after ten the address has to wait", async () => {
+    const other = await startTestServer();
+    try {
+      const statuses: number[] = [];
+      for (let sent = 0; sent < 12; sent += 1) {
+        const headers = { "x-kyc-page": "1" };
+        const answer = await other.call(
+          "PATCH",
+          "/kyc/session/identity",
+          {},
+          { key: null, headers },
+        );
+        statuses.push(answer.status);
+      }
+      expect(statuses.slice(0, 10)).toEqual(Array(10).fill(401));
+      expect(statuses.slice(10)).toEqual([429, 429]);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe("bodies of people, who have no key", () => {
+  it("a KYC session takes 16 KiB", async () => {
+    const user_id = await addUser(server);
+    const visitor = new PageVisitor(server);
+    await visitor.open(await openLink(server, user_id));
+    const identity = (bytes: number) => {
+      const [head, tail] = ['{"identity":{"first_name":"', '"}}'];
+      return `${head}${"x".repeat(bytes - head.length - tail.length)}${tail}`;
+    };
+    const exact = identity(16 * 1024);
+    expect(Buffer.byteLength(exact)).toBe(16 * 1024);
+    const send = (text: string) =>
+      visitor.send("PATCH", "/kyc/session/identity", undefined, {
+        raw: Buffer.from(text),
+        headers: { "content-type": "application/json" },
+      });
+    expect((await send(exact)).status).toBe(422);
+    expect((await send(`${exact} `)).status).toBe(413);
+  });
+
+  it("a form takes 16 KiB", async () => {
+    const page = await fetch(`${server.url}/sign-in`);
+    const cookie = page.headers.get("set-cookie")!.split(";")[0]!;
+    const post = (body: string) =>
+      fetch(`${server.url}/sign-in`, {
+        method: "POST",
+        headers: { cookie, "content-type": "application/x-www-form-urlencoded" },
+        body,
+      });
+    const form = `email=${"x".repeat(16 * 1024 - 6)}`;
+    expect((await post(form)).status).toBe(403);
+    expect((await post(`${form}x`)).status).toBe(413);
+  });
+
+  it("a page takes no JSON", async () => {
+    const page = await fetch(`${server.url}/sign-in`);
+    const cookie = page.headers.get("set-cookie")!.split(";")[0]!;
+    const headers = { cookie, "content-type": "application/json" };
+    const answer = await fetch(`${server.url}/sign-in`, { method: "POST", headers, body: "{}" });
+    expect(answer.status).toBe(415);
+  });
+});
+
+describe("413 is read by whoever still sends", () => {
+  it.each([
+    [2, "/users"],
+    [8, "/users"],
+    [20, "/users/x/quotes/x/offramps"],
+  ])("with fetch, %i MiB to %s, each of a dozen times", async (mib, path) => {
+    const body = Buffer.alloc(mib * MIB, "x");
+    for (let sent = 0; sent < 12; sent += 1) {
+      const answer = await server.call("POST", path, undefined, { raw: body });
+      expect([answer.status, answer.body.error_code]).toEqual([413, "body_too_large"]);
+    }
+  });
+
+  it("so is 401, and the connection serves the next request", async () => {
+    const socket = await open();
+    const body = "x".repeat(4 * MIB);
+    socket.write(head("POST", "/users", body.length, { "Content-Type": "application/json" }));
+    socket.write(body);
+    socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let text = "";
+    for await (const chunk of socket) text += chunk;
+    expect(text).toMatch(/^HTTP\/1\.1 401 /);
+    expect(text).toContain('{"status":"ok"}');
+  });
+
+  it("on a raw socket, sent in full before the answer is read", async () => {
+    const socket = await open();
+    const headers = {
+      "Content-Type": "application/json",
+      Authorization: `Bearer ${server.key}`,
+      Connection: "close",
+    };
+    socket.write(head("POST", "/users", 8 * MIB, headers));
+    socket.write("x".repeat(8 * MIB));
+    let text = "";
+    for await (const chunk of socket) text += chunk;
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    expect(text).toContain('"error_code":"body_too_large"');
+  });
+
+  it("whoever never stops is cut off", async () => {
+    const socket = await open();
+    const headers = { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` };
+    socket.on("error", () => {});
+    socket.write(head("POST", "/users", 1024 * MIB, headers));
+    const sent = await sendUntilClosed(socket, Buffer.alloc(MIB, "x"), DRAINED_MAX * 2);
+    expect(sent).toBeLessThan(DRAINED_MAX);
+  });
+
+  it("whoever sends many tiny chunks is cut off much sooner", async () => {
+    const socket = await open();
+    socket.on("error", () => {});
+    socket.write("POST /users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const chunks = Buffer.from("1\r\nx\r\n".repeat(10_000));
+    const sent = await sendUntilClosed(socket, chunks, 20 * MIB);
+    expect(sent).toBeLessThan(10 * MIB);
+  });
+
+  /** How many bytes were sent until the connection was closed, or all. */
+  async function sendUntilClosed(socket: Socket, bytes: Buffer, bytes_max: number) {
+    let sent = 0;
+    const closed = new Promise<void>((resolve) => void socket.once("close", () => resolve()));
+    const send = () => {
+      while (!socket.destroyed && sent < bytes_max) {
+        sent += bytes.length;
+        if (!socket.write(bytes)) return;
+      }
+      socket.destroy();
+    };
+    socket.on("drain", send);
+    send();
+    await closed;
+    return sent;
+  }
+});
+
+describe("every answer of the API", () => {
+  it.each([
+    ["a success", "GET", "/users", {}],
+    ["a refusal", "GET", `/users/${ID}`, {}],
+    ["an unknown route", "DELETE", "/nowhere", {}],
+    ["a caller who is nobody", "GET", "/users", { key: null }],
+    ["a body that is too large", "POST", "/users", { raw: Buffer.alloc(2 * MIB) }],
+    ["a body that is no JSON", "POST", "/users", { raw: "{" }],
+  ])("%s is kept by nobody and is what it says it is", async (_name, method, path, options) => {
+    const { headers } = await server.call(method, path, undefined, options);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    expect(headers.get("sliproad-version")).toBe("2026-11-15");
+  });
+});

@@ -1,0 +1,172 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseJsonBody } from "../../../src/platform/http/json-body.ts";
+import { isSameNumber } from "../../../src/platform/money.ts";
+
+const parse = (text: string) => parseJsonBody(Buffer.from(text));
+const changed = (field: string) => ({
+  field,
+  code: "record_invalid",
+  message: "Send at most 15 significant digits.",
+});
+
+describe("numbers that a double cannot hold", () => {
+  it.each([
+    ['{"quote":{"fiat_amount":1000.000000000000001}}', "quote.fiat_amount"],
+    ['{"offramps":[{"a":1},{"a":12345678901234567891}]}', "offramps[1].a"],
+    ['{"a":1e400}', "a"],
+    ['{"a":1e-400}', "a"],
+    ['{"a":-0.10000000000000000001}', "a"],
+    ["[[1,9007199254740993]]", "[0][1]"],
+    ["9007199254740993", "body"],
+    ['{"__proto__":9007199254740993}', "__proto__"],
+  ])("%s is refused at %s", (text, field) => {
+    expect(parse(text).problems).toEqual([changed(field)]);
+  });
+
+  it.each([
+    '{"a":1.50000000000000000000}',
+    '{"a":1e3,"b":1E-7,"c":1.5e+10}',
+    '{"a":1731628800000000}',
+    '{"a":"1000.000000000000001"}',
+    '{"a":"\\"9007199254740993","b":true,"c":false,"d":null}',
+    '{"9007199254740993":1}',
+    '{"a":0.000000000000000000}',
+    '{"a":1e-99,"b":-123456789012345e+99}',
+    '{"a":"\\\\","b":"9007199254740993"}',
+  ])("%s is taken", (text) => {
+    expect(parse(text)).toMatchObject({ value: JSON.parse(text), problems: [] });
+  });
+
+  it("no number is changed without a word, whatever it looks like", () => {
+    const number = fc.stringMatching(/^-?(0|[1-9]\d{0,20})(\.\d{1,20})?([eE][+-]?\d{1,3})?$/);
+    fc.assert(
+      fc.property(number, (text) => {
+        const { value, problems } = parse(`{"a":[${text}]}`);
+        const [read] = (value as { a: [number] }).a;
+        expect(problems).toEqual(isSameNumber(text, read) ? [] : [changed("a[0]")]);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("each is reported, however many there are", () => {
+    const text = `[${Array.from({ length: 1_000 }, () => "9007199254740993").join(",")}]`;
+    const { problems } = parse(text);
+    expect(problems).toHaveLength(1_000);
+    expect(problems.at(-1)).toEqual(changed("[999]"));
+  });
+
+  it("is reported beside forbidden characters", () => {
+    const { problems } = parse('{"a":"\\u0000","b":9007199254740993}');
+    expect(problems.map((problem) => problem.field)).toEqual(["a", "b"]);
+  });
+});
+
+it("nesting is still limited to 32 levels", () => {
+  expect(parse(`${"[".repeat(32)}${"]".repeat(32)}`).problems).toEqual([]);
+  expect(() => parse(`${"[".repeat(33)}${"]".repeat(33)}`)).toThrow("32 levels");
+});
+
+describe("a name that stands twice in one object", () => {
+  it.each([
+    ['{"amount":10,"amount":10000}', "amount"],
+    ['{"offramps":[{"a":1},{"a":1,"b":2,"a":1}]}', "a"],
+    ['{"a":{"b":{"c":1,"c":1}}}', "c"],
+    ['{"amount":1,"\\u0061mount":2}', "amount"],
+    ['{"é":1,"\\u00e9":2}', "é"],
+    ['{"😀":1,"\\ud83d\\ude00":2}', "😀"],
+    ['{"":1,"":2}', ""],
+    ['{"__proto__":1,"__proto__":2}', "__proto__"],
+    ['{"a\\"":1,"a\\u0022":2}', 'a\\"'],
+  ])("%s is refused", (text, name) => {
+    expect(() => parse(text)).toThrow(`"${name}" appears twice in one JSON object`);
+  });
+
+  it.each([
+    '{"a":{"a":{"a":1}}}',
+    '[{"a":1},{"a":1}]',
+    '{"a":"a","b":"a","c":["a","a"]}',
+    '{"a":1,"A":2,"a ":3}',
+    '{"a":"{\\"b\\":1,\\"b\\":2}"}',
+  ])("%s is taken", (text) => {
+    expect(parse(text).value).toEqual(JSON.parse(text));
+  });
+
+  it("is quoted with at most a hundred characters", () => {
+    const name = "n".repeat(5_000);
+    expect(() => parse(`{"${name}":1,"${name}":1}`)).toThrow(/^"n{100}" appears twice/);
+  });
+
+  it("no object is taken whose names are not those of the parsed one", () => {
+    const name = fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom("a", "b", '"', "\\"));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, fc.boolean()), { maxLength: 6 }), (members) => {
+        const spell = (text: string, escaped: boolean) =>
+          escaped
+            ? `"${[...text].map((one) => one.split("").map(escaped_unit).join("")).join("")}"`
+            : JSON.stringify(text);
+        const text = `{${members.map(([one, escaped]) => `${spell(one, escaped)}:1`).join(",")}}`;
+        const is_unique = new Set(members.map(([one]) => one)).size === members.length;
+        const has_backslash = members.some(([one]) => one.includes("\\"));
+        if (is_unique && !has_backslash)
+          expect(Object.keys(parse(text).value as object)).toHaveLength(members.length);
+        else if (has_backslash) expect(() => parse(text)).toThrow();
+        else expect(() => parse(text)).toThrow("appears twice");
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+describe("a name with a backslash", () => {
+  it.each([
+    ['{"a\\\\":1}', "body"],
+    ['{"user":{"metadata":{"a":1,"\\u005c":1}}}', "user.metadata"],
+    ['{"offramps":[{},{"\\\\u00":1}]}', "offramps[1]"],
+  ])("%s is refused at %s", (text, field) => {
+    let refusal: unknown;
+    try {
+      parse(text);
+    } catch (error) {
+      refusal = error;
+    }
+    const problem = { field, message: "Send names of fields without backslashes." };
+    expect(refusal).toMatchObject({ code: "record_invalid", problems: [problem] });
+  });
+
+  // V8 of Node 26 compares the name that it expects with the text before its escapes are read.
+  it.each([
+    ['{"order":1,"pr\\\\u00":1}', '{"order":1,"pr\\u00e9nom":1}', "prénom"],
+    ['{"ref":1,"\\\\":1}', '{"ref":1,"\\"":1}', '"'],
+    ['{"one":1,"\\\\u0061mou":1}', '{"one":1,"\\u0061mountxyz":1}', "amountxyz"],
+    ['{"two":1,"__p\\\\u0072":1}', '{"two":1,"__p\\u0072oto__":1}', "__proto__"],
+  ])("after %s, %s still has its own name", (before, text, name) => {
+    expect(() => parse(before)).toThrow();
+    expect(Object.keys(parse(text).value as object)[1]).toBe(name);
+  });
+});
+
+const escaped_unit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+describe("a body of more values than any request has", () => {
+  it.each([
+    ["numbers", '{"offramps":[', "0", "]}", "offramps"],
+    ["objects", '{"offramps":[', "{}", "]}", "offramps"],
+    ["arrays within", '{"a":{"b":[', "[]", "]}}", "a.b"],
+    ["items of the body itself", "[", '""', "]", "body"],
+  ])("is refused at %s, before anything is made of it", (_name, head, item, tail, field) => {
+    const text = `${head}${Array(60_000).fill(item).join(",")}${tail}`;
+    let refusal: unknown;
+    try {
+      parse(text);
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toMatchObject({ code: "record_invalid", problems: [{ field }] });
+  });
+
+  it("50 000 are taken", () => {
+    expect(parse(`[${Array(49_999).fill("0").join(",")}]`).problems).toEqual([]);
+  });
+});
