@@ -51,10 +51,11 @@ export function describeRequirements(
 ): RequirementRow[] {
   const rows: RequirementRow[] = [];
   const wanted_currency = filter.currency === undefined ? undefined : lowerAscii(filter.currency);
+  const wanted_rail = filter.rails === undefined ? undefined : lowerAscii(filter.rails);
   for (const currency of payoutCurrencies(catalogue)) {
     if (wanted_currency !== undefined && currency !== wanted_currency) continue;
     for (const rail of railsOf(catalogue, currency)) {
-      if (filter.rails !== undefined && rail !== filter.rails) continue;
+      if (wanted_rail !== undefined && rail !== wanted_rail) continue;
       for (const type of BENEFICIARY_TYPES) {
         if (filter.beneficiary_type !== undefined && type !== filter.beneficiary_type) continue;
         rows.push(describeRow(catalogue, currency, rail, type));

@@ -119,7 +119,7 @@ export function checkRequirementFilter(
     const message = "This payout currency is not supported; leave the filter out to list all.";
     problems.push({ field: "currency", code: "currency_not_supported", message });
   }
-  const rail = typeof filter.rails === "string" ? filter.rails : null;
+  const rail = typeof filter.rails === "string" ? lowerAscii(filter.rails) : null;
   const is_offered = offered?.length ? offered.some((other) => other === rail) : isRail(rail ?? "");
   if (rail !== null && !is_offered) {
     const message = `Send one of: ${(offered?.length ? offered : RAILS).join(", ")}.`;
