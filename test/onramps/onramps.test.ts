@@ -63,16 +63,17 @@ describe("creating an onramp", () => {
     });
   });
 
-  it("takes an address of each chain, and keeps it in the chain's own form", async () => {
-    const good_ones = {
-      ethereum: ADDRESS,
-      tron: "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8",
-      solana: "7LJMjDRUtbBivAJSJgrDqAmfmbFCktDeUfczv7rhATaM",
-    };
-    for (const [crypto_rails, destination_address] of Object.entries(good_ones)) {
-      const { created } = await openOnramp(server, { crypto_rails, destination_address });
-      expect(created.destination_address.toLowerCase()).toBe(destination_address.toLowerCase());
-    }
+  it.each([
+    ["ethereum", ADDRESS],
+    ["polygon", ADDRESS.toLowerCase()],
+    ["base", `0x${ADDRESS.slice(2).toUpperCase()}`],
+    ["tron", "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"],
+    ["solana", "7LJMjDRUtbBivAJSJgrDqAmfmbFCktDeUfczv7rhATaM"],
+  ])("takes an address of %s and shows it as it was sent: %s", async (crypto_rails, address) => {
+    const wish = { crypto_rails, destination_address: address };
+    const { created, show } = await openOnramp(server, wish);
+    expect(created.destination_address).toBe(address);
+    expect((await show()).destination_address).toBe(address);
   });
 
   it.each([
