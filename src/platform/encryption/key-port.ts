@@ -2,8 +2,8 @@ import type { Place } from "./cipher.ts";
 
 /**
  * The port to whatever holds the master key: it wraps the keys of accounts and unwraps them. What
- * is wrapped for one place does not unwrap for another. `test/platform/encryption/master-keys-conformance.ts`
- * is what every adapter has to pass.
+ * is wrapped for one place does not unwrap for another.
+ * `test/platform/encryption/master-keys-conformance.ts` is what every adapter has to pass.
  */
 export type MasterKeys = {
   /** The id of the key that wraps new keys. */
