@@ -487,7 +487,7 @@ export interface paths {
         head?: never;
         /**
          * Review a supporting document
-         * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or approve it with a reason by `sliproad documents approve`. A document whose URL has not been fetched yet can be rejected, but not approved.
+         * @description Until the payout has begun. A file that was rejected stays rejected: upload another one, or have a member approve it with a reason on `/dashboard/documents`. A document whose URL has not been fetched yet can be rejected, but not approved.
          */
         patch: operations["reviewSupportingDocument"];
         trace?: never;

@@ -8,6 +8,8 @@ import type { AuditEntryRow, Membership } from "./store.ts";
 
 const REVIEWS_LINK = html`<div><dt>KYC</dt>
 <dd><a href="/dashboard/kyc">Identity reviews</a></dd></div>`;
+const DOCUMENTS_LINK = html`<div><dt>Documents</dt>
+<dd><a href="/dashboard/documents">Rejected documents</a></dd></div>`;
 
 export function signInPage(options: {
   mode: Mode;
@@ -52,6 +54,7 @@ ${memberships.length > 1 && accountForm(session, memberships)}</div>
 ${session.is_operator && html`<div><dt>Operator</dt><dd>Runs this installation</dd></div>`}
 <div><dt>Settings</dt><dd><a href="/dashboard/apps">Applications</a></dd></div>
 ${may(session.role, "review_kyc") && REVIEWS_LINK}
+${may(session.role, "review_documents") && DOCUMENTS_LINK}
 </dl>
 </section>
 <section class="card" aria-labelledby="proposals-title">

@@ -29,6 +29,10 @@ export const PERMISSIONS = {
       "Review KYC applications: in the operator's account those of all accounts, elsewhere those " +
       "of your account once the operator has delegated its reviews.",
   },
+  review_documents: {
+    roles: ["admin", "finance_manager", "approver"],
+    meaning: "See rejected supporting documents, and approve them with a reason.",
+  },
   see_keys_and_log: {
     roles: ["admin", "developer"],
     meaning: "See the API keys (their last four characters) and the audit log.",

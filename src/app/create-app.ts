@@ -31,6 +31,9 @@ import { addKycRoutes } from "../kyc/routes.ts";
 import { READ_IDENTITY_TASK, RETENTION_TASK } from "../kyc/task-kinds.ts";
 import { kycTasks } from "../kyc/tasks.ts";
 import { changeProposalTasks } from "../offramps/approved-changes.ts";
+import { addDocumentPages } from "../offramps/documents/page-routes.ts";
+import { documentFilePath } from "../offramps/documents/pages.ts";
+import { reviewDocuments } from "../offramps/documents/review-documents.ts";
 import { addDocumentRoutes } from "../offramps/documents/routes.ts";
 import { addUploadedDocumentRoutes } from "../offramps/documents/uploaded-document-routes.ts";
 import { offrampMetrics } from "../offramps/metrics.ts";
@@ -107,6 +110,10 @@ const RECORD_PAGES: RecordPages = {
   [DECIDE_KYC]: {
     label: "Review the user's identity",
     pathOf: ({ account_id, record_id }) => reviewPath({ account_id, user_id: record_id }),
+  },
+  [reviewDocuments.name]: {
+    label: "View the document",
+    pathOf: ({ record_id }) => documentFilePath(record_id),
   },
 };
 
@@ -267,6 +274,7 @@ function addRoutes(
   addAppPages(server, deps);
   addKycPages(server, deps);
   addReviewPages(server, deps);
+  addDocumentPages(server, deps);
   addInvoicePages(server, invoices);
   addProposalPages(server, { ...deps, record_pages: RECORD_PAGES });
   addDocPages(server, deps);

@@ -70,7 +70,7 @@ function pendingSection({ session, view, record_pages }: Shown, entry: ProposalV
   const is_foreign = proposal.account_id !== session.account_id;
   const record_page = record_pages[proposal.kind];
   return html`<section class="card" aria-labelledby="${title_id}">
-<h2 id="${title_id}">${proposal.summary}</h2>
+<h2 id="${title_id}">${proposal.summary}<span class="hidden"> Proposal ${proposal.id}</span></h2>
 <dl>
 ${is_foreign && html`<div><dt>Account</dt><dd>${proposal.account_name}</dd></div>`}
 ${

@@ -143,6 +143,21 @@ export async function listPendingReviews(
   return toProposals(session, rows);
 }
 
+/** Of these records, those on which a proposal of this kind waits. */
+export async function listPendingRecords(
+  session: Session,
+  account_id: string,
+  kind: string,
+  record_ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ record_id: string }>(
+    `select record_id from proposals
+     where account_id = $1 and status = 'pending' and kind = $2 and record_id = any($3::uuid[])`,
+    [account_id, kind, record_ids],
+  );
+  return new Set(rows.map((row) => row.record_id));
+}
+
 /** Those about a person. */
 export async function listPendingOfSubject(
   session: Session,

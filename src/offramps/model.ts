@@ -96,8 +96,14 @@ export type Offramp = {
 };
 
 /** Until the payout is under way, documents and references may still change. */
+export const BEFORE_PAYOUT: readonly OfframpStatus[] = [
+  "initiated",
+  "pending_internal_assessment",
+  "ongoing_checks",
+];
+
 export function isBeforePayout(status: OfframpStatus): boolean {
-  return ["initiated", "pending_internal_assessment", "ongoing_checks"].includes(status);
+  return BEFORE_PAYOUT.includes(status);
 }
 
 /** Everything of the record that is not personal: what its last event vouches for. */

@@ -27,14 +27,14 @@ export function addDocumentCommands(program: Command): void {
       if (hash !== undefined && !/^[0-9a-f]{64}$/i.test(hash)) {
         throw new StartupError("--hash must be a SHA-256 hash: 64 hexadecimal digits.");
       }
-      const { approveDocument } = await actions();
+      const { approveOnCommandLine } = await actions();
       const outcome = await withCore(async (core) => {
         const account = options.account
           ? await findAccount(core.database, options.account)
           : await findOperator(core.database);
         if (!account || !isId(offramp_id)) throw unknown(offramp_id);
         const review = { reason, document_hash: hash?.toLowerCase() };
-        return approveDocument(core, { account_id: account.id, id: offramp_id }, review);
+        return approveOnCommandLine(core, { account_id: account.id, id: offramp_id }, review);
       });
       if (!outcome) throw unknown(offramp_id);
       print(options, outcome, [describe(outcome)]);
@@ -53,4 +53,4 @@ function describe({ supporting_document: { hash }, proposal_id }: Outcome): stri
   );
 }
 
-type Outcome = import("./actions.ts").Approval;
+type Outcome = import("../../offramps/documents/approve-document.ts").DocumentApproval;

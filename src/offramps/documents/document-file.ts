@@ -1,5 +1,7 @@
-import type { FileKey } from "../../partners/files/file-store.ts";
+import { pipeline, type Readable } from "node:stream";
+import type { FileKey, FileStore } from "../../partners/files/file-store.ts";
 import type { Place } from "../../platform/encryption/cipher.ts";
+import { openStream } from "../../platform/encryption/sealed-stream.ts";
 
 type Record = { account_id: string; id: string };
 
@@ -24,6 +26,19 @@ export function locateDocument(row: Record & { document_id: string | null }, ver
   if (document_id === null) return { key: documentKey(row, version), place: documentPlace(row) };
   const uploaded = { account_id, id: document_id };
   return { key: documentKey(uploaded, version), place: uploadedPlace(uploaded) };
+}
+
+/** The file in clear, while it is read. */
+export async function openDocument(
+  files: FileStore,
+  row: Record & { document_id: string | null },
+  version: string,
+  subject_key: Buffer,
+): Promise<Readable> {
+  const { key, place } = locateDocument(row, version);
+  const sealed = await files.openRead(key);
+  // Either end takes the other with it: a client that goes away must not leave a file open.
+  return pipeline(sealed, openStream(subject_key, place), () => {});
 }
 
 export const DOCUMENT_BYTES_MAX = 5 * 1024 * 1024;

@@ -42,8 +42,8 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
     const is_rejected = offramp.document_status === "rejected";
     if (status === "approved" && is_rejected && !overrides_rejection) {
       return refuse(
-        "This file was rejected: upload another one, or approve it with a reason on the command " +
-          "line (sliproad documents approve).",
+        "This file was rejected: upload another one, or have a member approve it with a reason " +
+          "on /dashboard/documents (or by sliproad documents approve).",
       );
     }
     const change =

@@ -1,4 +1,3 @@
-import { pipeline } from "node:stream";
 import Type from "typebox";
 import { orProposal } from "../../approvals/render.ts";
 import { isLongerThan, textOf } from "../../catalogue/text.ts";
@@ -8,7 +7,7 @@ import { keepFile } from "../../partners/files/keep-file.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Executor } from "../../platform/commands/executor.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { openStream, sealStream } from "../../platform/encryption/sealed-stream.ts";
+import { sealStream } from "../../platform/encryption/sealed-stream.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { compileRender } from "../../platform/http/render.ts";
 import type { AddRoute, Caller } from "../../platform/http/route.ts";
@@ -20,7 +19,7 @@ import { changeOfframps } from "../change-offramps.ts";
 import { OfframpAnswer } from "../schemas.ts";
 import { findOfframps } from "../store.ts";
 import { attachDocuments } from "./attach-documents.ts";
-import { DOCUMENT_BYTES_MAX, documentKey, documentPlace, locateDocument } from "./document-file.ts";
+import { DOCUMENT_BYTES_MAX, documentKey, documentPlace, openDocument } from "./document-file.ts";
 import type { Review } from "./review-documents.ts";
 
 export type DocumentDeps = ApprovedChangeDeps & {
@@ -110,10 +109,7 @@ function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
       const { row, key } = await open(deps, caller, params.offramp_id!, problems);
       if (problems.length > 0) throw Refusal.of(problems);
       if (row.document_file === null) throw Refusal.of([notFound("offramp_id")]);
-      const stored = locateDocument(row, row.document_file);
-      const sealed = await deps.files.openRead(stored.key);
-      // Either end takes the other with it: a client that goes away must not leave a file open.
-      const file = pipeline(sealed, openStream(key, stored.place), () => {});
+      const file = await openDocument(deps.files, row, row.document_file, key);
       const type = row.document_type as FileType;
       return { file, media_type: MEDIA_TYPES[type], file_name: `${row.id}.${type}` };
     },
@@ -129,8 +125,8 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     summary: "Review a supporting document",
     description:
       "Until the payout has begun. A file that was rejected stays rejected: upload another one, " +
-      "or approve it with a reason by `sliproad documents approve`. A document whose URL has " +
-      "not been fetched yet can be rejected, but not approved.",
+      "or have a member approve it with a reason on `/dashboard/documents`. A document whose URL " +
+      "has not been fetched yet can be rejected, but not approved.",
     tag: TAG,
     body: ReviewBody,
     body_example: { supporting_document: { status: "approved" } },

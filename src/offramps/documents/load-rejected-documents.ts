@@ -1,0 +1,79 @@
+import { recordAudit } from "../../accounts/audit.ts";
+import type { MemberSession } from "../../accounts/sessions.ts";
+import { listPendingRecords } from "../../approvals/store.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { Refusal } from "../../platform/errors.ts";
+import type { Page } from "../../platform/http/list.ts";
+import type { Offramp } from "../model.ts";
+import { findOfframps, openOfframps } from "../store.ts";
+import { listRejectedOfframps } from "./rejected-document-store.ts";
+import { reviewDocuments } from "./review-documents.ts";
+
+type Deps = { database: Database; keyring: Keyring; clock: Clock };
+
+export type RejectedDocumentView = {
+  offramp: Offramp;
+  /** Null when it was rejected because no file was received. */
+  rejected_at: Date | null;
+  /** Whether two members have been asked to approve it. */
+  is_proposed: boolean;
+};
+
+export type RejectedDocumentsView = {
+  documents: RejectedDocumentView[];
+  /** The offramp after which there are more. */
+  last_id: string | null;
+};
+
+export async function loadRejectedDocuments(
+  { database, keyring }: Deps,
+  account_id: string,
+  { below_id, limit }: Page,
+): Promise<RejectedDocumentsView> {
+  const found = await listRejectedOfframps(database, account_id, below_id, limit + 1);
+  const rows = found.slice(0, limit);
+  const ids = rows.map((row) => row.id);
+  const [opened, proposed] = await Promise.all([
+    openOfframps(database, keyring, rows),
+    listPendingRecords(database, account_id, reviewDocuments.name, ids),
+  ]);
+  const rejected_at = new Map(rows.map((row) => [row.id, row.rejected_at]));
+  return {
+    documents: opened.map(({ offramp }) => ({
+      offramp,
+      rejected_at: rejected_at.get(offramp.id) ?? null,
+      is_proposed: proposed.has(offramp.id),
+    })),
+    last_id: found.length > limit ? (ids.at(-1) ?? null) : null,
+  };
+}
+
+/** The document of an offramp, with the key that opens it; the log says who looked. */
+export function loadDocument(
+  { database, keyring, clock }: Deps,
+  { account_id, person_id }: MemberSession,
+  offramp_id: string,
+): Promise<{ offramp: Offramp; file: string; key: Buffer }> {
+  return database.transaction(async (tx) => {
+    const rows = await findOfframps(tx, [{ account_id, id: offramp_id }]);
+    const [opened] = await openOfframps(tx, keyring, rows);
+    const file = opened?.offramp.document_file;
+    if (!opened || !file) throw new Refusal("record_not_found");
+    const { offramp, key } = opened;
+    recordAudit(
+      tx,
+      {
+        account_id,
+        actor: `member:${person_id}`,
+        action: "document.read",
+        record: `offramp:${offramp.id}`,
+        reason: "",
+        detail: { hash: offramp.document_hash?.toString("hex") ?? null },
+      },
+      clock.now(),
+    );
+    return { offramp, file, key };
+  });
+}

@@ -1,0 +1,135 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import {
+  addPageScope,
+  type PageDeps,
+  readField,
+  requireSession,
+  sendPage,
+} from "../../accounts/page-scope.ts";
+import { rolesThatMay } from "../../accounts/roles.ts";
+import { hasForbiddenCharacters, isLongerThan } from "../../catalogue/text.ts";
+import type { FileStore } from "../../partners/files/file-store.ts";
+import { type FileType, MEDIA_TYPES } from "../../partners/files/judge-file.ts";
+import { Refusal } from "../../platform/errors.ts";
+import { readPage } from "../../platform/http/list.ts";
+import { isId } from "../../platform/ids.ts";
+import { type ApproveDocumentDeps, approveDocument } from "./approve-document.ts";
+import { openDocument } from "./document-file.ts";
+import { loadDocument, loadRejectedDocuments } from "./load-rejected-documents.ts";
+import {
+  APPROVAL_REASON_LENGTH_MAX,
+  DOCUMENTS_PATH,
+  documentFilePath,
+  type Notice,
+  rejectedDocumentsPage,
+} from "./pages.ts";
+
+export type DocumentPageDeps = PageDeps &
+  ApproveDocumentDeps & {
+    files: FileStore;
+    /** A worker of this process looks for tasks at once. */
+    poke: () => void;
+  };
+
+const SHOWN_MAX = 50;
+const HASH = /^[0-9a-f]{64}$/;
+const NOTICES: Readonly<Record<string, string>> = {
+  approved: "The document is approved. Your reason is in the audit log.",
+  proposed: "The approval is proposed. Another member must confirm it on the page of proposals.",
+};
+
+/** Where members look at rejected documents and let one pass with a reason. */
+export function addDocumentPages(app: FastifyInstance, deps: DocumentPageDeps): void {
+  const reviewer = {
+    schema: { hide: true } as object,
+    onRequest: requireSession(...rolesThatMay("review_documents")),
+  };
+  addPageScope(app, deps, (scope) => {
+    scope.get(DOCUMENTS_PATH, reviewer, (request, reply) => {
+      const { done } = request.query as Record<string, unknown>;
+      const text = typeof done === "string" ? NOTICES[done] : undefined;
+      return show(deps, request, reply, text ? { text, refused: null } : null);
+    });
+    scope.get(documentFilePath(":offramp_id"), reviewer, (request, reply) =>
+      sendFile(deps, request, reply),
+    );
+    scope.post(`${DOCUMENTS_PATH}/:offramp_id/approve`, reviewer, (request, reply) =>
+      approve(deps, request, reply),
+    );
+  });
+}
+
+async function approve(
+  deps: DocumentPageDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { account_id, person_id } = request.member!;
+  const id = readOfframpId(request);
+  const reason = readField(request, "reason").trim();
+  try {
+    checkReason(reason);
+    const document_hash = readField(request, "hash");
+    if (!HASH.test(document_hash)) throw new Refusal("record_not_found");
+    const given = { reason, document_hash, actor: `member:${person_id}` as const };
+    const approval = await approveDocument(deps, { account_id, id }, given);
+    if (!approval) throw new Refusal("record_not_found");
+    deps.poke();
+    const done = approval.proposal_id === null ? "approved" : "proposed";
+    return reply.redirect(`${DOCUMENTS_PATH}?done=${done}`, 303);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === "record_not_found") throw error;
+    const text = error.problems[0]?.message ?? error.message;
+    return show(deps, request, reply, { text, refused: { offramp_id: id, reason } }, error.status);
+  }
+}
+
+function checkReason(reason: string): void {
+  const message =
+    reason === ""
+      ? "Enter a reason for approving the document."
+      : isLongerThan(reason, APPROVAL_REASON_LENGTH_MAX)
+        ? `Shorten the reason to at most ${APPROVAL_REASON_LENGTH_MAX} characters.`
+        : hasForbiddenCharacters(reason)
+          ? "Remove NUL characters and broken Unicode from the reason."
+          : null;
+  if (message) throw Refusal.of([{ field: "reason", code: "record_invalid", message }]);
+}
+
+async function show(
+  deps: DocumentPageDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  notice: Notice | null,
+  status = 200,
+): Promise<FastifyReply> {
+  const session = request.member!;
+  const { after } = request.query as Record<string, unknown>;
+  const starting_after = typeof after === "string" && isId(after) ? { starting_after: after } : {};
+  const { page } = readPage({ limit: SHOWN_MAX, ...starting_after });
+  const view = await loadRejectedDocuments(deps, session.account_id, page);
+  const shown = rejectedDocumentsPage({ mode: deps.mode, session, view, notice });
+  return sendPage(reply, shown, status);
+}
+
+/** Pictures are shown; anything else is saved, not opened here. */
+async function sendFile(
+  deps: DocumentPageDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { offramp, file, key } = await loadDocument(deps, request.member!, readOfframpId(request));
+  const type = offramp.document_type as FileType;
+  const way = type === "pdf" ? "attachment" : "inline";
+  return reply
+    .type(MEDIA_TYPES[type])
+    .header("Content-Disposition", `${way}; filename="${offramp.id}.${type}"`)
+    .header("Content-Security-Policy", "sandbox; default-src 'none'")
+    .send(await openDocument(deps.files, offramp, file, key));
+}
+
+function readOfframpId(request: FastifyRequest): string {
+  const { offramp_id = "" } = request.params as Record<string, string>;
+  if (!isId(offramp_id)) throw new Refusal("record_not_found");
+  return offramp_id.toLowerCase();
+}

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addMember, type TestMember, waitForEnd } from "../../approvals/proposal-fixture.ts";
+import { addApprovedUser, addPaymentDetail, addQuote } from "../../harness/ramp.ts";
+import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { findFault } from "../story.ts";
+import {
+  type DocumentRoom,
+  openDocumentRoom,
+  PDF,
+  PNG,
+  sha256,
+  type TestOfframp,
+} from "./document-fixture.ts";
+
+const PAGE = "/dashboard/documents";
+
+let server: TestServer;
+let room: DocumentRoom;
+let ada: TestMember;
+let ben: TestMember;
+
+beforeAll(async () => {
+  const environment = { SLIPROAD_DOCUMENTS: "review", SLIPROAD_APPROVAL_ABOVE_USD: "5000" };
+  server = await startTestServer({ environment });
+  room = await openDocumentRoom(server);
+  ada = await addMember(server, "admin");
+  ben = await addMember(server, "approver");
+});
+afterAll(() => server.close());
+
+async function addRejected(amount = 1000, comment = "Last month's payslip"): Promise<TestOfframp> {
+  const offramp = await room.addOfframp({ amount });
+  expect((await room.upload(offramp, PDF)).status).toBe(200);
+  const answer = await room.review(offramp, { status: "rejected", comment });
+  expect(answer.status, answer.text).toBe(200);
+  const { proposal } = answer.body;
+  if (!proposal) return offramp;
+  // Above the approval amount the rejection needs two members as well.
+  for (const member of [ada, ben]) await member.confirm(proposal.id);
+  expect((await waitForEnd(server, proposal.id)).status).toBe("done");
+  return offramp;
+}
+
+/** What the form of the page sends. */
+function approve(
+  member: TestMember,
+  { id }: TestOfframp,
+  fields: { reason?: string; hash?: string; csrf?: string } = {},
+) {
+  const sent = { reason: "The payer called: right month", hash: sha256(PDF), ...fields };
+  return member.visitor.post(`${PAGE}/${id}/approve`, sent);
+}
+
+const documentOf = async (offramp: TestOfframp) =>
+  (await room.show(offramp)).supporting_document.status;
+
+function sectionOf(page: string, { id }: TestOfframp): string {
+  return page.slice(page.indexOf(`title-${id}`)).split("</section>")[0]!;
+}
+
+describe("the page of rejected documents", () => {
+  it("shows the offramp, the file, the reason and when, and only what was rejected", async () => {
+    const offramp = await addRejected();
+    const other = await room.addOfframp();
+    await room.upload(other, PNG);
+    const { body, statusCode } = await ada.visitor.get(PAGE);
+    expect(statusCode).toBe(200);
+    expect(body).not.toContain(other.id);
+    const section = sectionOf(body, offramp);
+    for (const words of [offramp.id, sha256(PDF), "Last month&#39;s payslip", "<time", "1000"]) {
+      expect(section).toContain(words);
+    }
+    expect((await ada.visitor.get("/dashboard")).body).toContain(`href="${PAGE}"`);
+  });
+
+  it("serves the file to those who decide, as nothing that could run, and the log says who saw it", async () => {
+    const offramp = await addRejected();
+    const file = await ada.visitor.get(`${PAGE}/${offramp.id}/file`);
+    expect(file.statusCode).toBe(200);
+    expect(file.rawPayload.equals(PDF)).toBe(true);
+    expect(file.headers).toMatchObject({
+      "content-type": "application/pdf",
+      "content-security-policy": "sandbox; default-src 'none'",
+      "x-content-type-options": "nosniff",
+    });
+    expect(file.headers["content-disposition"]).toContain("attachment");
+    const { actor, action, hash } = (await room.audit(offramp)).at(-1)!;
+    expect({ actor, action, hash }).toEqual({
+      actor: `member:${ada.person_id}`,
+      action: "document.read",
+      hash: sha256(PDF),
+    });
+  });
+
+  it("says that there is nothing to approve where no file was received", async () => {
+    const offramp = await room.addOfframp({ submitted_url: "http://127.0.0.1:9/none.pdf" });
+    await room.review(offramp, { status: "rejected", comment: "No such page" });
+    const section = sectionOf((await ada.visitor.get(PAGE)).body, offramp);
+    expect(section).toContain("No file was received");
+    expect(section).not.toContain("<form");
+    expect((await ada.visitor.get(`${PAGE}/${offramp.id}/file`)).statusCode).toBe(404);
+  });
+
+  it("goes on after fifty, and shows each once", async () => {
+    const user_id = await addApprovedUser(server);
+    const payment_detail_id = await addPaymentDetail(server, user_id, "eur");
+    const quote_id = await addQuote(server, user_id);
+    const item = { payment_detail_id, destination_amount: 100, destination_currency: "eur" };
+    const path = `/users/${user_id}/quotes/${quote_id}/offramps`;
+    await server.call("POST", path, { offramps: Array.from({ length: 51 }, () => item) });
+    const mark = (status: string | null) =>
+      server.db.database.query("update offramps set document_status = $2 where quote_id = $1", [
+        quote_id,
+        status,
+      ]);
+    await mark("rejected");
+    const idsOn = ({ body }: { body: string }) =>
+      [...body.matchAll(/id="title-([^"]+)"/g)].map((match) => match[1]!);
+    const first = await ada.visitor.get(PAGE);
+    expect(idsOn(first)).toHaveLength(50);
+    const [, next] = /href="([^"]+)">Next page/.exec(first.body)!;
+    const second = idsOn(await ada.visitor.get(next!));
+    expect(second.length).toBeGreaterThan(0);
+    expect(second.filter((id) => idsOn(first).includes(id))).toEqual([]);
+    await mark(null);
+  });
+
+  it("says so where there is none", async () => {
+    const account = await server.addAccount("No rejections");
+    const member = await addMember(server, "approver", account.account_id);
+    expect((await member.visitor.get(PAGE)).body).toContain("No rejected documents");
+  });
+});
+
+describe("approving with a reason", () => {
+  it("lets the file pass; the audit log has who, why and the hash", async () => {
+    const offramp = await addRejected();
+    const answer = await approve(ada, offramp);
+    expect(answer.headers.location).toBe(`${PAGE}?done=approved`);
+    expect((await ada.visitor.get(`${PAGE}?done=approved`)).body).toContain("approved");
+    expect(await documentOf(offramp)).toBe("approved");
+    expect((await room.audit(offramp)).at(-1)).toEqual({
+      actor: `member:${ada.person_id}`,
+      action: "document.approved",
+      reason: "The payer called: right month",
+      hash: sha256(PDF),
+    });
+    expect((await ada.visitor.get(PAGE)).body).not.toContain(offramp.id);
+  });
+
+  it("422 without a reason, with one that is too long, and for a file that was replaced", async () => {
+    const offramp = await addRejected();
+    const blank = await approve(ada, offramp, { reason: "  " });
+    expect(blank.statusCode).toBe(422);
+    expect(blank.body).toContain("Enter a reason");
+    const long = await approve(ada, offramp, { reason: "x".repeat(501) });
+    expect(long.body).toContain("at most 500 characters");
+    const stale = await approve(ada, offramp, { hash: sha256(PNG), reason: "kept in the form" });
+    expect(stale.statusCode).toBe(422);
+    expect(stale.body).toContain("was replaced");
+    expect(stale.body).toContain('value="kept in the form"');
+    expect(await documentOf(offramp)).toBe("rejected");
+  });
+
+  it("above the approval amount is a proposal, in which the member counts as one of the two", async () => {
+    const offramp = await addRejected(6000);
+    const answer = await approve(ada, offramp);
+    expect(answer.headers.location).toBe(`${PAGE}?done=proposed`);
+    expect(await documentOf(offramp)).toBe("rejected");
+    const { body } = await server.call("GET", "/proposals");
+    const proposal = body.proposals.find(
+      (one: { record_id: string }) => one.record_id === offramp.id,
+    );
+    expect(proposal).toMatchObject({ kind: "review-documents", confirmations: 1 });
+    const section = sectionOf((await ben.visitor.get(PAGE)).body, offramp);
+    expect(section).toContain("/dashboard/proposals");
+    expect(section).not.toContain("<form");
+    const shown = (await ben.open()).body;
+    expect(shown).toContain(`href="${PAGE}/${offramp.id}/file"`);
+    expect(shown).toContain("The payer called: right month");
+
+    await ada.confirm(proposal.id);
+    expect(await documentOf(offramp)).toBe("rejected");
+    await ben.confirm(proposal.id);
+    expect((await waitForEnd(server, proposal.id)).status).toBe("done");
+    expect(await documentOf(offramp)).toBe("approved");
+    expect((await room.audit(offramp)).at(-1)).toMatchObject({
+      actor: `proposal:${proposal.id}`,
+      action: "document.approved",
+      reason: "The payer called: right month",
+    });
+  });
+
+  it.each(["accountant", "developer"] as const)("is refused to the role %s", async (role) => {
+    const offramp = await addRejected();
+    const member = await addMember(server, role);
+    expect((await member.visitor.get(PAGE)).statusCode).toBe(403);
+    expect((await member.visitor.get(`${PAGE}/${offramp.id}/file`)).statusCode).toBe(403);
+    expect((await approve(member, offramp)).statusCode).toBe(403);
+    expect((await member.visitor.get("/dashboard")).body).not.toContain(`href="${PAGE}"`);
+    expect(await documentOf(offramp)).toBe("rejected");
+  });
+
+  it("is refused to other accounts, to unknown ids and to a form without its token", async () => {
+    const offramp = await addRejected();
+    const account = await server.addAccount(`Other ${crypto.randomUUID()}`);
+    const stranger = await addMember(server, "admin", account.account_id);
+    expect((await stranger.visitor.get(PAGE)).body).not.toContain(offramp.id);
+    expect((await stranger.visitor.get(`${PAGE}/${offramp.id}/file`)).statusCode).toBe(404);
+    expect((await approve(stranger, offramp)).statusCode).toBe(404);
+    expect((await approve(ada, { ...offramp, id: "x" })).statusCode).toBe(404);
+    expect((await approve(ada, offramp, { csrf: "forged" })).statusCode).toBe(403);
+    expect(await documentOf(offramp)).toBe("rejected");
+  });
+});
+
+it("the API's refusal to approve a rejected file says where a member can", async () => {
+  const offramp = await addRejected();
+  const { status, body } = await room.review(offramp, { status: "approved" });
+  expect(status).toBe(422);
+  expect(body.message).toContain("/dashboard/documents");
+});
+
+it("sliproad verify finds nothing wrong after all of it", async () => {
+  expect(await findFault(server)).toBeNull();
+});
