@@ -34,6 +34,18 @@ const source = files.filter(({ path }) => path.startsWith("src/") && path.endsWi
 const tests = files.filter(({ path }) => path.startsWith("test/") && path.endsWith(".ts"));
 const migrations = files.filter(({ path }) => path.startsWith("migrations/"));
 
+it("these rules have something to look at", () => {
+  // A rule over an empty list would hold for anything.
+  expect(source.length).toBeGreaterThan(300);
+  expect(tests.length).toBeGreaterThan(200);
+  expect(migrations.length).toBeGreaterThan(20);
+  expect(source.flatMap(importsOf).length).toBeGreaterThan(1_000);
+  expect(source.flatMap(functionsIn).length).toBeGreaterThan(1_000);
+  const stores = source.filter(({ path }) => path.endsWith("store.ts"));
+  const statements = stores.flatMap((file) => textsIn(syntaxOf(file)));
+  expect(statements.filter((text) => STATEMENT.test(text)).length).toBeGreaterThan(100);
+});
+
 describe("the arrows", () => {
   it("every file of src stands in a module of the list", () => {
     const homeless = source.filter(({ path }) => !MODULES.includes(moduleOf(path)));

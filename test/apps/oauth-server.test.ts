@@ -87,6 +87,7 @@ describe("what is stored", () => {
     const { code } = comeBack(await person.follow(await person.post(page.url, fields)));
     const { body } = await exchangeCode(server, client, code!, verifier);
     const secrets = [code, body.access_token, body.refresh_token, client.secret, verifier];
+    for (const secret of secrets) expect(secret).toMatch(/^\S{20,}$/);
     const tables = await server.db.database.query<{ name: string }>(
       "select tablename as name from pg_tables where schemaname = 'public'",
     );
@@ -205,7 +206,7 @@ describe("where it runs", () => {
 
   test("loading the library prints nothing", async () => {
     const program =
-      'import { loadLibrary } from "./src/access/oauth/load-library.ts"; await loadLibrary();';
+      'import { loadLibrary } from "./src/apps/oauth/load-library.ts"; await loadLibrary();';
     const run = promisify(execFile);
     const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", program]);
     expect(stdout + stderr).toBe("");

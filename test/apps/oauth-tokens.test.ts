@@ -447,5 +447,6 @@ describe("a token as a caller", () => {
 });
 
 test("none of this was worth a word of the library on the console", () => {
+  expect([console.warn, console.info].every((method) => vi.isMockFunction(method))).toBe(true);
   expect(printed.flatMap(({ mock }) => mock.calls)).toEqual([]);
 });

@@ -52,6 +52,7 @@ describe("every command", () => {
   it("teaches by examples, all of which it would accept", () => {
     expect(Object.keys(LESSONS).toSorted()).toEqual(pathsOf(leaves).toSorted());
     for (const [path, { examples }] of Object.entries(LESSONS)) {
+      expect(examples.length, path).toBeGreaterThan(0);
       for (const example of examples) {
         expect(whyRefused(example, path), example).toBeNull();
       }

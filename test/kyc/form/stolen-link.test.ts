@@ -23,7 +23,8 @@ describe("a birth date that was typed on the page", () => {
     const user_id = await addUser(server, { ...KNOWN, phone: "+351219998877" });
     const token = await openLink(server, user_id);
     const person = await visit(token);
-    await person.save({ address_line1: "77 Hidden Lane", source_of_funds: "a lottery" });
+    const hidden = { address_line1: "77 Hidden Lane", source_of_funds: "a lottery" };
+    expect((await person.save(hidden)).status).toBe(200);
     const thief = await visit(token);
     const own = { document_type: "passport", date_of_birth: "01/01/1990", country: "PT" };
     await thief.save({ ...own, postcode: "1100-148", nationality: "PT" });
@@ -39,6 +40,7 @@ describe("a birth date that was typed on the page", () => {
     await later.confirm("01/01/1990");
     await later.send("GET", "/kyc/session");
     const seen = [...thief.seen, ...later.seen].join("\n");
+    expect(seen).toContain("can_confirm");
     const planted = ["Xaviera", "Quetzal", "Obscuria", "9998877", "Hidden", "lottery"];
     expect(planted.filter((word) => seen.includes(word))).toEqual([]);
   });

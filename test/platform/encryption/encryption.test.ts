@@ -150,8 +150,10 @@ describe("planted canaries", () => {
     }
   });
 
-  it("stand in clear in none of the server's files, the write-ahead log included", async () => {
-    if (inject("server_data_dir") === "") return;
+  it("stand in clear in none of the server's files, the write-ahead log included", async ({
+    skip,
+  }) => {
+    skip(inject("server_data_dir") === "", "the server's files are on another machine");
     const { database } = server.db;
     await database.query("checkpoint");
     const [place] = await database.query<{ directory: string; oid: string }>(
@@ -305,7 +307,8 @@ describe("starting", () => {
 
   it("at once with others on a new data directory gives all the same keys", async () => {
     const data_dir = await mkdtemp(join(tmpdir(), "sliproad-keys-"));
-    const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url));
+    const source = (path: string) =>
+      JSON.stringify(new URL(`../../../src/${path}`, import.meta.url));
     const script = `
       const { readConfig } = await import(${source("platform/config/config.ts")});
       const { masterKeys } = await import(${source("platform/encryption/master-keys.ts")});

@@ -47,16 +47,19 @@ it.each([
   ["a lone surrogate", "a\ud800b"],
 ])("%s in any text of any request is refused, never a failure of ours", async (_name, text) => {
   const taken: string[] = [];
+  let tried = 0;
   for (const operation of operations) {
     if (!operation.body) continue;
     const paths = new Map(textPaths(operation.body.schema).map((path) => [path.join("."), path]));
     for (const [name, path] of paths) {
       const body = withValue(exampleBody(operation, own), path, text);
       const answer = await server.call(operation.method, fillPath(operation, own), body);
+      tried += 1;
       if (!isRefused(answer)) taken.push(`${operation.name} ${name}: ${answer.status}`);
     }
   }
   expect(taken).toEqual([]);
+  expect(tried).toBeGreaterThan(100);
 });
 
 function isRefused({ status, body }: Answer): boolean {
@@ -67,12 +70,15 @@ function isRefused({ status, body }: Answer): boolean {
 
 it("NUL in any filter is never a failure of ours", async () => {
   const failed: string[] = [];
+  let tried = 0;
   for (const operation of operations) {
     const path = fillPath(operation, own);
     for (const { name } of operation.query_parameters) {
       const answer = await server.call(operation.method, `${path}?${name}=a%00b`);
+      tried += 1;
       if (answer.status >= 500) failed.push(`${operation.name} ${name}: ${answer.status}`);
     }
   }
   expect(failed).toEqual([]);
+  expect(tried).toBeGreaterThan(50);
 });
