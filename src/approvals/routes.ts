@@ -69,7 +69,7 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
     answer: ProposalAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const proposal = await findProposal(database, caller.account_id, params.proposal_id!);
+      const proposal = await findProposal(database, caller.account_id, params.proposal_id);
       if (!proposal) throw Refusal.of([...problems, notFound("proposal_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       return renderProposal(proposal);

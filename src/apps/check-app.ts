@@ -8,11 +8,11 @@ import { findBadRedirect } from "./redirect-uris.ts";
 export type AppInput = {
   name?: string | null;
   flow?: string | null;
-  redirect_uris?: string[] | null;
+  redirect_uris?: readonly (string | undefined)[] | null;
   webhook_url?: string | null;
   webhook_secret?: string | null;
-  webhook_headers?: Record<string, unknown> | null;
-  events?: string[] | null;
+  webhook_headers?: Readonly<Record<string, unknown>> | null;
+  events?: readonly (string | undefined)[] | null;
   is_ordered?: boolean | null;
 };
 
@@ -74,12 +74,13 @@ export function checkApp(
     if (flow) fields.flow = flow;
     else report("flow", `Send one of ${APP_FLOWS.join(", ")}.`);
   }
-  if (input.redirect_uris != null) {
-    fields.redirect_uris = input.redirect_uris;
-    if (input.redirect_uris.length > REDIRECTS_MAX) {
+  const uris = input.redirect_uris;
+  if (uris?.every((uri) => uri !== undefined)) {
+    fields.redirect_uris = [...uris];
+    if (uris.length > REDIRECTS_MAX) {
       report("redirect_uris", `Send at most ${REDIRECTS_MAX} URLs.`);
     } else {
-      const bad = findBadRedirect(input.redirect_uris, rules.allow_http);
+      const bad = findBadRedirect(uris, rules.allow_http);
       if (bad) report(`redirect_uris[${bad.index}]`, bad.message);
     }
   }
@@ -95,7 +96,7 @@ export function checkApp(
   if (input.webhook_headers !== undefined) {
     fields.webhook_headers = checkHeaders(input.webhook_headers ?? {}, report);
   }
-  if (input.events != null) {
+  if (input.events?.every((name) => name !== undefined)) {
     fields.events = [...new Set(input.events)].flatMap((name) => {
       const event = RAMP_EVENTS.find((known) => known === name);
       if (!event) report("events", `${show(name)} is not one of ${RAMP_EVENTS.join(", ")}.`);
@@ -127,7 +128,7 @@ function refuseWebhookUrl(text: string, { allow_http, refuseUrl }: AppRules): st
 }
 
 function checkHeaders(
-  headers: Record<string, unknown>,
+  headers: Readonly<Record<string, unknown>>,
   report: (name: string, message: string) => void,
 ): Record<string, string> {
   const entries = Object.entries(headers);

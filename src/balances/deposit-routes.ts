@@ -53,7 +53,7 @@ export function addCryptoDepositRoute(
     handle: async ({ caller, params, query, problems }) => {
       const { page, problems: page_problems } = readPage(query);
       const found = [...problems, ...page_problems];
-      const user = { account_id: caller.account_id, user_id: params.user_id! };
+      const user = { account_id: caller.account_id, user_id: params.user_id };
       if (!(await findUser(database, user))) throw Refusal.of([...found, notFound("user_id")]);
       if (found.length > 0) throw Refusal.of(found);
       const { rows, has_more } = cutPage(await listUserDeposits(database, user, page), page);

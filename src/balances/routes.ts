@@ -148,7 +148,7 @@ function addBalanceRoute(addRoute: AddRoute, deps: BalanceDeps): void {
     answer: BalancesAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = { account_id: caller.account_id, user_id: params.user_id };
       await openUser(deps, key, problems);
       const rows = await listBalances(deps.database, key);
       return writeBalances(rows);
@@ -197,9 +197,9 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     errors: [],
     handle: ({ params, body, problems, command }) => {
       const found = new Problems(problems);
-      const destination = checkDestination(body?.refund_address, "refund_address", found);
+      const destination = checkDestination(body.refund_address, "refund_address", found);
       return submitAddress(
-        command({ user_id: params.user_id!, wanted: found.checked(destination) }),
+        command({ user_id: params.user_id, wanted: found.checked(destination) }),
       );
     },
   });
@@ -216,7 +216,7 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     errors: [],
     handle: async ({ caller, params, query, problems }) => {
       const { page, problems: page_problems } = readPage(query);
-      const user = { account_id: caller.account_id, user_id: params.user_id! };
+      const user = { account_id: caller.account_id, user_id: params.user_id };
       const key = await openUser(deps, user, [...problems, ...page_problems]);
       const { rows, has_more } = cutPage(await listRefundAddresses(database, user, page), page);
       const refund_addresses = rows.map((row) => ({
@@ -256,8 +256,8 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     answer: orProposal(RefundAnswer),
     errors: [],
     handle: ({ params, body, problems, command }) => {
-      const wanted = checkRefund(body?.refund, problems);
-      return submitRefund(command({ user_id: params.user_id!, wanted }));
+      const wanted = checkRefund(body.refund, problems);
+      return submitRefund(command({ user_id: params.user_id, wanted }));
     },
   });
 
@@ -273,7 +273,7 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
     errors: [],
     handle: async ({ caller, params, query, problems }) => {
       const { page, problems: page_problems } = readPage(query);
-      const user = { account_id: caller.account_id, user_id: params.user_id! };
+      const user = { account_id: caller.account_id, user_id: params.user_id };
       const key = await openUser(deps, user, [...problems, ...page_problems]);
       const { rows, has_more } = cutPage(
         await listRefunds(database, user, query.status, page),

@@ -12,8 +12,8 @@ export type InvoiceListInput = {
   skip?: number;
   starting_after?: string;
   search?: string;
-  "status[]"?: string | string[];
-  status?: string | string[];
+  "status[]"?: string | readonly (string | undefined)[];
+  status?: string | readonly (string | undefined)[];
   creationDateRange?: string;
   updatedSince?: string;
   variant?: InvoiceFormat;
@@ -44,11 +44,10 @@ export function checkList(
     return parsed ?? null;
   };
   const cursor = query.starting_after;
-  if (cursor !== undefined && !(typeof cursor === "string" && isId(cursor))) {
+  if (cursor !== undefined && !isId(cursor)) {
     report("starting_after", "Send the id of the last record of the previous page.");
   }
   const range = readRange(query.creationDateRange, report);
-  const search = typeof query.search === "string" ? query.search : "";
   const wanted = [query["status[]"] ?? [], query.status ?? []].flat();
   const statuses = INVOICE_STATUSES.filter((status) => wanted.includes(status));
   const is_overdue = wanted.includes("overdue");
@@ -63,10 +62,10 @@ export function checkList(
       created_from: time("creationDateRange.from", range.from),
       created_to: wholeDay(range.to, time("creationDateRange.to", range.to)),
       updated_since: time("updatedSince", query.updatedSince),
-      words: searchedWords(index_key, account_id, search).slice(0, SEARCH_WORDS_MAX),
+      words: searchedWords(index_key, account_id, query.search ?? "").slice(0, SEARCH_WORDS_MAX),
     },
     page: {
-      below_id: typeof cursor === "string" && isId(cursor) ? cursor.toLowerCase() : LAST_ID,
+      below_id: cursor !== undefined && isId(cursor) ? cursor.toLowerCase() : LAST_ID,
       skip: query.skip ?? 0,
       limit: query.take ?? TAKE_DEFAULT,
     },
@@ -82,12 +81,12 @@ function wholeDay(given: unknown, time: Date | null): Date | null {
 const NOTHING = ["pending"] as unknown as ViewFilter["statuses"];
 
 function readRange(
-  text: unknown,
+  text: string | undefined,
   report: (field: string, message: string) => void,
 ): { from?: unknown; to?: unknown } {
   if (text === undefined) return {};
   try {
-    const range = parseJsonBody(Buffer.from(String(text))).value;
+    const range = parseJsonBody(Buffer.from(text)).value;
     const is_object = typeof range === "object" && range !== null && !Array.isArray(range);
     const names = is_object ? Object.keys(range) : ["?"];
     if (names.every((name) => name === "from" || name === "to")) return range as { from?: unknown };

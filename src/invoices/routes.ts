@@ -141,7 +141,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
     scope: "invoices:read",
     id_form: REQUEST_ID,
     handle: async ({ caller, params, problems }) => {
-      const found = await findVisible(deps, caller.account_id, params.invoice_id!);
+      const found = await findVisible(deps, caller.account_id, params.invoice_id);
       if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       return deps.renderer.invoice(found.entry, found.role, mayAct(caller));
@@ -161,7 +161,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
     scope: "invoices:read",
     id_form: REQUEST_ID,
     handle: async ({ caller, params, problems, watchCaller }) => {
-      const found = await findVisible(deps, caller.account_id, params.invoice_id!);
+      const found = await findVisible(deps, caller.account_id, params.invoice_id);
       if (!found) throw Refusal.of([...problems, notFound("invoice_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       const { invoice } = found.entry;
@@ -186,7 +186,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
     errors: ["invalid_transition"],
     scope: "invoices:write",
     handle: async ({ caller, params, problems, command }) => {
-      const invoice_id = params.invoice_id!;
+      const invoice_id = params.invoice_id;
       const view = await findVisibleView(deps, caller.account_id, invoice_id);
       if (view && view.owner_account_id !== caller.account_id) {
         throw Refusal.of([
@@ -217,7 +217,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
       const { name, input, problems: found } = checkChange(body, problems);
       const unknown = await unknownDetails(deps, caller.account_id, input);
       const all = [...problems, ...found, ...unknown];
-      const invoice_id = params.invoice_id!;
+      const invoice_id = params.invoice_id;
       const view = await findVisibleView(deps, caller.account_id, invoice_id);
       if (!view || view.owner_account_id === caller.account_id) {
         return submit(command({ invoice_id, name, input, problems: all }));

@@ -42,6 +42,6 @@ export function addKycRoutes(addRoute: AddRoute, deps: KycDeps): void {
     answer: KycAnswer,
     errors: ["invalid_transition"],
     handle: ({ params, problems, command }) =>
-      submit(command({ user_id: params.user_id!, problems })),
+      submit(command({ user_id: params.user_id, problems })),
   });
 }

@@ -49,7 +49,7 @@ function addUserRoutes(addRoute: AddRoute, { database, keyring, renderer }: Offr
         const message = "Send the id of a quote.";
         found.push({ field: "quote_id", code: "record_invalid", message });
       }
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = { account_id: caller.account_id, user_id: params.user_id };
       if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
       if (found.length > 0) throw Refusal.of(found);
       const filter = { status: query.status, quote_id: query.quote_id };
@@ -74,8 +74,8 @@ function addUserRoutes(addRoute: AddRoute, { database, keyring, renderer }: Offr
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const { account_id } = caller;
-      const user_id = params.user_id!;
-      const row = await findOfframp(database, { account_id, user_id }, params.offramp_id!);
+      const user_id = params.user_id;
+      const row = await findOfframp(database, { account_id, user_id }, params.offramp_id);
       const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
       const [entry] = toOfframps(row ? [row] : [], keys);
       if (!entry) throw Refusal.of([...problems, notFound("offramp_id")]);

@@ -90,14 +90,14 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
     answer: OfframpsAnswer,
     errors: CREATE_ERRORS,
     handle: ({ params, body, problems, command }) => {
-      const idOf = (url: string) => readDocumentId(deps.public_url(), params.user_id!, url);
+      const idOf = (url: string) => readDocumentId(deps.public_url(), params.user_id, url);
       const refuseUrl = (url: string) => (idOf(url) === null ? refuseFetch(deps, url) : null);
       const { allow_http } = deps;
-      const checked = checkItems(body?.offramps, { allow_http, refuseUrl }, problems);
+      const checked = checkItems(body.offramps, { allow_http, refuseUrl }, problems);
       return submitCreate(
         command({
-          user_id: params.user_id!,
-          quote_id: params.quote_id!,
+          user_id: params.user_id,
+          quote_id: params.quote_id,
           items: checked.items.map((item) => ({
             ...item,
             document_id: item.submitted_url && idOf(item.submitted_url),
@@ -119,12 +119,6 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
   const submitUpdate = executor.register(changeOfframps(keyring, renderer, updateOfframps));
   const submitRefund = executor.register(refundWithApproval(deps));
   const submitReroute = executor.register(rerouteWithApproval(deps));
-  const named = (params: Record<string, string>) => ({
-    user_id: params.user_id!,
-    quote_id: params.quote_id ?? null,
-    offramp_id: params.offramp_id!,
-  });
-
   addRoute({
     method: "PATCH",
     path: "/users/:user_id/quotes/:quote_id/offramps/:offramp_id",
@@ -136,9 +130,8 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     body_example: { offramp: { reference: "Invoice 2026-12" } },
     answer: OfframpAnswer,
     errors: ["value_too_long", "offramp_not_editable"],
-    handle: ({ params, body, problems, command }) => {
-      return submitUpdate(command({ ...named(params), ...checkEdit(body?.offramp, problems) }));
-    },
+    handle: ({ params, body, problems, command }) =>
+      submitUpdate(command({ ...params, ...checkEdit(body.offramp, problems) })),
   });
 
   addRoute({
@@ -161,12 +154,12 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
       "invalid_transition",
     ],
     handle: ({ params, body, problems, command }) => {
-      const id = body?.offramp?.payment_detail_id;
+      const id = body.offramp?.payment_detail_id;
       const is_good = typeof id === "string" && isId(id);
       const found = new Problems(problems);
       if (!is_good) found.invalid("offramp.payment_detail_id", "Send the id of a payment detail.");
       const requested = { payment_detail_id: is_good ? id.toLowerCase() : null };
-      return submitReroute(command({ ...named(params), requested, problems: found.list }));
+      return submitReroute(command({ ...params, quote_id: null, requested, problems: found.list }));
     },
   });
 
@@ -182,7 +175,7 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     answer: orProposal(OfframpAnswer),
     errors: ["invalid_transition"],
     handle: ({ params, problems, command }) =>
-      submitRefund(command({ ...named(params), requested: null, problems })),
+      submitRefund(command({ ...params, quote_id: null, requested: null, problems })),
   });
 }
 
@@ -202,9 +195,9 @@ function addRemoveRoute(addRoute: AddRoute, { executor, keyring, renderer }: Off
     handle: ({ params, problems, command }) =>
       submitRemove(
         command({
-          user_id: params.user_id!,
-          quote_id: params.quote_id!,
-          offramp_id: params.offramp_id!,
+          user_id: params.user_id,
+          quote_id: params.quote_id,
+          offramp_id: params.offramp_id,
           problems,
         }),
       ),

@@ -68,8 +68,8 @@ function addCreateRoute(addRoute: AddRoute, deps: OnrampDeps): void {
     ],
     handle: async ({ params, body, problems, command }) => {
       const current = await prices.currentPrices(clock.now());
-      const checked = checkTerms(deps, current, body?.onramp, problems);
-      return submitCreate(command({ user_id: params.user_id!, ...checked }));
+      const checked = checkTerms(deps, current, body.onramp, problems);
+      return submitCreate(command({ user_id: params.user_id, ...checked }));
     },
   });
 }
@@ -88,7 +88,7 @@ function addReadRoutes(addRoute: AddRoute, { database, keyring }: OnrampDeps): v
     handle: async ({ caller, params, query, problems }) => {
       const { page, problems: page_problems } = readPage(query);
       const found = [...problems, ...page_problems];
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = { account_id: caller.account_id, user_id: params.user_id };
       if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
       if (found.length > 0) throw Refusal.of(found);
       const rows = await listOnramps(database, key, query.status, page);
@@ -111,10 +111,10 @@ function addReadRoutes(addRoute: AddRoute, { database, keyring }: OnrampDeps): v
     answer: OnrampAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = { account_id: caller.account_id, user_id: params.user_id };
       const [user, row] = await Promise.all([
         findUser(database, key),
-        findOnramp(database, key, params.onramp_id!),
+        findOnramp(database, key, params.onramp_id),
       ]);
       const [entry] = await openOnramps(database, keyring, user && row ? [row] : []);
       if (!entry) throw Refusal.of([...problems, notFound("onramp_id")]);

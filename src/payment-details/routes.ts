@@ -87,9 +87,9 @@ function addCreate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     answer: PaymentDetailAnswer,
     errors: CREATE_ERRORS,
     handle: ({ params, body, problems, command }) => {
-      const checked = check(deps, body, problems);
+      const checked = check(deps, body.payment_detail, problems);
       const found = [...problems, ...checked.problems];
-      const input = { user_id: params.user_id!, fields: checked.fields, problems: found };
+      const input = { user_id: params.user_id, fields: checked.fields, problems: found };
       return submit(command(input));
     },
   });
@@ -109,11 +109,10 @@ function addValidate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     answer: ValidationAnswer,
     errors: [],
     handle: async ({ caller, params, body, problems }) => {
-      await assertUser(deps, { account_id: caller.account_id, user_id: params.user_id! }, []);
-      if (!(body as { payment_detail?: unknown } | undefined)?.payment_detail) {
-        throw Refusal.of(problems);
-      }
-      return renderValidation([...problems, ...check(deps, body, problems).problems]);
+      await assertUser(deps, { account_id: caller.account_id, user_id: params.user_id }, []);
+      if (!body.payment_detail) throw Refusal.of(problems);
+      const found = check(deps, body.payment_detail, problems).problems;
+      return renderValidation([...problems, ...found]);
     },
   });
 }
@@ -133,7 +132,7 @@ function addList(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     handle: async ({ caller, params, query, problems }) => {
       const { page, problems: page_problems } = readPage(query);
       const found = [...problems, ...page_problems];
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = { account_id: caller.account_id, user_id: params.user_id };
       const keys = await assertUser(deps, key, found);
       if (found.length > 0) throw Refusal.of(found);
       const rows = await listPaymentDetails(database, key, query.status, page);
@@ -155,9 +154,9 @@ function addShow(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     answer: PaymentDetailAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = { account_id: caller.account_id, user_id: params.user_id };
       const keys = await assertUser(deps, key, problems);
-      const row = await findPaymentDetail(database, key, params.payment_detail_id!);
+      const row = await findPaymentDetail(database, key, params.payment_detail_id);
       const [detail] = toPaymentDetails(row ? [row] : [], keys);
       if (!detail) throw Refusal.of([...problems, notFound("payment_detail_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
@@ -181,7 +180,7 @@ function addDeactivate(addRoute: AddRoute, deps: PaymentDetailDeps): void {
     answer: PaymentDetailAnswer,
     errors: [],
     handle: ({ params, problems, command }) =>
-      submit(command({ user_id: params.user_id!, id: params.payment_detail_id!, problems })),
+      submit(command({ user_id: params.user_id, id: params.payment_detail_id, problems })),
   });
 }
 
@@ -208,11 +207,10 @@ function addRequirements(addRoute: AddRoute, deps: PaymentDetailDeps): void {
 
 function check(
   { catalogue, clock }: PaymentDetailDeps,
-  body: unknown,
+  input: unknown,
   already: readonly Problem[],
 ): CheckedPaymentDetail {
   const today = clock.now().toISOString().slice(0, 10);
-  const input = (body as { payment_detail?: unknown } | undefined)?.payment_detail;
   return checkPaymentDetail(catalogue, input, today, already);
 }
 

@@ -10,13 +10,14 @@ import {
 import { minorDigits } from "../catalogue/currencies.ts";
 import { isBlank } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
+import type { Sound } from "../platform/http/sound.ts";
 import { minorToNumber, minorToText } from "../platform/money.ts";
-import { type ObjectProblems, Problems } from "../platform/problems.ts";
+import { type Checked, type ObjectProblems, Problems } from "../platform/problems.ts";
 import { calculatePayout, checkPayoutCurrency, chooseRail } from "./calculate-payout.ts";
 import type { Prices } from "./prices.ts";
 import { affordableOnramp, hasRate, priceOnramp } from "./pricing.ts";
 import { readAmount, readCode } from "./read-values.ts";
-import type { ConversionAnswer } from "./schemas.ts";
+import type { ConversionAnswer, ConversionBody } from "./schemas.ts";
 
 /** The fiat that onramps take. */
 const ONRAMP_CURRENCIES = ["usd", "eur"];
@@ -24,30 +25,33 @@ const ONRAMP_CURRENCIES = ["usd", "eur"];
 type Mode = "sending" | "receiving";
 type Asked = { input: string; output: string; mode: Mode; amount: bigint };
 type Amounts = { rate: string; fee_minor: bigint; fiat_minor: bigint; token_amount: bigint };
-type Result = { answer: Static<typeof ConversionAnswer> } | { problems: readonly Problem[] };
+type Result = Checked<Static<typeof ConversionAnswer>>;
+type Input = Sound<Static<typeof ConversionBody>>["conversion"];
 
 /** The body of POST /conversions, checked; and, once there are prices, calculated. */
 export function checkConversion(
   catalogue: Catalogue,
-  body: unknown,
+  given: Input = {},
   found: readonly Problem[],
-): { problems: readonly Problem[]; calculate: (prices: Prices) => Result } {
-  const problems = new Problems(found).within("conversion");
-  const given = (body as { conversion?: Record<string, unknown> } | undefined)?.conversion ?? {};
+): Checked<(prices: Prices) => Result> {
+  const all = new Problems(found);
+  const problems = all.within("conversion");
   const input = readCode(problems, "input_currency", given.input_currency);
   const output = readCode(problems, "output_currency", given.output_currency);
   checkPair(problems, catalogue, input, output);
   const amount = readGiven(problems, given, { input, output });
-  const asked = { input, output, mode: given.mode, amount } as Asked;
-  return {
-    problems: problems.list,
-    calculate: (prices) => {
-      const amounts = isToken(asked.input)
-        ? calculateOfframp(problems, { catalogue, prices }, asked)
-        : calculateOnramp(problems, prices, asked);
-      return amounts ? { answer: render(asked, amounts) } : { problems: problems.list };
-    },
-  };
+  const { mode } = given;
+  const is_whole = input && output && mode && amount !== undefined;
+  const asked = is_whole ? { input, output, mode, amount } : null;
+  return all.checked(
+    asked &&
+      ((prices: Prices): Result => {
+        const amounts = isToken(asked.input)
+          ? calculateOfframp(problems, { catalogue, prices }, asked)
+          : calculateOnramp(problems, prices, asked);
+        return amounts ? { value: render(asked, amounts) } : { problems: problems.list };
+      }),
+  );
 }
 
 /** From a token to what is paid out, or from what onramps take to a token. */
@@ -71,14 +75,14 @@ function checkPair(
 
 function readGiven(
   problems: ObjectProblems,
-  given: Record<string, unknown>,
+  given: NonNullable<Input>,
   { input, output }: { input: string | undefined; output: string | undefined },
 ): bigint | undefined {
   if (problems.isAtFault("mode")) return undefined;
   const is_sending = given.mode === "sending";
   const [name, other] = is_sending
-    ? ["input_amount", "output_amount"]
-    : ["output_amount", "input_amount"];
+    ? (["input_amount", "output_amount"] as const)
+    : (["output_amount", "input_amount"] as const);
   if (!isBlank(given[other])) {
     problems.report(
       other,

@@ -13,8 +13,9 @@ import { minorDigits } from "../catalogue/currencies.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import { isBlank } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
+import type { Sound } from "../platform/http/sound.ts";
 import { minorToNumber } from "../platform/money.ts";
-import { type ObjectProblems, Problems } from "../platform/problems.ts";
+import { type Checked, type ObjectProblems, Problems } from "../platform/problems.ts";
 import {
   calculatePayout,
   checkPayoutCurrency,
@@ -23,7 +24,7 @@ import {
 } from "./calculate-payout.ts";
 import type { Prices } from "./prices.ts";
 import { readAmount, readCode } from "./read-values.ts";
-import type { QuoteRateAnswer } from "./schemas.ts";
+import type { QuoteRateAnswer, QuoteRateBody } from "./schemas.ts";
 
 type Asked = {
   token: Token;
@@ -33,16 +34,17 @@ type Asked = {
   given: Given;
 };
 
-type Result = { answer: Static<typeof QuoteRateAnswer> } | { problems: readonly Problem[] };
+type Result = Checked<Static<typeof QuoteRateAnswer>>;
+type Input = Sound<Static<typeof QuoteRateBody>>["quote"];
 
 /** The body of POST /users/:user_id/quote/rate, checked; and, once there are prices, priced. */
 export function checkQuoteRate(
   catalogue: Catalogue,
-  body: unknown,
+  quote: Input = {},
   found: readonly Problem[],
-): { problems: readonly Problem[]; calculate: (prices: Prices) => Result } {
-  const problems = new Problems(found).within("quote");
-  const quote = (body as { quote?: Record<string, unknown> } | undefined)?.quote ?? {};
+): Checked<(prices: Prices) => Result> {
+  const all = new Problems(found);
+  const problems = all.within("quote");
   const token = readCode(problems, "deposit_token", quote.deposit_token);
   if (token !== undefined && !isToken(token)) {
     problems.report("deposit_token", "record_invalid", `Send one of ${TOKENS.join(", ")}.`);
@@ -55,21 +57,21 @@ export function checkQuoteRate(
   const is_paid_out = checkPayoutCurrency(problems, catalogue, "fiat_currency", currency);
   const rail = is_paid_out ? chooseRail(problems, catalogue, currency, quote.rails) : undefined;
   const given = readGiven(problems, quote, is_paid_out ? currency : undefined);
-  const asked = { token, chain, currency, rail, given } as Asked;
-  return {
-    problems: problems.list,
-    calculate: (prices) => calculate(problems, { catalogue, prices }, asked),
-  };
+  const is_whole = token && isToken(token) && chain && isChain(chain) && currency && rail && given;
+  const asked = is_whole ? { token, chain, currency, rail, given } : null;
+  return all.checked(asked && ((prices) => calculate(problems, { catalogue, prices }, asked)));
 }
 
 /** Exactly one of the two amounts. */
 function readGiven(
   problems: ObjectProblems,
-  quote: Record<string, unknown>,
+  quote: NonNullable<Input>,
   currency: string | undefined,
 ): Given | undefined {
-  const has_fiat = !isBlank(quote.fiat_amount);
-  const has_token = !isBlank(quote.deposit_token_amount);
+  const isGiven = (name: "fiat_amount" | "deposit_token_amount") =>
+    !isBlank(quote[name]) || problems.isAtFault(name);
+  const has_fiat = isGiven("fiat_amount");
+  const has_token = isGiven("deposit_token_amount");
   if (has_fiat && has_token) {
     const message = "Send either fiat_amount or deposit_token_amount, not both.";
     problems.report("deposit_token_amount", "record_invalid", message);
@@ -98,7 +100,7 @@ function calculate(
   const payout = calculatePayout(problems, deps, route, given);
   if (!payout) return { problems: problems.list };
   return {
-    answer: {
+    value: {
       quote: {
         deposit_token: token,
         deposit_token_chain: chain,

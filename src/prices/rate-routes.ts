@@ -1,8 +1,9 @@
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
+import type { Checked } from "../platform/problems.ts";
 import { findUser } from "../users/store.ts";
 import { checkConversion } from "./calculate-conversion.ts";
 import { checkQuoteRate } from "./calculate-quote-rate.ts";
@@ -47,10 +48,10 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     answer: QuoteRateAnswer,
     errors: ERRORS,
     handle: async ({ caller, params, body, problems }) => {
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = { account_id: caller.account_id, user_id: params.user_id };
       const user = await findUser(database, key);
       const found = user ? problems : [...problems, notFound("user_id")];
-      return answer(checkQuoteRate(catalogue, body, found), prices, clock);
+      return answer(checkQuoteRate(catalogue, body.quote, found), prices, clock);
     },
   });
 
@@ -75,25 +76,21 @@ export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
     },
     answer: ConversionAnswer,
     errors: ERRORS,
-    handle: async ({ body, problems }) => {
-      return answer(checkConversion(catalogue, body, problems), prices, clock);
-    },
+    handle: ({ body, problems }) =>
+      answer(checkConversion(catalogue, body.conversion, problems), prices, clock),
   });
 }
 
-type Checked = {
-  problems: readonly Problem[];
-  calculate: (prices: Prices) => { answer: unknown } | { problems: readonly Problem[] };
-};
+type Calculate = (prices: Prices) => Checked<unknown>;
 
-async function answer(checked: Checked, book: PriceBook, clock: Clock): Promise<string> {
-  if (checked.problems.length > 0) throw Refusal.of(checked.problems);
+async function answer(checked: Checked<Calculate>, book: PriceBook, clock: Clock): Promise<string> {
+  if ("problems" in checked) throw Refusal.of(checked.problems);
   const prices = await book.currentPrices(clock.now());
   if ("stale" in prices) {
     const message = "Current rates are not available; try again later.";
     throw new Refusal("unavailable", message, RETRY_AFTER_SECONDS);
   }
-  const result = checked.calculate(prices);
+  const result = checked.value(prices);
   if ("problems" in result) throw Refusal.of(result.problems);
-  return JSON.stringify(result.answer);
+  return JSON.stringify(result.value);
 }

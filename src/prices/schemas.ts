@@ -49,7 +49,7 @@ export const QuoteRateAnswer = Type.Object({
   ),
 });
 
-const MODES = ["sending", "receiving"];
+const MODES = ["sending", "receiving"] as const;
 
 export const ConversionBody = Type.Object(
   {

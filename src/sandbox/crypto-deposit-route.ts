@@ -48,7 +48,7 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
     handle: async ({ caller, body, problems }) => {
       const now = clock.now();
       const found = new Problems(problems);
-      const input: Input = body?.crypto_deposit ?? {};
+      const input: Input = body.crypto_deposit ?? {};
       const quote = await findNamedQuote(database, caller.account_id, input, found);
       const transfer = readTransfer(input, quote, found.within("crypto_deposit"), now);
       found.throwIfAny();

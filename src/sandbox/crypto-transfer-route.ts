@@ -47,7 +47,7 @@ export function addCryptoTransferRoute(
     handle: async ({ body, problems }) => {
       const now = deps.clock.now();
       const found = new Problems(problems);
-      const input: Input = body?.crypto_transfer ?? {};
+      const input: Input = body.crypto_transfer ?? {};
       const transfer = readTransfer(input, found.within("crypto_transfer"), now);
       found.throwIfAny();
       const { chain, tx_id, ...rest } = transfer!;

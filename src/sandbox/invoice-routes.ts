@@ -31,8 +31,8 @@ export function addSandboxInvoiceRoute(
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
       const found = new Problems(problems);
-      const status = readStatus("invoice", INVOICE_STATUSES, body?.invoice?.status, found);
-      const view = await findVisibleView(deps, caller.account_id, params.invoice_id!);
+      const status = readStatus("invoice", INVOICE_STATUSES, body.invoice?.status, found);
+      const view = await findVisibleView(deps, caller.account_id, params.invoice_id);
       if (!view) throw Refusal.of([...found.list, notFound("invoice_id")]);
       if (!status) throw Refusal.of(found.list);
       const key = { account_id: view.owner_account_id, id: view.id };

@@ -31,7 +31,7 @@ export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): vo
     answer: UserAnswer,
     errors: ["invalid_kyc_status_param", "invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
-      const { status: wanted, swift_status: wanted_swift } = body?.kyc ?? {};
+      const { status: wanted, swift_status: wanted_swift } = body.kyc ?? {};
       const status = KYC_STATUSES.find((known) => known === wanted);
       const swift_status = SWIFT_STATUSES.find((known) => known === wanted_swift);
       const found = new Problems(problems);
@@ -43,7 +43,7 @@ export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): vo
         const message = `Send one of ${SWIFT_STATUSES.join(", ")}.`;
         found.report("kyc.swift_status", "invalid_kyc_status_param", message);
       }
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = { account_id: caller.account_id, user_id: params.user_id };
       const now = deps.clock.now();
       const moved = await deps.database.transaction(async (tx) => {
         const locked = await lockKycUser(tx, deps.keyring, key);

@@ -47,8 +47,8 @@ function addWalkRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
       const found = new Problems(problems);
-      const status = readStatus("onramp", ONRAMP_STATUSES, body?.onramp?.status, found);
-      const key = { account_id: caller.account_id, id: params.onramp_id! };
+      const status = readStatus("onramp", ONRAMP_STATUSES, body.onramp?.status, found);
+      const key = { account_id: caller.account_id, id: params.onramp_id };
       const walked = await walkOnramp(deps, key, status ?? null);
       if (walked === undefined) throw Refusal.of([...found.list, notFound("onramp_id")]);
       if (!status) throw Refusal.of(found.list);
@@ -79,7 +79,7 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
     errors: ["currency_not_supported", "value_too_long"],
     handle: async ({ body, problems }) => {
       const now = clock.now();
-      const credit = checkDeposit(body?.deposit, problems, now);
+      const credit = checkDeposit(body.deposit, problems, now);
       await insertSandboxCredit(database, credit);
       await recordCredits(deps, now);
       poke();

@@ -79,8 +79,9 @@ function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
           "Only the operator's API keys can move the clock, because all accounts share it.";
         throw new Refusal("insufficient_scope", message);
       }
-      if (problems.length > 0) throw Refusal.of(problems);
-      const { now, idle } = await advanceClock(deps, body.advance_ms, IDLE_MAX_MS);
+      const { advance_ms } = body;
+      if (advance_ms === undefined || problems.length > 0) throw Refusal.of(problems);
+      const { now, idle } = await advanceClock(deps, advance_ms, IDLE_MAX_MS);
       return writeClock({ clock: { now: now.toISOString(), idle } });
     },
   });
@@ -102,17 +103,17 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
       const { account_id } = caller;
-      const user_id = params.user_id!;
+      const user_id = params.user_id;
       const found = new Problems(problems);
       const status = readStatus(
         "payment_detail",
         PAYMENT_DETAIL_STATUSES,
-        body?.payment_detail?.status,
+        body.payment_detail?.status,
         found,
       );
       const now = clock.now();
       const moved = await database.transaction(async (tx) => {
-        const rows = await lockPaymentDetails(tx, [{ account_id, id: params.payment_detail_id! }]);
+        const rows = await lockPaymentDetails(tx, [{ account_id, id: params.payment_detail_id }]);
         const keys = await keyring.openSubjects(tx, [{ account_id, subject_id: user_id }]);
         const own = rows.filter((row) => row.user_id === user_id);
         let [detail] = toPaymentDetails(own, keys);
@@ -153,8 +154,8 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     errors: ["invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
       const found = new Problems(problems);
-      const status = readStatus("offramp", OFFRAMP_STATUSES, body?.offramp?.status, found);
-      const key = { account_id: caller.account_id, id: params.offramp_id! };
+      const status = readStatus("offramp", OFFRAMP_STATUSES, body.offramp?.status, found);
+      const key = { account_id: caller.account_id, id: params.offramp_id };
       const walked = await walkOfframp(deps, key, status ?? null);
       if (walked === undefined) throw Refusal.of([...found.list, notFound("offramp_id")]);
       if (!status) throw Refusal.of(found.list);

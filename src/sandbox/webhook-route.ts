@@ -3,6 +3,7 @@ import { RAMP_EVENTS } from "../apps/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
+import { Refusal } from "../platform/errors.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
@@ -56,13 +57,12 @@ export function addSandboxWebhookRoute(addRoute: AddRoute, deps: SandboxWebhookD
     errors: [],
     handle: async ({ caller, body, problems }) => {
       const found = new Problems(problems);
-      const name = body?.webhook_type;
-      const status = body?.status ?? null;
-      if (NAMES.includes(name) && status !== null && found.isSound("status")) {
-        const known = sampleStatuses(name);
-        if (!known.includes(status)) found.invalid("status", `Send one of ${known.join(", ")}.`);
+      const { webhook_type: name, status = null } = body;
+      const known = name && sampleStatuses(name);
+      if (known && status !== null && !known.includes(status)) {
+        found.invalid("status", `Send one of ${known.join(", ")}.`);
       }
-      found.throwIfAny();
+      if (!name || !found.is_empty) throw Refusal.of(found.list);
       const now = deps.clock.now();
       const keys = { id: newId(now), other_id: newId(now), now };
       const sample = { name, body: sampleEvent(name, status, keys) };

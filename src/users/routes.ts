@@ -65,7 +65,7 @@ function addCreateUser(
     errors: ["value_too_long", "record_not_unique", "country_not_supported"],
     handle: ({ body, problems, command }) => {
       const today = clock.now().toISOString().slice(0, 10);
-      const checked = checkUser(catalogue, body?.user, today, problems);
+      const checked = checkUser(catalogue, body.user, today, problems);
       const found = [...problems, ...checked.problems];
       return submit(command({ fields: checked.fields, problems: found }));
     },
@@ -105,7 +105,7 @@ function addShowUser(addRoute: AddRoute, { database, keyring }: UserDeps): void 
     answer: UserAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
+      const key = { account_id: caller.account_id, user_id: params.user_id };
       const row = await findUser(database, key);
       const [user] = await openUsers(database, keyring, row ? [row] : []);
       if (!user) throw Refusal.of([...problems, notFound("user_id")]);
@@ -134,6 +134,6 @@ function addUpdateUser(
     answer: UserAnswer,
     errors: ["value_too_long", "record_not_unique", "country_not_supported", "invalid_transition"],
     handle: ({ params, body, problems, command }) =>
-      submit(command({ user_id: params.user_id!, change: body?.user, problems })),
+      submit(command({ user_id: params.user_id, change: body.user, problems })),
   });
 }

@@ -1,20 +1,13 @@
 import { recordAudit } from "../accounts/audit.ts";
 import type { AppChange } from "../apps/change-app.ts";
-import {
-  type AppInput,
-  type AppRules,
-  checkApp,
-  isWebhookSecret,
-  SECRET_MESSAGE,
-} from "../apps/check-app.ts";
+import { type AppRules, checkApp, isWebhookSecret, SECRET_MESSAGE } from "../apps/check-app.ts";
 import { headerNamesOf } from "../apps/model.ts";
 import { listEndpoints } from "../apps/store.ts";
-import { textOf } from "../catalogue/text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Executor } from "../platform/commands/executor.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage, readTime, TIME_MESSAGE } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
@@ -79,7 +72,12 @@ function addCreate(addRoute: AddRoute, deps: AppRouteDeps): void {
     answer: AppSecretAnswer,
     errors: ["value_too_long"],
     handle: ({ body, problems, command }) => {
-      const { fields, problems: found } = check(deps, body?.app as AppInput, problems);
+      const { fields, problems: found } = checkApp(
+        body.app ?? {},
+        deps.app_rules,
+        "app.",
+        problems,
+      );
       return submit(command({ fields, problems: found }));
     },
   });
@@ -121,7 +119,7 @@ function addReads(addRoute: AddRoute, { database, keyring, clock }: AppRouteDeps
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const { account_id } = caller;
-      const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id! }]);
+      const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id }]);
       const found = [...problems, ...(endpoint ? [] : [notFound("app_id")])];
       if (!endpoint || found.length > 0) throw Refusal.of(found);
       const header_names = headerNamesOf(await openKey(account_id), endpoint);
@@ -146,10 +144,10 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     answer: AppSecretAnswer,
     errors: ["value_too_long"],
     handle: ({ params, body, problems, command }) => {
-      const checked = check(deps, body?.app as AppInput, problems);
+      const checked = checkApp(body.app ?? {}, deps.app_rules, "app.", problems);
       const { flow: _, webhook_secret: __, ...fields } = checked.fields;
       const change: AppChange = { kind: "update", fields };
-      return submit(command({ id: params.app_id!, change, problems: checked.problems }));
+      return submit(command({ id: params.app_id, change, problems: checked.problems }));
     },
   });
   addRoute({
@@ -166,15 +164,13 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
     answer: AppSecretAnswer,
     errors: [],
     handle: ({ params, body, problems, command }) => {
-      const webhook_secret = body?.webhook_secret ?? null;
+      const webhook_secret = body.webhook_secret ?? null;
       const found = new Problems(problems);
-      const is_secret = webhook_secret === null || isWebhookSecret(String(webhook_secret));
+      const is_secret = webhook_secret === null || isWebhookSecret(webhook_secret);
       if (!is_secret) found.invalid("webhook_secret", SECRET_MESSAGE);
-      const hours: unknown = body?.grace_hours ?? GRACE_HOURS;
-      // What is no number was refused by the schema already.
-      const grace_ms = (typeof hours === "number" ? hours : GRACE_HOURS) * HOUR_MS;
+      const grace_ms = (body.grace_hours ?? GRACE_HOURS) * HOUR_MS;
       const change: AppChange = { kind: "rotate_webhook_secret", webhook_secret, grace_ms };
-      return submit(command({ id: params.app_id!, change, problems: found.list }));
+      return submit(command({ id: params.app_id, change, problems: found.list }));
     },
   });
   for (const { kind, ...words } of SIMPLE_CHANGES) {
@@ -186,7 +182,7 @@ function addChanges(addRoute: AddRoute, deps: AppRouteDeps): void {
       answer: AppSecretAnswer,
       errors: [],
       handle: ({ params, problems, command }) =>
-        submit(command({ id: params.app_id!, change: { kind }, problems })),
+        submit(command({ id: params.app_id, change: { kind }, problems })),
     });
   }
 }
@@ -254,11 +250,10 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
       const now = clock.now();
       const found = new Problems(problems);
       const readField = (field: "from" | "to", fallback: Date) => {
-        const given: unknown = body?.[field];
-        const text = textOf(given);
-        const time = given == null ? fallback : readTime(text);
+        const given = body[field];
+        const time = given == null ? fallback : readTime(given.trim());
         if (!time) {
-          const is_blank = field === "from" && text === "";
+          const is_blank = field === "from" && given?.trim() === "";
           found.report(field, is_blank ? "parameter_missing" : "record_invalid", TIME_MESSAGE);
         }
         return time ?? fallback;
@@ -266,7 +261,7 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
       const since = readField("from", now);
       const until = readField("to", now);
       if (since > until && found.isSound("to")) found.invalid("from", FROM_MESSAGE);
-      const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id! }]);
+      const [endpoint] = await listEndpoints(database, [{ account_id, id: params.app_id }]);
       if (!endpoint) throw Refusal.of([...found.list, notFound("app_id")]);
       const refused = refuseAgain(endpoint);
       if (refused) found.add([refused]);
@@ -290,17 +285,3 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
 }
 
 const FROM_MESSAGE = "Send a time before `to` (default: now).";
-
-/** What the schema already complained of is not read again; the rest is. */
-function check(
-  { app_rules }: AppRouteDeps,
-  input: AppInput | undefined,
-  already: readonly Problem[],
-) {
-  const problems = new Problems(already);
-  if (typeof input !== "object" || input === null) return { fields: {}, problems: problems.list };
-  const readable = Object.fromEntries(
-    Object.entries(input).filter(([name]) => problems.isSound(`app.${name}`)),
-  );
-  return checkApp(readable, app_rules, "app.", problems.list);
-}

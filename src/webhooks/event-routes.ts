@@ -116,7 +116,7 @@ function addShow(addRoute: AddRoute, deps: EventRouteDeps): void {
     answer: WebhookEventAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const { event } = await find(deps, caller.account_id, params.webhook_event_id!, problems);
+      const { event } = await find(deps, caller.account_id, params.webhook_event_id, problems);
       if (!event) throw Refusal.of([...problems, notFound("webhook_event_id")]);
       const [readable] = await openEvents(deps, [event]);
       return renderEvent(readable!);
@@ -136,7 +136,7 @@ function addDeliveries(addRoute: AddRoute, deps: EventRouteDeps): void {
     answer: DeliveryListAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const event_id = params.webhook_event_id!;
+      const event_id = params.webhook_event_id;
       const { deliveries } = await find(deps, caller.account_id, event_id, problems);
       return renderAll(deps, caller.account_id, deliveries);
     },
@@ -161,8 +161,8 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
     errors: ["record_not_found", "invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
       const { account_id } = caller;
-      const event_id = params.webhook_event_id!;
-      const app_id = body?.app_id ?? null;
+      const event_id = params.webhook_event_id;
+      const app_id = body.app_id ?? null;
       const found = [...problems];
       const [endpoints, { event, deliveries }] = await Promise.all([
         listEndpointsFor(database, account_id),

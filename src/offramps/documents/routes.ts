@@ -79,13 +79,13 @@ function addUpload(addUploadRoute: AddUploadRoute<FileType>, deps: DocumentDeps)
     errors: ["record_invalid"],
     bytes_max: DOCUMENT_BYTES_MAX,
     prepare: async (caller, params) => {
-      const { row, key } = await open(deps, caller, params.offramp_id!);
+      const { row, key } = await open(deps, caller, params.offramp_id);
       return { row, seal: () => sealStream(key, documentPlace(row)) };
     },
     handle: ({ params, prepared, file, command }) => {
       const version = newId(clock.now());
       const requested = { version, hash: Buffer.from(file.hash, "hex"), type: file.type };
-      const input = { user_id: null, quote_id: null, offramp_id: params.offramp_id!, requested };
+      const input = { user_id: null, quote_id: null, offramp_id: params.offramp_id, requested };
       const key = documentKey(prepared.row, version);
       return keepFile(files, file.temporary_key, key, () =>
         submit(command({ ...input, problems: [] })),
@@ -106,7 +106,7 @@ function addDownload(addRoute: AddRoute, deps: DocumentDeps): void {
     is_file: true,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const { row, key } = await open(deps, caller, params.offramp_id!, problems);
+      const { row, key } = await open(deps, caller, params.offramp_id, problems);
       if (problems.length > 0) throw Refusal.of(problems);
       if (row.document_file === null) throw Refusal.of([notFound("offramp_id")]);
       const file = await openDocument(deps.files, row, row.document_file, key);
@@ -133,8 +133,8 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
     answer: orProposal(OfframpAnswer),
     errors: ["value_too_long", "invalid_transition"],
     handle: ({ params, body, problems, command }) => {
-      const named = { user_id: null, quote_id: null, offramp_id: params.offramp_id! };
-      return submit(command({ ...named, ...checkReview(body?.supporting_document, problems) }));
+      const named = { user_id: null, quote_id: null, offramp_id: params.offramp_id };
+      return submit(command({ ...named, ...checkReview(body.supporting_document, problems) }));
     },
   });
 }

@@ -83,14 +83,14 @@ export function addUploadedDocumentRoutes(
     errors: [],
     bytes_max: DOCUMENT_BYTES_MAX,
     prepare: async ({ account_id }, params) => {
-      const key = await openUser(account_id, params.user_id!);
+      const key = await openUser(account_id, params.user_id);
       const id = newId(clock.now());
       return { id, seal: () => sealStream(key, uploadedPlace({ account_id, id })) };
     },
     handle: ({ caller: { account_id }, params, prepared: { id }, file, command }) => {
       const version = newId(clock.now());
       const hash = Buffer.from(file.hash, "hex");
-      const input = { user_id: params.user_id!, id, version, hash, type: file.type };
+      const input = { user_id: params.user_id, id, version, hash, type: file.type };
       const key = documentKey({ account_id, id }, version);
       return keepFile(files, file.temporary_key, key, () => submit(command(input)));
     },
@@ -107,8 +107,8 @@ export function addUploadedDocumentRoutes(
     is_file: true,
     errors: [],
     handle: async ({ caller: { account_id }, params, problems }) => {
-      const key = await openUser(account_id, params.user_id!);
-      const row = await findUploadedDocument(database, { account_id, id: params.document_id! });
+      const key = await openUser(account_id, params.user_id);
+      const row = await findUploadedDocument(database, { account_id, id: params.document_id });
       if (!row || row.user_id !== params.user_id)
         throw Refusal.of([...problems, notFound("document_id")]);
       if (problems.length > 0) throw Refusal.of(problems);

@@ -60,11 +60,11 @@ function addCreateRoute(addRoute: AddRoute, deps: QuoteDeps): void {
     answer: QuoteAnswer,
     errors: [],
     handle: async ({ params, body, problems, command }) => {
-      const wanted = checkNewQuote(body?.quote, chain.chains, problems);
+      const wanted = checkNewQuote(body.quote, chain.chains, problems);
       const current = await prices.currentPrices(clock.now());
       return submitCreate(
         command({
-          user_id: params.user_id!,
+          user_id: params.user_id,
           wanted,
           price_version_id: "stale" in current ? null : current.version_id,
         }),
@@ -89,7 +89,7 @@ function addReadRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
       const { page, problems: page_problems } = readPage(query);
       const found = [...problems, ...page_problems];
       const { account_id } = caller;
-      const key = { account_id, user_id: params.user_id! };
+      const key = { account_id, user_id: params.user_id };
       if (!(await findUser(database, key))) throw Refusal.of([...found, notFound("user_id")]);
       if (found.length > 0) throw Refusal.of(found);
       const { rows, has_more } = cutPage(
@@ -116,8 +116,8 @@ function addReadRoutes(addRoute: AddRoute, deps: QuoteDeps): void {
     errors: [],
     handle: async ({ caller, params, problems }) => {
       const { account_id } = caller;
-      const user_id = params.user_id!;
-      const quote_id = params.quote_id!;
+      const user_id = params.user_id;
+      const quote_id = params.quote_id;
       const [quote, keys] = await Promise.all([
         findQuote(database, { account_id, user_id }, quote_id),
         keyring.openSubjects(database, [{ account_id, subject_id: user_id }]),
@@ -164,14 +164,14 @@ function addExecuteRoute(addRoute: AddRoute, deps: QuoteDeps): void {
       "no_offramps_present",
     ],
     handle: async ({ caller, params, body, problems, command }) => {
-      const checked = checkTransfer(body?.quote?.crypto_transfer, problems);
-      const key = { account_id: caller.account_id, user_id: params.user_id! };
-      const quote = await findQuote(database, key, params.quote_id!);
+      const checked = checkTransfer(body.quote?.crypto_transfer, problems);
+      const key = { account_id: caller.account_id, user_id: params.user_id };
+      const quote = await findQuote(database, key, params.quote_id);
       const earlier = quote && (await findEarlier(chain, quote, checked.tx_id));
       return submitExecute(
         command({
-          user_id: params.user_id!,
-          quote_id: params.quote_id!,
+          user_id: params.user_id,
+          quote_id: params.quote_id,
           ...checked,
           earlier: earlier ?? null,
         }),
@@ -205,7 +205,7 @@ function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
       "no_offramps_present",
     ],
     handle: ({ params, problems, command }) =>
-      submitFund(command({ user_id: params.user_id!, quote_id: params.quote_id!, problems })),
+      submitFund(command({ user_id: params.user_id, quote_id: params.quote_id, problems })),
   });
 }
 

@@ -66,7 +66,7 @@ function addReadRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     answer: FiatDepositAnswer,
     errors: [],
     handle: async ({ caller, params, problems }) => {
-      const row = await findDeposit(database, caller.account_id, params.deposit_id!);
+      const row = await findDeposit(database, caller.account_id, params.deposit_id);
       if (!row) throw Refusal.of([...problems, notFound("deposit_id")]);
       if (problems.length > 0) throw Refusal.of(problems);
       const [deposit] = await openDeposits(database, keyring, [row]);
@@ -108,8 +108,8 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
       answer: orProposal(FiatDepositAnswer),
       errors: ["record_not_found", "currency_mismatch", "invalid_transition"],
       handle: ({ params, body, problems, command }) => {
-        const { onramp_id, problems: found } = readOnrampId(body?.deposit?.onramp_id, problems);
-        return submit(command({ deposit_id: params.deposit_id!, onramp_id, problems: found }));
+        const { onramp_id, problems: found } = readOnrampId(body.deposit?.onramp_id, problems);
+        return submit(command({ deposit_id: params.deposit_id, onramp_id, problems: found }));
       },
     });
   }
@@ -126,7 +126,7 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     answer: orProposal(FiatDepositAnswer),
     errors: ["invalid_transition"],
     handle: ({ params, problems, command }) =>
-      submitReturn(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),
+      submitReturn(command({ deposit_id: params.deposit_id, onramp_id: null, problems })),
   });
   const submitDismiss = executor.register(settlementsWithApproval(deps, "dismiss"));
   addRoute({
@@ -141,7 +141,7 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     answer: orProposal(FiatDepositAnswer),
     errors: ["invalid_transition"],
     handle: ({ params, problems, command }) =>
-      submitDismiss(command({ deposit_id: params.deposit_id!, onramp_id: null, problems })),
+      submitDismiss(command({ deposit_id: params.deposit_id, onramp_id: null, problems })),
   });
 }
 

@@ -58,7 +58,7 @@ export const ErrorBody = Type.Object(
 /** The OpenAPI description of a route, from the very schemas that validate it. */
 export function describeRoute(
   app: FastifyInstance,
-  spec: RouteSpec<TObject, TObject>,
+  spec: RouteSpec<string, TObject, TObject>,
 ): FastifySchema {
   const names = [...spec.path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
   const id = Type.String(spec.id_form ? {} : { format: "uuid" });
@@ -99,7 +99,7 @@ const IDEMPOTENCY_HEADERS = Type.Object({
   ),
 });
 
-function errorsOf(spec: RouteSpec<TObject, TObject>, has_params: boolean): ErrorCode[] {
+function errorsOf(spec: RouteSpec<string, TObject, TObject>, has_params: boolean): ErrorCode[] {
   const codes = new Set<ErrorCode>([...EVERYWHERE, ...spec.errors]);
   if (spec.method !== "GET") for (const code of ON_WRITES) codes.add(code);
   if (has_params) codes.add("record_not_found");

@@ -50,11 +50,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\
 
 export function readPage(query: ListQuery): { page: Page; problems: Problem[] } {
   const problems: Problem[] = [];
-  // A parameter that is sent twice arrives as an array; the schema's check has reported it.
-  const textOf = (field: "starting_after" | "created_after" | "created_before") =>
-    typeof query[field] === "string" ? query[field] : undefined;
   const time = (field: "created_after" | "created_before"): Date | undefined => {
-    const text = textOf(field);
+    const text = query[field];
     if (text === undefined) return undefined;
     const date = readTime(text);
     if (date) return date;
@@ -63,7 +60,7 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
   };
   const after = time("created_after");
   const before = time("created_before");
-  const cursor = textOf("starting_after");
+  const cursor = query.starting_after;
   if (cursor !== undefined && !isId(cursor)) {
     const message = "Send the id of the last record of the previous page.";
     problems.push({ field: "starting_after", code: "record_invalid", message });

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { Static, TObject, TSchema } from "typebox";
 import type { Answer, CommandRequest } from "../commands/executor.ts";
 import type { ErrorCode, Problem } from "../errors.ts";
+import type { Sound } from "./sound.ts";
 
 /** Who calls: a program with an API key of an account, or with a token of an application. */
 export type Caller = {
@@ -17,10 +18,10 @@ export type Caller = {
   scopes?: readonly string[];
 };
 
-export type RouteSpec<Query extends TObject, Body extends TObject> = {
+export type RouteSpec<Path extends string, Query extends TObject, Body extends TObject> = {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path with parameters such as `:user_id`; every parameter is a record's id. */
-  path: string;
+  path: Path;
   operation: string;
   summary: string;
   description: string;
@@ -40,18 +41,36 @@ export type RouteSpec<Query extends TObject, Body extends TObject> = {
   stores_nothing?: boolean;
   /** True when the answer is a file instead of JSON. */
   is_file?: boolean;
-  handle: (request: ApiRequest<Static<Query>, Static<Body>>) => Promise<RouteAnswer>;
+  handle: (request: ApiRequest<Path, Static<Query>, Static<Body>>) => Promise<RouteAnswer>;
 };
+
+/** The parameters of a path: `/users/:user_id` has `{ user_id: string }`. */
+export type PathParams<Path extends string> = Readonly<Record<ParamName<Path>, string>>;
+type ParamName<Path extends string> = Path extends `${infer Head}/${infer Tail}`
+  ? ParamName<Head> | ParamName<Tail>
+  : Path extends `:${infer Name}`
+    ? Name
+    : never;
+
+/** The same parameters, each changed. */
+export function mapParams<Params extends Readonly<Record<string, string>>>(
+  params: Params,
+  change: (id: string) => string,
+): Params {
+  const changed = Object.entries(params).map(([name, id]) => [name, change(id)]);
+  return Object.fromEntries(changed);
+}
 
 /** A rendered body, the outcome of a command, or a file to be downloaded. */
 export type RouteAnswer = string | Answer | FileAnswer;
 export type FileAnswer = { file: Readable; media_type: string; file_name: string };
 
-export type ApiRequest<Query, Body> = {
+export type ApiRequest<Path extends string, Query, Body> = {
   caller: Caller;
-  params: Record<string, string>;
-  query: Query;
-  body: Body;
+  params: PathParams<Path>;
+  query: Sound<Query>;
+  /** What passed the schema; everything else is among the problems. */
+  body: Sound<Body>;
   /** What the schemas found wrong so far; the use case adds to it and refuses all at once. */
   problems: Problem[];
   /** Wraps an input as the command of this request, with its Idempotency-Key. */

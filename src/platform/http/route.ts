@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import Type, { type Static, type TObject } from "typebox";
+import Type, { type TObject } from "typebox";
 import type { KeepAnswer } from "../commands/keep-answers.ts";
 import type { Idempotency } from "../commands/use-case.ts";
 import { keyedHash } from "../encryption/cipher.ts";
@@ -8,33 +8,45 @@ import { FIRST_ID, isId } from "../ids.ts";
 import { addPreflight } from "./cors.ts";
 import { describeRoute } from "./describe-route.ts";
 import { canonicalJson, type JsonBody } from "./json-body.ts";
-import type { Caller, FileAnswer, RouteAnswer, RouteSpec } from "./route-spec.ts";
+import {
+  type Caller,
+  type FileAnswer,
+  mapParams,
+  type PathParams,
+  type RouteAnswer,
+  type RouteSpec,
+} from "./route-spec.ts";
 import { traceOf } from "./trace-context.ts";
-import { type Check, compileCheck } from "./validate.ts";
+import { compileCheck } from "./validate.ts";
 
-export type { Caller, RouteSpec };
+export type { Caller, PathParams, RouteSpec };
 
-const NO_QUERY = Type.Object({}, { additionalProperties: false });
-const checkNoBody = compileCheck(NO_QUERY, "body");
+const NOTHING = Type.Object({}, { additionalProperties: false });
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** What a room is given to add its routes with. */
-export type AddRoute = <Query extends TObject = TObject, Body extends TObject = TObject>(
-  spec: RouteSpec<Query, Body>,
+/** What a module is given to add its routes with. */
+export type AddRoute = <
+  const Path extends string,
+  Query extends TObject = typeof NOTHING,
+  Body extends TObject = typeof NOTHING,
+>(
+  spec: RouteSpec<Path, Query, Body>,
 ) => void;
 
 /** Registers an API route: authenticated, validated by the schemas it is documented with. */
-export function addRoute<Query extends TObject, Body extends TObject>(
+export function addRoute<Path extends string, Query extends TObject, Body extends TObject>(
   app: FastifyInstance,
   index_key: Buffer,
-  spec: RouteSpec<Query, Body>,
+  spec: RouteSpec<Path, Query, Body>,
   keepAnswer?: KeepAnswer,
 ): void {
-  const checkQuery = compileCheck(spec.query ?? NO_QUERY, "query");
-  const checkBody = spec.body ? compileCheck(spec.body, "body") : null;
+  // A route without a query or a body takes none, or an empty object.
+  const checkQuery = compileCheck((spec.query ?? NOTHING) as Query, "query");
+  const body_schema = (spec.body ?? NOTHING) as Body;
+  const checkBody = compileCheck(body_schema, "body");
   // A body of which nothing is required may as well be left out.
-  const required: readonly string[] = spec.body?.required ?? [];
-  const may_lack_body = spec.body !== undefined && required.length === 0;
+  const required: readonly string[] = body_schema.required ?? [];
+  const may_lack_body = required.length === 0;
   if (spec.scope) addPreflight(app, spec.path);
   app.route({
     method: spec.method,
@@ -47,12 +59,14 @@ export function addRoute<Query extends TObject, Body extends TObject>(
     },
     ...(spec.body_bytes_max ? { bodyLimit: spec.body_bytes_max } : {}),
     handler: async (request, reply) => {
-      const params = readParams(request, spec.id_form);
+      const params = readParams<Path>(request, spec.id_form);
       const body = request.body as JsonBody | undefined;
       const idempotency = spec.method === "GET" ? null : readIdempotency(request, index_key, body);
+      const query = checkQuery(request.query);
+      const sent = checkBody(body === undefined && may_lack_body ? {} : body?.value);
       const problems = [
-        ...checkQuery(request.query),
-        ...(checkBody ? checkJson(checkBody, body, may_lack_body) : refuseBody(body)),
+        ...query.problems,
+        ...withScanned(sent.problems, spec.body && body),
         ...(idempotency && "code" in idempotency ? [idempotency] : []),
       ];
       const command = <Input>(input: Input) => ({
@@ -66,8 +80,8 @@ export function addRoute<Query extends TObject, Body extends TObject>(
         spec.handle({
           caller: request.caller!,
           params,
-          query: request.query as Static<Query>,
-          body: body?.value as Static<Body>,
+          query: query.sound,
+          body: sent.sound,
           problems,
           command,
           watchCaller: () => watchCaller(reply),
@@ -81,25 +95,18 @@ export function addRoute<Query extends TObject, Body extends TObject>(
   });
 }
 
-function readParams(request: FastifyRequest, id_form?: RegExp): Record<string, string> {
-  const params = Object.entries(request.params as Record<string, string>);
+function readParams<Path extends string>({ params }: FastifyRequest, id_form?: RegExp) {
   const is_known = (id: string) => isId(id) || id_form?.test(id.toLowerCase());
   // No record has the first id: with a malformed one all goes as for one that is not known.
-  return Object.fromEntries(
-    params.map(([name, id]) => [name, is_known(id) ? id.toLowerCase() : FIRST_ID]),
+  return mapParams(params as PathParams<Path>, (id) =>
+    is_known(id) ? id.toLowerCase() : FIRST_ID,
   );
 }
 
-function checkJson(check: Check, body: JsonBody | undefined, may_be_absent: boolean): Problem[] {
-  if (body === undefined && may_be_absent) return [];
-  const found = check(body?.value ?? undefined);
+/** What the schema found, and of the other fields what the scan of the bytes found. */
+function withScanned(found: readonly Problem[], body: JsonBody | undefined): readonly Problem[] {
   const fields = new Set(found.map((problem) => problem.field));
   return [...found, ...(body?.problems ?? []).filter((problem) => !fields.has(problem.field))];
-}
-
-/** A route without a body takes none, or an empty object. */
-function refuseBody(body: JsonBody | undefined): Problem[] {
-  return body === undefined ? [] : checkNoBody(body.value);
 }
 
 function callerIds({ account_id, credential_id }: Caller) {

@@ -8,7 +8,8 @@ import { type ErrorCode, notFound, Refusal } from "../errors.ts";
 import { isId } from "../ids.ts";
 import type { JsonBody } from "./json-body.ts";
 import { missingPart } from "./multipart.ts";
-import { addRoute, type Caller, type RouteSpec } from "./route.ts";
+import { addRoute, type Caller, type PathParams, type RouteSpec } from "./route.ts";
+import { mapParams } from "./route-spec.ts";
 import { readUpload } from "./upload.ts";
 
 /** What an upload asks of the place for files; a file store fits. */
@@ -31,17 +32,23 @@ export type UploadedFile<FileType extends string> = {
   temporary_key: string;
 };
 
-export type UploadRequest<FileType extends string, Prepared> = {
+export type UploadRequest<Path extends string, FileType extends string, Prepared> = {
   caller: Caller;
-  params: Record<string, string>;
+  params: PathParams<Path>;
   prepared: Prepared;
   file: UploadedFile<FileType>;
   /** Wraps an input as the command of this request, with its Idempotency-Key. */
   command: <Input>(input: Input) => CommandRequest<Input>;
 };
 
-export type UploadSpec<FileType extends string, Prepared extends { seal: () => Transform }> = Pick<
-  RouteSpec<TObject, TObject>,
+type Sealing = { seal: () => Transform };
+
+export type UploadSpec<
+  Path extends string,
+  FileType extends string,
+  Prepared extends Sealing,
+> = Pick<
+  RouteSpec<Path, TObject, TObject>,
   "path" | "operation" | "summary" | "description" | "tag" | "answer"
 > & {
   errors: readonly ErrorCode[];
@@ -51,13 +58,16 @@ export type UploadSpec<FileType extends string, Prepared extends { seal: () => T
    * refuse for the record's state, which the command does: a repeated request gets its first
    * answer, whatever became of the record since.
    */
-  prepare: (caller: Caller, params: Record<string, string>) => Promise<Prepared>;
-  handle: (request: UploadRequest<FileType, Prepared>) => Promise<Answer | string>;
+  prepare: (caller: Caller, params: PathParams<Path>) => Promise<Prepared>;
+  handle: (request: UploadRequest<Path, FileType, Prepared>) => Promise<Answer | string>;
 };
 
-/** What a room is given to add its upload routes with. */
-export type AddUploadRoute<FileType extends string> = <Prepared extends { seal: () => Transform }>(
-  spec: UploadSpec<FileType, Prepared>,
+/** What a module is given to add its upload routes with. */
+export type AddUploadRoute<FileType extends string> = <
+  const Path extends string,
+  Prepared extends Sealing,
+>(
+  spec: UploadSpec<Path, FileType, Prepared>,
 ) => void;
 
 const PART = "file";
@@ -78,11 +88,15 @@ const COMMAND_BYTES = 100;
  * file itself was streamed, sealed, to a temporary name. The temporary file is gone when the
  * request ends, unless the handler promoted it.
  */
-export function addUploadRoute<FileType extends string, Prepared extends { seal: () => Transform }>(
+export function addUploadRoute<
+  Path extends string,
+  FileType extends string,
+  Prepared extends Sealing,
+>(
   app: FastifyInstance,
   index_key: Buffer,
   files: UploadFiles<FileType>,
-  spec: UploadSpec<FileType, Prepared>,
+  spec: UploadSpec<Path, FileType, Prepared>,
 ): void {
   type Stored = { prepared: Prepared; file: UploadedFile<FileType> };
   app.register(async (scope) => {
@@ -122,12 +136,12 @@ export function addUploadRoute<FileType extends string, Prepared extends { seal:
   });
 }
 
-async function storeUpload<FileType extends string, Prepared extends { seal: () => Transform }>(
+async function storeUpload<Path extends string, FileType extends string, Prepared extends Sealing>(
   request: FastifyRequest,
   files: UploadFiles<FileType>,
-  spec: UploadSpec<FileType, Prepared>,
+  spec: UploadSpec<Path, FileType, Prepared>,
 ) {
-  const prepared = await spec.prepare(request.caller!, checkedParams(request));
+  const prepared = await spec.prepare(request.caller!, checkedParams<Path>(request));
   const rules = { part: PART, bytes_max: spec.bytes_max, judge: files.judge };
   const limits = { bytes_max: sealedSize(spec.bytes_max) };
   const { kept, ...file } = await readUpload(request, rules, (content) =>
@@ -139,9 +153,10 @@ async function storeUpload<FileType extends string, Prepared extends { seal: () 
 }
 
 /** Here already, and not only in the route: a record that cannot exist is not looked for. */
-function checkedParams(request: FastifyRequest): Record<string, string> {
-  const params = Object.entries(request.params as Record<string, string>);
-  const malformed = params.filter(([, id]) => !isId(id)).map(([name]) => notFound(name));
+function checkedParams<Path extends string>(request: FastifyRequest): PathParams<Path> {
+  const params = request.params as PathParams<Path>;
+  const names = Object.keys(params) as (keyof PathParams<Path>)[];
+  const malformed = names.filter((name) => !isId(params[name])).map((name) => notFound(name));
   if (malformed.length > 0) throw Refusal.of(malformed);
-  return Object.fromEntries(params.map(([name, id]) => [name, id.toLowerCase()]));
+  return mapParams(params, (id) => id.toLowerCase());
 }

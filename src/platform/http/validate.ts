@@ -1,8 +1,9 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
-import type { TSchema } from "typebox";
+import type { Static, TObject } from "typebox";
 import type { Problem } from "../errors.ts";
 import { BODY, parentsOf, quoted } from "../problems.ts";
 import { nearest } from "./nearest.ts";
+import { partsOf, removeAt, type Sound } from "./sound.ts";
 
 /** Advice costs time; on more unknown fields than are listed it would help nobody. */
 const GUESSES_MAX = 100;
@@ -12,16 +13,27 @@ const body_ajv = new Ajv({ ...options, coerceTypes: false });
 const query_ajv = new Ajv({ ...options, coerceTypes: true });
 
 type Source = "body" | "query";
-export type Check = (value: unknown) => Problem[];
+export type Check<Value> = (value: unknown) => { sound: Sound<Value>; problems: Problem[] };
+type Fault = { problem: Problem; pointer: string };
 
 /**
- * Compiles a schema into a check that reports all problems at once, each naming its field. Arrays
- * that are longer than their limit are emptied.
+ * Compiles a schema into a check that reports all problems at once, each naming its field, and
+ * removes from the value what is wrong with it.
  */
-export function compileCheck(schema: TSchema, source: Source): Check {
+export function compileCheck<Schema extends TObject>(
+  schema: Schema,
+  source: Source,
+): Check<Static<Schema>> {
+  type Checked = Sound<Static<Schema>>;
   const bounded = boundedSchema(schema) as object;
   const validate = (source === "body" ? body_ajv : query_ajv).compile(bounded);
-  return (value) => (validate(value) ? [] : describe(validate, source));
+  return (value) => {
+    if (validate(value)) return { sound: value as Checked, problems: [] };
+    const faults = findFaults(validate, source);
+    const pointers = faults.map(({ pointer }) => pointer);
+    const sound = removeAt(value, pointers) as Checked;
+    return { sound, problems: faults.map(({ problem }) => problem) };
+  };
 }
 
 /**
@@ -40,27 +52,37 @@ function boundedSchema(schema: unknown): unknown {
   return { ...rest, maxItems, if: { maxItems }, then: { items } };
 }
 
-function describe(validate: ValidateFunction, source: Source): Problem[] {
-  const by_field = new Map<string, Problem>();
+function findFaults(validate: ValidateFunction, source: Source): Fault[] {
+  const by_field = new Map<string, Fault>();
   for (const error of validate.errors ?? []) {
-    // Whoever reads on, to find more that is wrong, must not look at its items either.
-    if (error.keyword === "maxItems") (error.data as unknown[]).length = 0;
     const problem = toProblem(error, source, by_field.size < GUESSES_MAX);
-    const known = problem && by_field.get(problem.field);
+    const known = problem && by_field.get(problem.field)?.problem;
     // One field may fail several keywords (a blank string that is also no known value): the
     // reader needs one sentence, and "missing" is the clearest.
     if (
       problem &&
       (!known || (problem.code === "parameter_missing" && known.code !== problem.code))
     ) {
-      by_field.set(problem.field, problem);
+      by_field.set(problem.field, { problem, pointer: pointerTo(error) });
     }
   }
   const found = [...by_field.values()];
-  if (found.every(({ code }) => code !== "record_invalid")) return found;
+  if (found.every(({ problem }) => problem.code !== "record_invalid")) return found;
   // Of a choice of forms each refusal is listed; what is wrong inside says more than the choice.
-  const around = new Set(found.flatMap(({ field }) => parentsOf(field)));
-  return found.filter(({ field, code }) => code !== "record_invalid" || !around.has(field));
+  const around = new Set(found.flatMap(({ problem }) => parentsOf(problem.field)));
+  return found.filter(
+    ({ problem }) => problem.code !== "record_invalid" || !around.has(problem.field),
+  );
+}
+
+/** The JSON pointer of the value that an error is about, which `required` does not have. */
+function pointerTo({ keyword, instancePath, params }: ErrorObject): string {
+  const name = {
+    required: params.missingProperty,
+    additionalProperties: params.additionalProperty,
+  }[keyword];
+  if (name === undefined) return instancePath;
+  return `${instancePath}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 function toProblem(error: ErrorObject, source: Source, may_guess: boolean): Problem | undefined {
@@ -135,11 +157,10 @@ function isBlankText(value: unknown): boolean {
 /** `/offramps/1/rails` → `offramps[1].rails`; the whole of a body is called so. */
 function fieldPath(pointer: string): string {
   if (pointer === "") return BODY;
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)), "");
+  return partsOf(pointer).reduce(
+    (path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)),
+    "",
+  );
 }
 
 function join(parent: string, name: string): string {

@@ -1,0 +1,38 @@
+/**
+ * What is left of a value once everything that its schema refuses was removed. Every part of it was
+ * checked, and any part may be missing. What is missing and should not be is among the problems.
+ */
+export type Sound<Value> = Value extends readonly (infer Item)[]
+  ? readonly (Sound<Item> | undefined)[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]?: Sound<Value[Name]> }
+    : Value;
+
+/** Removes the values at these JSON pointers. An item of an array leaves its place empty. */
+export function removeAt(value: unknown, pointers: readonly string[]): unknown {
+  for (const pointer of pointers) {
+    if (pointer === "") return {};
+    const parts = partsOf(pointer);
+    const last = parts.pop()!;
+    const parent = parts.reduce<unknown>(memberOf, value);
+    if (Array.isArray(parent)) parent[Number(last)] = undefined;
+    else if (isObject(parent)) delete parent[last];
+  }
+  return value;
+}
+
+/** `/offramps/1/a~1b` → `offramps`, `1`, `a/b`. */
+export function partsOf(pointer: string): string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,58 @@
+import Type from "typebox";
+import { expect, expectTypeOf, test } from "vitest";
+import type { PathParams } from "../../src/platform/http/route-spec.ts";
+import { compileCheck } from "../../src/platform/http/validate.ts";
+
+const closed = { additionalProperties: false };
+const Item = Type.Object({ amount: Type.Number(), note: Type.Optional(Type.String()) }, closed);
+const checkOrder = compileCheck(
+  Type.Object(
+    {
+      items: Type.Array(Item, { maxItems: 3 }),
+      payer: Type.Optional(Type.Union([Type.Object({ name: Type.String() }, closed), Type.Null()])),
+      colour: Type.Optional(Type.Enum(["red", "green"])),
+    },
+    closed,
+  ),
+  "body",
+);
+const fieldsOf = (value: unknown) => checkOrder(value).problems.map(({ field }) => field);
+
+test("a value that its schema accepts is passed on whole", () => {
+  const order = { items: [{ amount: 1, note: "a" }], payer: null, colour: "red" };
+  expect(checkOrder(structuredClone(order))).toEqual({ sound: order, problems: [] });
+});
+
+test("what the schema refuses is reported, and nothing of it is left to read", () => {
+  const order = {
+    items: [{ amount: "1" }, "text", { amount: 2, notes: "b" }],
+    payer: { name: 7 },
+    colour: "blue",
+    "a/b~c": true,
+  };
+  const { sound, problems } = checkOrder(order);
+  expect(problems.map(({ field }) => field).sort()).toEqual(
+    ["a/b~c", "colour", "items[0].amount", "items[1]", "items[2].notes", "payer.name"].sort(),
+  );
+  expect(sound).toEqual({ items: [{}, undefined, { amount: 2 }], payer: {} });
+});
+
+test("of an array that is too long no item is left to read", () => {
+  const { sound, problems } = checkOrder({ items: Array(4).fill({ amount: 1 }) });
+  expect(problems).toMatchObject([{ field: "items", code: "record_invalid" }]);
+  expect(sound).toEqual({});
+});
+
+test("of a body that is no object nothing is left to read", () => {
+  for (const value of [undefined, null, "text", [1]]) {
+    expect(fieldsOf(value)).toEqual(["body"]);
+    expect(checkOrder(value).sound).toEqual({});
+  }
+});
+
+test("a route's parameters have the names of its path", () => {
+  expectTypeOf<PathParams<"/users/:user_id/quotes/:quote_id/execute">>().toEqualTypeOf<
+    Readonly<{ user_id: string; quote_id: string }>
+  >();
+  expectTypeOf<keyof PathParams<"/users">>().toEqualTypeOf<never>();
+});
