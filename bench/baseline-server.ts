@@ -20,7 +20,7 @@ import { Refusal } from "../src/platform/errors.ts";
 import { addRoute } from "../src/platform/http/route.ts";
 import { createServer } from "../src/platform/http/server.ts";
 import { newId } from "../src/platform/ids.ts";
-import { openPrices } from "../src/prices/prices.ts";
+import { openPriceBook } from "../src/prices/prices.ts";
 import { BATCH_BYTES_MAX, INT8_AS_BIGINT, recordCreated } from "./baseline-rows.ts";
 
 /**
@@ -38,7 +38,7 @@ const server = createServer({
   authenticate: createAuthenticate(core, config.mode, openTokens(core)),
 });
 const renderer = createOfframpRenderer(() => public_url, clock);
-const prices = await openPrices(
+const prices = await openPriceBook(
   {
     database: core.database,
     catalogue,
@@ -50,7 +50,7 @@ const prices = await openPrices(
   clock.now(),
 );
 const use_case = createOfframps({ catalogue, keyring, price_versions: prices, renderer });
-const rules = { allow_http: config.mode === "sandbox", refuseUrl: openSender(config).refuse };
+const rules = { mode: config.mode, refuseUrl: openSender(config).refuse };
 const pool = new pg.Pool({
   connectionString: config.database_url,
   max: config.database_connections,

@@ -892,6 +892,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the caller
+         * @description The account that the credential acts for. `user` is the person who authorised the application; it is `null` for API keys and client credentials.
+         */
+        get: operations["showMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/apps": {
         parameters: {
             query?: never;
@@ -1094,26 +1114,6 @@ export interface paths {
          * @description Sends the events of a period to the application again, all of them or only those that failed.
          */
         post: operations["replayApp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/me": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Show the caller
-         * @description The account that the credential acts for. `user` is the person who authorised the application; it is `null` for API keys and client credentials.
-         */
-        get: operations["showMe"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1729,6 +1729,23 @@ export interface components {
             /** @description How many problems there are beyond the 100 listed. */
             errors_omitted?: number;
         };
+        Me: {
+            user: {
+                /**
+                 * Format: uuid
+                 * @description The person, as in the id token.
+                 */
+                sub: string;
+                email: string;
+                /** @description Their role in the account. */
+                role: string;
+            } | null;
+            account: {
+                /** Format: uuid */
+                id: string;
+                name: string;
+            };
+        };
         App: {
             /** Format: uuid */
             id: string;
@@ -1950,6 +1967,115 @@ export interface components {
             /** @description Sets of fields of which one must be complete. */
             one_of: string[][];
         };
+        QuoteRate: {
+            deposit_token: components["schemas"]["Token"];
+            deposit_token_chain: components["schemas"]["Chain"];
+            /** @description As sent, or the cost with fees. */
+            deposit_token_amount: number;
+            /** @description As sent, or the maximum that deposit_token_amount pays for. */
+            fiat_amount: number;
+            fiat_currency: string;
+            /** @description Token and currency, e.g. usdceur. */
+            currency_pair: string;
+            /** @description In the token. */
+            fees: number;
+            rails: components["schemas"]["Rails"];
+            /** @description Units of the currency for one token. */
+            rate: number;
+            /** @description Nothing is stored and no rate is locked. */
+            expiry: null;
+        };
+        Conversion: {
+            input_currency: string;
+            input_amount: number;
+            output_currency: string;
+            output_amount: number;
+            mode: components["schemas"]["ConversionMode"];
+            /** @description Units of the fiat currency for one token, under their names: `usdc_eur`. */
+            exchange_rate: {
+                [key: string]: number;
+            };
+            /** @description In the fiat currency. */
+            fees: number;
+        };
+        Fee: {
+            currency: string;
+            rails: components["schemas"]["Rails"];
+            /** @description Share of the amount: 1 basis point is 0.01 %. */
+            basis_points: number;
+            /** @description Flat part in usd, converted to the currency at the rates of the quote. */
+            flat_usd: number;
+            /** @description Minimum `destination_amount`; null where it is stated in usd. */
+            minimum_amount: number | null;
+            /** @description Minimum in usd, where there is none in the currency. */
+            minimum_usd_equivalent: number | null;
+        };
+        OnrampFee: {
+            currency: string;
+            rails: components["schemas"]["DepositRails"];
+            /** @description Share of the amount: 1 basis point is 0.01 %. */
+            basis_points: number;
+            /** @description Flat part in usd, converted to the currency at the rates of the quote. */
+            flat_usd: number;
+        };
+        Balance: {
+            currency: string;
+            amount: number;
+        };
+        CryptoDeposit: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            /**
+             * Format: uuid
+             * @description The quote whose address was paid.
+             */
+            quote_id: string;
+            token: string;
+            chain: components["schemas"]["Chain"];
+            amount: number;
+            /** @description The sender's address; null where the chain does not provide it. */
+            from: string | null;
+            tx_id: string;
+            /** @description Index of the transfer within the transaction. */
+            log_index: number;
+            /** Format: date-time */
+            mined_at: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        RefundAddress: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            chain: components["schemas"]["Chain"];
+            address: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        Refund: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            token: components["schemas"]["Token"];
+            chain: components["schemas"]["Chain"];
+            amount: number;
+            address: string;
+            /** @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. `failed`: the chain rejected it permanently; the amount is part of the balance again. */
+            status: components["schemas"]["RefundStatus"];
+            tx_id: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
         Invoice: {
             /** Format: uuid */
             id: string;
@@ -2106,115 +2232,6 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
-        };
-        QuoteRate: {
-            deposit_token: components["schemas"]["Token"];
-            deposit_token_chain: components["schemas"]["Chain"];
-            /** @description As sent, or the cost with fees. */
-            deposit_token_amount: number;
-            /** @description As sent, or the maximum that deposit_token_amount pays for. */
-            fiat_amount: number;
-            fiat_currency: string;
-            /** @description Token and currency, e.g. usdceur. */
-            currency_pair: string;
-            /** @description In the token. */
-            fees: number;
-            rails: components["schemas"]["Rails"];
-            /** @description Units of the currency for one token. */
-            rate: number;
-            /** @description Nothing is stored and no rate is locked. */
-            expiry: null;
-        };
-        Conversion: {
-            input_currency: string;
-            input_amount: number;
-            output_currency: string;
-            output_amount: number;
-            mode: components["schemas"]["ConversionMode"];
-            /** @description Units of the fiat currency for one token, under their names: `usdc_eur`. */
-            exchange_rate: {
-                [key: string]: number;
-            };
-            /** @description In the fiat currency. */
-            fees: number;
-        };
-        Fee: {
-            currency: string;
-            rails: components["schemas"]["Rails"];
-            /** @description Share of the amount: 1 basis point is 0.01 %. */
-            basis_points: number;
-            /** @description Flat part in usd, converted to the currency at the rates of the quote. */
-            flat_usd: number;
-            /** @description Minimum `destination_amount`; null where it is stated in usd. */
-            minimum_amount: number | null;
-            /** @description Minimum in usd, where there is none in the currency. */
-            minimum_usd_equivalent: number | null;
-        };
-        OnrampFee: {
-            currency: string;
-            rails: components["schemas"]["DepositRails"];
-            /** @description Share of the amount: 1 basis point is 0.01 %. */
-            basis_points: number;
-            /** @description Flat part in usd, converted to the currency at the rates of the quote. */
-            flat_usd: number;
-        };
-        Balance: {
-            currency: string;
-            amount: number;
-        };
-        CryptoDeposit: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            user_id: string;
-            /**
-             * Format: uuid
-             * @description The quote whose address was paid.
-             */
-            quote_id: string;
-            token: string;
-            chain: components["schemas"]["Chain"];
-            amount: number;
-            /** @description The sender's address; null where the chain does not provide it. */
-            from: string | null;
-            tx_id: string;
-            /** @description Index of the transfer within the transaction. */
-            log_index: number;
-            /** Format: date-time */
-            mined_at: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-        };
-        RefundAddress: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            user_id: string;
-            chain: components["schemas"]["Chain"];
-            address: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-        };
-        Refund: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            user_id: string;
-            token: components["schemas"]["Token"];
-            chain: components["schemas"]["Chain"];
-            amount: number;
-            address: string;
-            /** @description `pending`: recorded. `sending`: submitted to the chain. `sent`: final; see `tx_id`. `failed`: the chain rejected it permanently; the amount is part of the balance again. */
-            status: components["schemas"]["RefundStatus"];
-            tx_id: string | null;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
         };
         Quote: {
             /** Format: uuid */
@@ -2392,23 +2409,6 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
-        Me: {
-            user: {
-                /**
-                 * Format: uuid
-                 * @description The person, as in the id token.
-                 */
-                sub: string;
-                email: string;
-                /** @description Their role in the account. */
-                role: string;
-            } | null;
-            account: {
-                /** Format: uuid */
-                id: string;
-                name: string;
-            };
-        };
         Document: {
             /** Format: uuid */
             id: string;
@@ -2551,36 +2551,6 @@ export interface components {
          */
         PaymentDetailStatus: "pending" | "approved" | "failed" | "deactivated";
         /**
-         * @description - `svc_invoice`: An invoice: you are the seller.
-         *     - `svc_salary`: A salary: you are the employer and buyer.
-         * @enum {string}
-         */
-        InvoiceFormat: "svc_invoice" | "svc_salary";
-        /**
-         * @description - `draft`: Not payable yet. The other party cannot see it.
-         *     - `scheduled`: A template with a `recurringRule`. It creates invoices and is never paid itself.
-         *     - `open`: Payable. The buyer has not answered yet.
-         *     - `accepted`: Payable. The buyer accepted it.
-         *     - `declaredPaid`: The payment was declared as sent. The seller has not confirmed it yet.
-         *     - `paid`: Paid. Not final for a crypto-to-fiat payment: if the bank returns it, the invoice goes back to `open` or `accepted`.
-         *     - `canceled`: Canceled by whoever created it. Final.
-         *     - `rejected`: Rejected by the buyer. Final.
-         * @enum {string}
-         */
-        InvoiceStatus: "draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected";
-        /**
-         * @description - `live`: A real invoice.
-         *     - `test`: An invoice of the sandbox.
-         * @enum {string}
-         */
-        InvoiceMode: "live" | "test";
-        /**
-         * @description - `seller`: Your account is paid.
-         *     - `buyer`: Your account pays.
-         * @enum {string}
-         */
-        InvoiceRole: "seller" | "buyer";
-        /**
          * @description - `usdc`: USD Coin.
          *     - `usdt`: Tether USD.
          * @enum {string}
@@ -2624,6 +2594,36 @@ export interface components {
          * @enum {string}
          */
         RefundStatus: "pending" | "sending" | "sent" | "failed";
+        /**
+         * @description - `svc_invoice`: An invoice: you are the seller.
+         *     - `svc_salary`: A salary: you are the employer and buyer.
+         * @enum {string}
+         */
+        InvoiceFormat: "svc_invoice" | "svc_salary";
+        /**
+         * @description - `draft`: Not payable yet. The other party cannot see it.
+         *     - `scheduled`: A template with a `recurringRule`. It creates invoices and is never paid itself.
+         *     - `open`: Payable. The buyer has not answered yet.
+         *     - `accepted`: Payable. The buyer accepted it.
+         *     - `declaredPaid`: The payment was declared as sent. The seller has not confirmed it yet.
+         *     - `paid`: Paid. Not final for a crypto-to-fiat payment: if the bank returns it, the invoice goes back to `open` or `accepted`.
+         *     - `canceled`: Canceled by whoever created it. Final.
+         *     - `rejected`: Rejected by the buyer. Final.
+         * @enum {string}
+         */
+        InvoiceStatus: "draft" | "scheduled" | "open" | "accepted" | "declaredPaid" | "paid" | "canceled" | "rejected";
+        /**
+         * @description - `live`: A real invoice.
+         *     - `test`: An invoice of the sandbox.
+         * @enum {string}
+         */
+        InvoiceMode: "live" | "test";
+        /**
+         * @description - `seller`: Your account is paid.
+         *     - `buyer`: Your account pays.
+         * @enum {string}
+         */
+        InvoiceRole: "seller" | "buyer";
         /**
          * @description - `open`: Offramps can be added, and the quote can be executed, until it expires.
          *     - `executed`: A transfer or a balance pays for the quote. Nothing can be added.
@@ -7897,6 +7897,49 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    showMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "user": {
+                     *         "sub": "019a8f3c-7a10-7c4e-9b2d-000000000181",
+                     *         "email": "ana.sample@example.com",
+                     *         "role": "admin"
+                     *       },
+                     *       "account": {
+                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
+                     *         "name": "Sample GmbH"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description `version_unknown`, `unknown_format`, `bad_request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description `parameter_unknown`, `record_invalid` */
+            422: components["responses"]["Refused"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalError"];
+            /** @description `unavailable` */
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listApps: {
         parameters: {
             query?: {
@@ -8809,49 +8852,6 @@ export interface operations {
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    showMe: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "user": {
-                     *         "sub": "019a8f3c-7a10-7c4e-9b2d-000000000181",
-                     *         "email": "ana.sample@example.com",
-                     *         "role": "admin"
-                     *       },
-                     *       "account": {
-                     *         "id": "019a8f3c-7a10-7c4e-9b2d-0000000000a1",
-                     *         "name": "Sample GmbH"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Me"];
-                };
-            };
-            /** @description `version_unknown`, `unknown_format`, `bad_request` */
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            /** @description `parameter_unknown`, `record_invalid` */
-            422: components["responses"]["Refused"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
-            /** @description `unavailable` */
             503: components["responses"]["Unavailable"];
         };
     };

@@ -1,8 +1,9 @@
+import type { Mode } from "../platform/config/config.ts";
 import type { Session } from "../platform/db/database.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
 import type { Caller } from "../platform/http/route.ts";
 import { LruMap } from "../platform/lru-map.ts";
-import { isKeyOfMode, isOwnKey, type Mode } from "./model.ts";
+import { isKeyOfMode, isOwnKey } from "./model.ts";
 import { findActiveKeys, findApiKeyByHash } from "./store.ts";
 
 /** A revoked key or token may still read for this long; writes ask the database every time. */

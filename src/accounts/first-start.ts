@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
+import type { Mode } from "../platform/config/config.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { createAccount } from "./create-account.ts";
 import { createApiKey } from "./create-api-key.ts";
 import { createMember } from "./create-member.ts";
-import { type Account, isKeyOfMode, type Mode, makeApiKey } from "./model.ts";
+import { type Account, isKeyOfMode, makeApiKey } from "./model.ts";
 import { hashPassword } from "./passwords.ts";
 import { findOperator, lockInstallation } from "./store.ts";
 

@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
+import type { Mode } from "../platform/config/config.ts";
 
 export const ROLES = ["admin", "finance_manager", "accountant", "approver", "developer"] as const;
 export type Role = (typeof ROLES)[number];
-
-export type Mode = "sandbox" | "live";
 
 const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };
 const KEY_RANDOM_BYTES = 32;

@@ -2,6 +2,7 @@ import cookie from "@fastify/cookie";
 import formbody from "@fastify/formbody";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../platform/clock.ts";
+import type { Mode } from "../platform/config/config.ts";
 import { type Database, DatabaseUnavailableError } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { Html } from "../platform/http/html.ts";
@@ -10,7 +11,7 @@ import { PAGE_BODY_BYTES_MAX } from "../platform/http/server.ts";
 import { readCookie } from "../platform/pages/cookies.ts";
 import { localPath } from "../platform/pages/local-path.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
-import type { Mode, Role } from "./model.ts";
+import type { Role } from "./model.ts";
 import { errorPage } from "./pages.ts";
 import { findSession, formCsrfOf, isSameToken, isToken, type MemberSession } from "./sessions.ts";
 

@@ -1,7 +1,8 @@
+import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { badge, csrfField, moment, NONE, page, table } from "../platform/pages/layout.ts";
 import type { Dashboard } from "./load-dashboard.ts";
-import type { ApiKey, Mode } from "./model.ts";
+import type { ApiKey } from "./model.ts";
 import { may, ROLE_NAMES } from "./roles.ts";
 import type { MemberSession } from "./sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";

@@ -1,7 +1,7 @@
-import type { Mode } from "../accounts/model.ts";
 import { nameOf } from "../accounts/pages.ts";
 import { may } from "../accounts/roles.ts";
 import type { MemberSession } from "../accounts/sessions.ts";
+import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { minorToText } from "../platform/money.ts";
 import { csrfField, moment, NONE, page, table } from "../platform/pages/layout.ts";

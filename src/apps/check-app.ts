@@ -1,4 +1,5 @@
 import { textOf } from "../catalogue/text.ts";
+import type { Mode } from "../platform/config/config.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { Problems, quoted } from "../platform/problems.ts";
 import { APP_FLOWS, type AppFlow, RAMP_EVENTS, type RampEvent } from "./model.ts";
@@ -28,7 +29,7 @@ export type CheckedApp = {
 };
 
 export type AppRules = {
-  allow_http: boolean;
+  mode: Mode;
   /** Why the guarded sender would not send there; null when it would. */
   refuseUrl: (url: string) => string | null;
 };
@@ -80,7 +81,7 @@ export function checkApp(
     if (uris.length > REDIRECTS_MAX) {
       report("redirect_uris", `Send at most ${REDIRECTS_MAX} URLs.`);
     } else {
-      const bad = findBadRedirect(uris, rules.allow_http);
+      const bad = findBadRedirect(uris, rules.mode);
       if (bad) report(`redirect_uris[${bad.index}]`, bad.message);
     }
   }
@@ -113,7 +114,8 @@ export function isWebhookSecret(text: string): boolean {
   return SECRET.test(text);
 }
 
-function refuseWebhookUrl(text: string, { allow_http, refuseUrl }: AppRules): string | null {
+function refuseWebhookUrl(text: string, { mode, refuseUrl }: AppRules): string | null {
+  const allow_http = mode === "sandbox";
   // Parsing would take both away without a word: what is kept would not be what is called.
   if (/\s/.test(text)) return "Remove the spaces from the URL.";
   if (text.includes("#"))

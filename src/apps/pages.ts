@@ -1,6 +1,6 @@
-import type { Mode } from "../accounts/model.ts";
 import { may } from "../accounts/roles.ts";
 import type { MemberSession } from "../accounts/sessions.ts";
+import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { csrfField, moment, NONE, page, table } from "../platform/pages/layout.ts";
 import type { AppForm } from "./check-new-app.ts";

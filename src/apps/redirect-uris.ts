@@ -1,3 +1,5 @@
+import type { Mode } from "../platform/config/config.ts";
+
 const URL_MAX = 2048;
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
 /** Schemes that a browser or the device itself acts upon. */
@@ -20,17 +22,17 @@ export function applicationType(uris: readonly string[]): "web" | "native" {
  */
 export function findBadRedirect(
   uris: readonly string[],
-  allow_http: boolean,
+  mode: Mode,
 ): { index: number; message: string } | null {
   const type = applicationType(uris);
   for (const [index, uri] of uris.entries()) {
-    const message = faultOf(uri, type, allow_http);
+    const message = faultOf(uri, type, mode);
     if (message) return { index, message };
   }
   return null;
 }
 
-function faultOf(uri: string, type: "web" | "native", allow_http: boolean): string | null {
+function faultOf(uri: string, type: "web" | "native", mode: Mode): string | null {
   if (uri.length > URL_MAX) return `Send at most ${URL_MAX} characters.`;
   // Neither could ever match.
   if (/\s/.test(uri)) return "Remove the spaces.";
@@ -48,7 +50,7 @@ function faultOf(uri: string, type: "web" | "native", allow_http: boolean): stri
   const is_loopback = LOOPBACK.test(url.hostname);
   if (url.protocol === "http:") {
     // Plain http would show codes to the network.
-    if (is_loopback || (allow_http && type === "web")) return null;
+    if (is_loopback || (mode === "sandbox" && type === "web")) return null;
     return "Use https; http is allowed only for loopback (localhost, 127.0.0.1, [::1]).";
   }
   if (url.protocol === "https:") {

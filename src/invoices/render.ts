@@ -1,6 +1,6 @@
 import type { Static } from "typebox";
-import type { Mode } from "../accounts/model.ts";
 import { upperAscii } from "../catalogue/text.ts";
+import type { Mode } from "../platform/config/config.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { type PartyInfo, VCARD_NAMES } from "./document.ts";
 import { linkToken } from "./links.ts";

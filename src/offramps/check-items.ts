@@ -2,6 +2,7 @@ import { minorDigits } from "../catalogue/currencies.ts";
 import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
 import { isRail, type Rail } from "../catalogue/rails.ts";
 import { hasControlCharacters, isBlank, isLongerThan, lowerAscii } from "../catalogue/text.ts";
+import type { Mode } from "../platform/config/config.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
 import { parseAmount } from "../platform/money.ts";
@@ -30,7 +31,7 @@ const URL_LENGTH_MAX = 2048;
 
 export type UrlRules = {
   /** http is for the sandbox only. */
-  allow_http: boolean;
+  mode: Mode;
   /** Why no document would ever be fetched from a URL, as far as its text tells. */
   refuseUrl: (url: string) => string | null;
 };
@@ -136,7 +137,7 @@ function checkUrl(attributes: unknown, rules: UrlRules, report: Report): string 
     report(name, "value_too_long", `Shorten it to at most ${URL_LENGTH_MAX} characters.`);
     return text;
   }
-  const protocols = rules.allow_http ? ["https:", "http:"] : ["https:"];
+  const protocols = rules.mode === "sandbox" ? ["https:", "http:"] : ["https:"];
   const url = URL.parse(text);
   if (!url || !protocols.includes(url.protocol) || url.username || url.password) {
     report(

@@ -1,7 +1,8 @@
 import { orProposal } from "../approvals/render.ts";
 import { checkMetadata, type Metadata } from "../catalogue/metadata.ts";
-import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
+import type { DocumentSource } from "../partners/documents/port.ts";
 import type { Executor } from "../platform/commands/executor.ts";
+import type { Mode } from "../platform/config/config.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
@@ -16,7 +17,6 @@ import {
 import { changeOfframps } from "./change-offramps.ts";
 import { checkItems, checkReference } from "./check-items.ts";
 import { createOfframps } from "./create-offramps.ts";
-import { isSampleUrl } from "./documents/sample-document.ts";
 import { readDocumentId } from "./documents/uploaded-document-routes.ts";
 import { addOfframpReadRoutes } from "./read-routes.ts";
 import { removeOfframps } from "./remove-offramps.ts";
@@ -34,10 +34,8 @@ export type OfframpDeps = ApprovedChangeDeps & {
   executor: Executor;
   prices: PriceBook;
   public_url: () => string;
-  /** http URLs and sample documents are for the sandbox only. */
-  allow_http: boolean;
-  is_sandbox: boolean;
-  sender: Pick<GuardedSender, "refuse">;
+  mode: Mode;
+  documents: Pick<DocumentSource, "refuse">;
 };
 
 const TAG = "Offramps";
@@ -64,7 +62,7 @@ export function addOfframpRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
 }
 
 function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
-  const { executor, prices: price_versions } = deps;
+  const { executor, prices: price_versions, documents, mode } = deps;
   const submitCreate = executor.register(createOfframps({ ...deps, price_versions }));
   addRoute({
     method: "POST",
@@ -91,9 +89,8 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
     errors: CREATE_ERRORS,
     handle: ({ params, body, problems, command }) => {
       const idOf = (url: string) => readDocumentId(deps.public_url(), params.user_id, url);
-      const refuseUrl = (url: string) => (idOf(url) === null ? refuseFetch(deps, url) : null);
-      const { allow_http } = deps;
-      const checked = checkItems(body.offramps, { allow_http, refuseUrl }, problems);
+      const refuseUrl = (url: string) => (idOf(url) === null ? documents.refuse(url) : null);
+      const checked = checkItems(body.offramps, { mode, refuseUrl }, problems);
       return submitCreate(
         command({
           user_id: params.user_id,
@@ -107,11 +104,6 @@ function addCreateRoute(addRoute: AddRoute, deps: OfframpDeps): void {
       );
     },
   });
-}
-
-/** Nothing is fetched from hosts under `.test` in sandbox: they may have any port. */
-function refuseFetch({ is_sandbox, sender }: OfframpDeps, url: string): string | null {
-  return is_sandbox && isSampleUrl(url) ? null : sender.refuse(url);
 }
 
 function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {

@@ -61,7 +61,7 @@ const VERSIONS_MAX = 200;
 const ALWAYS_KEPT = ["eur", "usd"];
 
 /** Opens the prices and reads the source once; if that fails, the recurring task tries again. */
-export async function openPrices(deps: PriceDeps, now: Date): Promise<PriceBook> {
+export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBook> {
   const { database, source, fees, max_age_ms, log } = deps;
   const currencies = new Set([...payoutCurrencies(deps.catalogue), ...ALWAYS_KEPT]);
   const versions = new LruMap<string, Prices>(VERSIONS_MAX);

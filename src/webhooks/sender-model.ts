@@ -3,9 +3,9 @@ import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts"
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import type { Metrics } from "../platform/metrics/metrics.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
+import type { AttemptResult } from "./attempt-counter.ts";
 import type { OpenEndpoint } from "./due-pages.ts";
 import type { Outcome } from "./outcome-store.ts";
 
@@ -16,7 +16,7 @@ export type DeliverDeps = {
   sender: Pick<GuardedSender, "send" | "hasRoom">;
   log: TaskLog;
   /** Called once for each attempt that was recorded. */
-  countAttempt?: Metrics["countAttempt"];
+  countAttempt?: (result: AttemptResult) => void;
   /** From 0 to 1, for the jitter of retries. */
   random: () => number;
   /** The process is about to end: nothing new is sent. */

@@ -97,7 +97,7 @@ describe("applications of the account", () => {
   });
 
   test("in live mode, a code travels by https, on this machine, or to a program", () => {
-    const rules = { allow_http: false, refuseUrl: () => null };
+    const rules = { mode: "live" as const, refuseUrl: () => null };
     const isGood = (uri: string) =>
       checkApp({ redirect_uris: [uri] }, rules, "").problems.length === 0;
     expect(isGood("https://shop.example.test/callback")).toBe(true);
@@ -115,7 +115,7 @@ describe("applications of the account", () => {
     ...["http:a.example", "https:/a.example", "https:a.example/x", "HTTP:localhost/x"],
     ...["https:?x", "http:/localhost:3000/callback"],
   ])("%s, which browsers would mend, is no redirect address", (uri) => {
-    const rules = { allow_http: true, refuseUrl: () => null };
+    const rules = { mode: "sandbox" as const, refuseUrl: () => null };
     expect(checkApp({ redirect_uris: [uri] }, rules, "").problems).toMatchObject([
       { message: "Send an absolute URL such as https://example.com/callback." },
     ]);
@@ -128,7 +128,7 @@ describe("applications of the account", () => {
     ["https://hooks.example.test/in#part", "Remove the #"],
     ["https://hooks.example.test/in#", "Remove the #"],
   ])("a webhook's address %j is refused with what to send", (webhook_url, words) => {
-    const rules = { allow_http: true, refuseUrl: () => null };
+    const rules = { mode: "sandbox" as const, refuseUrl: () => null };
     const { problems } = checkApp({ webhook_url }, rules, "app.");
     expect(problems).toMatchObject([{ field: "app.webhook_url", code: "record_invalid" }]);
     expect(problems[0]!.message).toContain(words);
@@ -138,13 +138,13 @@ describe("applications of the account", () => {
     ...["about", "blob", "data", "file", "filesystem", "intent", "jar", "javascript"],
     ...["mailto", "tel", "MailTo"],
   ])("the scheme %s is no program's own", (scheme) => {
-    const rules = { allow_http: true, refuseUrl: () => null };
+    const rules = { mode: "sandbox" as const, refuseUrl: () => null };
     const { problems } = checkApp({ redirect_uris: [`${scheme}:callback`] }, rules, "");
     expect(problems[0]!.message).toContain("a custom scheme");
   });
 
   test("what the library would refuse later is refused at once, with the reason", async () => {
-    const rules = { allow_http: true, refuseUrl: () => null };
+    const rules = { mode: "sandbox" as const, refuseUrl: () => null };
     const problemOf = (...redirect_uris: string[]) =>
       checkApp({ redirect_uris }, rules, "").problems[0];
     const mixed = problemOf("com.example.shop:/callback", "http://shop.example.test/callback");

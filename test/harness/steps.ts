@@ -5,6 +5,8 @@ import { createOfframpRenderer } from "../../src/offramps/render.ts";
 import * as kinds from "../../src/offramps/task-kinds.ts";
 import { offrampTasks } from "../../src/offramps/tasks.ts";
 import { onrampTasks } from "../../src/onramps/tasks.ts";
+import { createHttpDocuments } from "../../src/partners/documents/http.ts";
+import { createSandboxDocuments } from "../../src/partners/documents/sandbox.ts";
 import { openLocalDirectory } from "../../src/partners/files/local-directory.ts";
 import { createGuardedSender } from "../../src/partners/outbound-http/guarded-sender.ts";
 import type { Database } from "../../src/platform/db/database.ts";
@@ -61,10 +63,9 @@ export async function openBeats(
     renderer: createOfframpRenderer(() => "http://127.0.0.1", clock),
     operator_id: core.first_start.operator.id,
     kyc_enforcement: config.kyc_enforcement,
-    policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
+    policy: config,
     files: await openLocalDirectory(config.data_dir),
-    sender,
-    is_sandbox: true,
+    documents: createSandboxDocuments(createHttpDocuments(sender)),
     deposit_tolerance: config.deposit_tolerance,
     bank_horizon_ms: 72 * HOUR_MS,
     log: SILENT,

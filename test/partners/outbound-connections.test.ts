@@ -5,7 +5,7 @@ import net, { type AddressInfo, type Socket } from "node:net";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import tls from "node:tls";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { openSender } from "../../src/app/open-parts.ts";
+import { openSender } from "../../src/app/open-partners.ts";
 import {
   createGuardedSender,
   type GuardedSender,

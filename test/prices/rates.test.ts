@@ -8,7 +8,7 @@ import { HOUR_MS } from "../../src/platform/durations.ts";
 import { formatDecimal } from "../../src/platform/money.ts";
 import { ensureRecurring } from "../../src/platform/tasks/tasks.ts";
 import { confirmHeldRate } from "../../src/prices/confirm-held-rate.ts";
-import { openPrices, type PriceBook, type Prices } from "../../src/prices/prices.ts";
+import { openPriceBook, type PriceBook, type Prices } from "../../src/prices/prices.ts";
 import { checkRates, type RateCheck } from "../../src/prices/rate-checks.ts";
 import { listRateChecks } from "../../src/prices/store.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "../../src/prices/tasks.ts";
@@ -53,7 +53,7 @@ function open(source: RateSource, extra: { fees?: string; now?: Date; log?: obje
   const { database } = room;
   const deps = { database, catalogue: loadCatalogue(), source, fees: loadFees(extra.fees) };
   const log = { ...SILENT, ...extra.log };
-  return openPrices({ ...deps, max_age_ms: 72 * HOUR_MS, log }, extra.now ?? NOW);
+  return openPriceBook({ ...deps, max_age_ms: 72 * HOUR_MS, log }, extra.now ?? NOW);
 }
 
 async function current(book: PriceBook, now = NOW): Promise<Prices> {

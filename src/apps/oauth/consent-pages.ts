@@ -1,7 +1,7 @@
-import type { Mode } from "../../accounts/model.ts";
 import { ROLE_NAMES } from "../../accounts/roles.ts";
 import type { MemberSession } from "../../accounts/sessions.ts";
 import type { Membership } from "../../accounts/store.ts";
+import type { Mode } from "../../platform/config/config.ts";
 import { type Html, html } from "../../platform/http/html.ts";
 import { csrfField, page } from "../../platform/pages/layout.ts";
 import { SCOPES, type Scope } from "./model.ts";

@@ -1,6 +1,6 @@
 import type { KoaContextWithOIDC } from "oidc-provider";
-import type { Mode } from "../../accounts/model.ts";
 import { PAGE_HEADERS } from "../../accounts/page-scope.ts";
+import type { Mode } from "../../platform/config/config.ts";
 import { html } from "../../platform/http/html.ts";
 import { page } from "../../platform/pages/layout.ts";
 

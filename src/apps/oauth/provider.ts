@@ -1,11 +1,11 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Configuration, KoaContextWithOIDC, Provider, Session } from "oidc-provider";
-import type { Mode } from "../../accounts/model.ts";
 import { openEmail } from "../../accounts/person-email.ts";
 import { isSameToken, type MemberSession, SESSION_MS } from "../../accounts/sessions.ts";
 import { findPersonById } from "../../accounts/store.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { Mode } from "../../platform/config/config.ts";
 import { type Database, DatabaseUnavailableError } from "../../platform/db/database.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { hashClientSecret } from "../model.ts";

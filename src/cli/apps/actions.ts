@@ -1,7 +1,7 @@
 import type { Account } from "../../accounts/model.ts";
 import { findAccount, findOperator, listAccounts } from "../../accounts/store.ts";
 import type { Core } from "../../app/open-core.ts";
-import { openSender } from "../../app/open-parts.ts";
+import { openSender } from "../../app/open-partners.ts";
 import type { AppChange, Revealed } from "../../apps/change-app.ts";
 import { checkApp } from "../../apps/check-app.ts";
 import { createApp } from "../../apps/create-app.ts";
@@ -54,7 +54,7 @@ export async function create(core: Core, options: CreateOptions) {
         .filter(Boolean),
       is_ordered: options.ordered ?? true,
     },
-    { allow_http: config.mode === "sandbox", refuseUrl: openSender(config).refuse },
+    { mode: config.mode, refuseUrl: openSender(config).refuse },
     "",
   );
   const [problem] = problems;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isSliproadError, type Offramp, type Sliproad } from "../../../sdk/src/index.ts";
-import { SAMPLE_PDF } from "../../offramps/documents/sample-document.ts";
+import { SAMPLE_PDF } from "../../partners/documents/sample-pdf.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { onInterruption } from "../interruption.ts";
 import { openApp, quietApp, quietAppsAt } from "./app.ts";

@@ -4,12 +4,11 @@ import {
   type DocumentApproval,
 } from "../../offramps/documents/approve-document.ts";
 import { createOfframpRenderer } from "../../offramps/render.ts";
-import type { Session } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { readInstance } from "../../platform/instance.ts";
 import { StartupError } from "../../platform/startup-error.ts";
+import { approvalRules } from "../../prices/approval-rules.ts";
 import { STORED_PRICES } from "../../prices/prices.ts";
-import { usdValue } from "../../prices/usd-value.ts";
 
 /** Approves the document of an offramp as the operator. Undefined where there is no offramp. */
 export async function approveOnCommandLine(
@@ -22,12 +21,8 @@ export async function approveOnCommandLine(
   const deps = {
     ...core,
     renderer: createOfframpRenderer(() => url, clock),
-    policy: { kyc_enforcement: config.kyc_enforcement, documents: config.documents },
-    approvals: {
-      limit_usd: config.approval_above_usd,
-      usdValue: (session: Session) => usdValue(STORED_PRICES, session),
-      keyring: core.keyring,
-    },
+    policy: config,
+    approvals: approvalRules(core, STORED_PRICES),
   };
   try {
     return await approveDocument(deps, key, { reason, document_hash, actor: "command line" });

@@ -1,4 +1,4 @@
-import type { Mode } from "../../accounts/model.ts";
+import type { Mode } from "../../platform/config/config.ts";
 import { type Html, html } from "../../platform/http/html.ts";
 import { page } from "../../platform/pages/layout.ts";
 

@@ -1,9 +1,9 @@
-import type { Mode } from "../../accounts/model.ts";
 import { findAccountById } from "../../accounts/store.ts";
 import { type Catalogue, isBlockedCountry } from "../../catalogue/catalogue.ts";
 import type { BeneficiaryType } from "../../catalogue/payment-detail-fields.ts";
 import { POSTAL_COUNTRIES } from "../../catalogue/postal.ts";
 import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
+import type { Mode } from "../../platform/config/config.ts";
 import { findUser, openUsers } from "../../users/store.ts";
 import {
   findKycDraft,

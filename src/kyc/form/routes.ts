@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import cookie from "@fastify/cookie";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Mode } from "../../accounts/model.ts";
 import { MEDIA_TYPES } from "../../partners/files/judge-file.ts";
+import type { Mode } from "../../platform/config/config.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";

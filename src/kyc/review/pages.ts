@@ -1,7 +1,7 @@
-import type { Mode } from "../../accounts/model.ts";
 import type { MemberSession } from "../../accounts/sessions.ts";
 import { formatDate } from "../../catalogue/dates.ts";
 import { findPostalCountry } from "../../catalogue/postal.ts";
+import type { Mode } from "../../platform/config/config.ts";
 import { type Html, html } from "../../platform/http/html.ts";
 import { csrfField, moment, NONE, page, table } from "../../platform/pages/layout.ts";
 import type { KycStatus } from "../../users/model.ts";

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { DocumentFailure, DocumentSource } from "../../partners/documents/port.ts";
 import type { FileStore } from "../../partners/files/file-store.ts";
 import { type FileType, judgeFile } from "../../partners/files/judge-file.ts";
-import type { GuardedSender } from "../../partners/outbound-http/guarded-sender.ts";
-import type { FailureKind } from "../../partners/outbound-http/send-error.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
@@ -19,46 +18,24 @@ import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../
 import { documentChange, type NewDocument, recordDocument } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
 import { rejectDocument } from "./review-documents.ts";
-import { isSampleUrl, SAMPLE_PDF } from "./sample-document.ts";
 
 export type FetchDeps = {
   database: Database;
   keyring: Keyring;
   renderer: OfframpRenderer;
-  sender: GuardedSender;
+  documents: DocumentSource;
   files: FileStore;
-  /** In sandbox, hosts under `.test` serve a sample without any network. */
-  is_sandbox: boolean;
 };
 
 /** When to try again after the first and the second failure; the third rejects the document. */
 const RETRIES_AFTER_MS = [3 * MINUTE_MS, 7 * MINUTE_MS];
-const FETCH_TIMEOUT_MS = 30_000;
-const REDIRECTS_MAX = 3;
 /** Enough for every signature that is looked for. */
 const HEAD_BYTES = 8;
 
-/** Ends of the sentence that tells a person why the document was not taken. */
-const FAILURES: Record<FailureKind, string> = {
-  refused_address: "its URL is not public, or has a port other than 80 or 443.",
-  dns: "the host of its URL could not be found.",
-  connect: "its URL could not be reached.",
-  timeout: "its server did not answer in time.",
-  too_large: "it is larger than 5 MB.",
-  redirect: "its URL redirects too often or away from https; send the URL of the file itself.",
-  tls: "its server has no valid certificate.",
-  protocol: "its server sent an invalid response.",
-};
-/** What will not change within minutes. */
-const FINAL_FAILURES: ReadonlySet<FailureKind> = new Set([
-  "refused_address",
-  "too_large",
-  "redirect",
-]);
 const IS_PAGE = "its URL leads to a web page; send the URL of the file itself.";
 const WRONG_TYPE = "it is not a PDF, JPG or PNG file.";
 
-type Fetched = { document: NewDocument } | { failure: string; is_final: boolean };
+type Fetched = { document: NewDocument } | DocumentFailure;
 
 class WrongDocumentError extends Error {}
 
@@ -137,31 +114,19 @@ async function read(
 }
 
 async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): Promise<Fetched> {
-  const url = entry.offramp.details.submitted_url ?? "";
-  if (deps.is_sandbox && isSampleUrl(url)) {
-    return { document: await store(deps, entry, Readable.from([SAMPLE_PDF]), now) };
-  }
   let document: NewDocument | undefined;
   let is_page = false;
   try {
-    const answer = await deps.sender.send({
+    const failure = await deps.documents.fetch({
       account_id: entry.offramp.account_id,
-      redirects_max: REDIRECTS_MAX,
-      method: "GET",
-      url,
-      headers: { accept: "application/pdf, image/jpeg, image/png" },
-      max_answer_bytes: DOCUMENT_BYTES_MAX,
-      whole_timeout_ms: FETCH_TIMEOUT_MS,
-      on_body: async (body, { headers }) => {
-        is_page = /html/i.test(headers["content-type"] ?? "");
+      url: entry.offramp.details.submitted_url ?? "",
+      bytes_max: DOCUMENT_BYTES_MAX,
+      take: async (body, media_type) => {
+        is_page = /html/i.test(media_type);
         document = await store(deps, entry, body, now);
       },
     });
-    if (document) return { document };
-    if ("failure" in answer) {
-      return { failure: FAILURES[answer.failure], is_final: FINAL_FAILURES.has(answer.failure) };
-    }
-    return { failure: `its server answered with status ${answer.status}.`, is_final: false };
+    return failure ?? { document: document! };
   } catch (error) {
     if (!(error instanceof WrongDocumentError)) throw error;
     return { failure: is_page ? IS_PAGE : WRONG_TYPE, is_final: true };

@@ -11,6 +11,8 @@ type Values = {
 };
 
 export type Config = Readonly<Omit<Values, "public_url"> & { public_url: string | undefined }>;
+/** In sandbox mode no money is real: the partners are ours, and http is allowed beside https. */
+export type Mode = Config["mode"];
 
 /** Cents; the sandbox has no such limit unless it is set. */
 const APPROVAL_ABOVE_USD_LIVE = 1_000_000n;

@@ -1,5 +1,5 @@
 import {
-  Counter,
+  type Counter,
   collectDefaultMetrics,
   Histogram,
   Gauge as PrometheusGauge,
@@ -16,15 +16,13 @@ export type Metrics = {
   /** All metrics as text. What comes from the database is at most KEEP_MS old. */
   render(): Promise<string>;
   observeRequest(labels: { method: string; route: string; status: string }, seconds: number): void;
-  countAttempt(result: AttemptResult): void;
 };
-
-/** What came of one webhook request. */
-export type AttemptResult = "delivered" | "retried" | "failed";
 
 type MetricDeps = {
   database: Database;
   clock: Clock;
+  /** What modules count in this process. */
+  counters: readonly Counter[];
   sources: readonly MetricSource[];
   log: TaskLog;
 };
@@ -34,7 +32,8 @@ const KEEP_MS = 5_000;
 const ANSWER_MAX_MS = 3_000;
 
 /** The metrics of one process: its own, and those of the installation that it reads. */
-export function createMetrics({ database, clock, sources, log }: MetricDeps): Metrics {
+export function createMetrics(deps: MetricDeps): Metrics {
+  const { database, clock, counters, sources, log } = deps;
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -45,13 +44,7 @@ export function createMetrics({ database, clock, sources, log }: MetricDeps): Me
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers,
   });
-  const attempts = new Counter({
-    name: "sliproad_webhook_attempts_total",
-    help: "Webhook requests sent by this process: delivered, retried later, or failed permanently.",
-    labelNames: ["result"],
-    registers,
-  });
-  for (const result of ["delivered", "retried", "failed"]) attempts.inc({ result }, 0);
+  for (const counter of counters) registry.registerMetric(counter);
   addPoolGauges(database, registry);
   const up = new PrometheusGauge({
     name: "sliproad_database_up",
@@ -109,7 +102,6 @@ export function createMetrics({ database, clock, sources, log }: MetricDeps): Me
       return registry.metrics();
     },
     observeRequest: (labels, seconds) => duration.observe(labels, seconds),
-    countAttempt: (result) => attempts.inc({ result }),
   };
 }
 

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../config/config.ts";
+import type { Mode } from "../config/config.ts";
 import { type Html, type HtmlValue, html, raw } from "../http/html.ts";
 
-type Mode = Config["mode"];
 /** Who is signed in, as far as the header of a page shows it. */
 type Viewer = { email: string; csrf: string };
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SAMPLE_PDF } from "../../../src/offramps/documents/sample-document.ts";
+import { SAMPLE_PDF } from "../../../src/partners/documents/sample-pdf.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import {

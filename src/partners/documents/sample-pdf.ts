@@ -1,11 +1,6 @@
 /** A one-page PDF that says what it is: what hosts under `.test` serve in sandbox. */
 export const SAMPLE_PDF = buildPdf("Sliproad sandbox: a sample supporting document.");
 
-export function isSampleUrl(url: string): boolean {
-  const host = URL.parse(url)?.hostname ?? "";
-  return host === "test" || host.endsWith(".test");
-}
-
 function buildPdf(text: string): Buffer {
   const content = `BT /F1 14 Tf 72 770 Td (${text}) Tj ET`;
   const objects = [

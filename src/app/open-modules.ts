@@ -1,0 +1,67 @@
+import type { TokenPort } from "../accounts/authenticate.ts";
+import { openAccountsModule } from "../accounts/open.ts";
+import { openApprovalsModule } from "../approvals/open.ts";
+import { existsPendingProposal } from "../approvals/store.ts";
+import { openAppsModule } from "../apps/open.ts";
+import { listApps } from "../apps/store.ts";
+import { openBalancesModule } from "../balances/open.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { openDocsModule } from "../docs/open.ts";
+import { openInvoicesModule } from "../invoices/open.ts";
+import { openKycModule } from "../kyc/open.ts";
+import { openOfframpsModule } from "../offramps/open.ts";
+import { openOnrampsModule } from "../onramps/open.ts";
+import type { FileStore } from "../partners/files/file-store.ts";
+import { createReviewerIdentity } from "../partners/identity/reviewers.ts";
+import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
+import { openPaymentDetailsModule } from "../payment-details/open.ts";
+import type { Module, ModuleCore } from "../platform/module.ts";
+import { openPlatformModule } from "../platform/open.ts";
+import { openPricesModule } from "../prices/open.ts";
+import { openSandboxModule } from "../sandbox/open.ts";
+import { openUsersModule } from "../users/open.ts";
+import { openWebhooksModule } from "../webhooks/open.ts";
+import { openDocuments, type Partners } from "./open-partners.ts";
+
+export type Parts = Partners & {
+  catalogue: Catalogue;
+  tokens: TokenPort;
+  files: FileStore;
+  sender: GuardedSender;
+};
+
+/**
+ * All modules, in their order. Each is given what it needs of earlier ones, and lists its routes,
+ * pages and background work in its `open.ts`.
+ */
+export async function openModules(core: ModuleCore, parts: Parts) {
+  const { catalogue, chain, bank, files, sender, tokens } = parts;
+  const { identity = createReviewerIdentity() } = parts;
+  const documents = openDocuments(core.mode, sender);
+  const webhooks = openWebhooksModule(core, { sender });
+  const kyc = openKycModule(core, { catalogue, files, identity });
+  const priced = await openPricesModule(core, { catalogue });
+  const { prices, approvals } = priced;
+  const invoices = openInvoicesModule(core, { tokens, chain });
+  const payouts = { catalogue, chain, bank, files, documents, prices, approvals };
+  const offramps = openOfframpsModule(core, payouts);
+  const record_pages = { ...kyc.record_pages, ...offramps.record_pages };
+  const modules: Module[] = [
+    openPlatformModule(core),
+    openAccountsModule(core, { existsPendingProposal, listApps }),
+    openApprovalsModule(core, { record_pages }),
+    openAppsModule(core),
+    webhooks,
+    openUsersModule(core, { catalogue }),
+    kyc,
+    openPaymentDetailsModule(core, { catalogue }),
+    priced,
+    openBalancesModule(core, { chain, approvals }),
+    invoices,
+    offramps,
+    openOnrampsModule(core, { chain, bank, prices, approvals }),
+    openSandboxModule(core, { chain, bank, offramps, invoices }),
+    openDocsModule(core),
+  ];
+  return { modules, deliveries: webhooks.deliveries };
+}

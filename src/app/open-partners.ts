@@ -1,0 +1,50 @@
+import type { BankPort } from "../partners/bank/port.ts";
+import { createSandboxBank } from "../partners/bank/sandbox.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
+import { createSandboxChain } from "../partners/chain/sandbox.ts";
+import { createHttpDocuments } from "../partners/documents/http.ts";
+import type { DocumentSource } from "../partners/documents/port.ts";
+import { createSandboxDocuments } from "../partners/documents/sandbox.ts";
+import type { IdentityPort } from "../partners/identity/port.ts";
+import {
+  createGuardedSender,
+  type GuardedSender,
+} from "../partners/outbound-http/guarded-sender.ts";
+import type { Config, Mode } from "../platform/config/config.ts";
+import type { Database } from "../platform/db/database.ts";
+import { StartupError } from "../platform/startup-error.ts";
+import { isPrivate } from "./is-private.ts";
+
+export type Partners = {
+  chain: ChainPort;
+  bank: BankPort;
+  /** Without one, our own reviewers judge. */
+  identity?: IdentityPort;
+};
+
+/** Live mode has no partners yet: it must not start with the sandbox's. */
+export function openPartners(config: Config, database: Database): Partners {
+  if (config.mode === "live") {
+    throw new StartupError(
+      "Live mode needs adapters for a bank and a chain, which this version does not have; " +
+        "use SLIPROAD_MODE=sandbox.",
+    );
+  }
+  return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
+}
+
+export function openSender(config: Config) {
+  return createGuardedSender({
+    allow_list: config.outbound_allow,
+    // For whoever tries the sandbox on their own machine. Where others reach the service, their
+    // webhook URLs must not reach what listens beside it.
+    allow_loopback: isPrivate(config),
+    proxy_url: config.outbound_proxy,
+  });
+}
+
+/** Where documents come from that are named by a URL. */
+export function openDocuments(mode: Mode, sender: GuardedSender): DocumentSource {
+  const internet = createHttpDocuments(sender);
+  return mode === "sandbox" ? createSandboxDocuments(internet) : internet;
+}

@@ -1,0 +1,14 @@
+import type { Module, ModuleCore } from "../platform/module.ts";
+import type { RecordPages } from "./page.ts";
+import { addProposalPages, addProposalRoutes } from "./routes.ts";
+
+/** Where a proposal's record is shown is known to the module that proposes. */
+export function openApprovalsModule(
+  core: ModuleCore,
+  later: { record_pages: RecordPages },
+): Module {
+  return {
+    routes: (addRoute) => addProposalRoutes(addRoute, core),
+    pages: (server) => addProposalPages(server, { ...core, ...later }),
+  };
+}

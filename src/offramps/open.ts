@@ -1,0 +1,70 @@
+import type { RecordPages } from "../approvals/page.ts";
+import type { ApprovalRules } from "../approvals/with-approval.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { BankPort } from "../partners/bank/port.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
+import type { DocumentSource } from "../partners/documents/port.ts";
+import type { FileStore } from "../partners/files/file-store.ts";
+import { type FileType, judgeFile } from "../partners/files/judge-file.ts";
+import { type AddUploadRoute, addUploadRoute } from "../platform/http/upload-route.ts";
+import type { Module, ModuleCore } from "../platform/module.ts";
+import type { PriceBook } from "../prices/prices.ts";
+import { changeProposalTasks } from "./approved-changes.ts";
+import { addDocumentPages } from "./documents/page-routes.ts";
+import { documentFilePath } from "./documents/pages.ts";
+import { reviewDocuments } from "./documents/review-documents.ts";
+import { addDocumentRoutes } from "./documents/routes.ts";
+import { addUploadedDocumentRoutes } from "./documents/uploaded-document-routes.ts";
+import { offrampMetrics } from "./metrics.ts";
+import { addQuoteRoutes } from "./quotes/routes.ts";
+import { createOfframpRenderer, type OfframpRenderer } from "./render.ts";
+import { addOfframpRoutes } from "./routes.ts";
+import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./task-kinds.ts";
+import { offrampTasks } from "./tasks.ts";
+
+export type OfframpNeeds = {
+  catalogue: Catalogue;
+  chain: ChainPort;
+  bank: BankPort;
+  files: FileStore;
+  documents: DocumentSource;
+  prices: PriceBook;
+  approvals: ApprovalRules;
+};
+export type OfframpsModule = Module & { renderer: OfframpRenderer; record_pages: RecordPages };
+
+export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): OfframpsModule {
+  const { config, index_key } = core;
+  const renderer = createOfframpRenderer(core.public_url, core.clock);
+  const deps = {
+    ...core,
+    ...needs,
+    renderer,
+    policy: config,
+    deposit_tolerance: config.deposit_tolerance,
+    quote_life_ms: config.quote_life_minutes * 60_000,
+    bank_horizon_ms: config.bank_horizon_hours * 60 * 60 * 1000,
+  };
+  const files = { ...needs.files, judge: judgeFile };
+  return {
+    renderer,
+    record_pages: {
+      [reviewDocuments.name]: {
+        label: "View the document",
+        pathOf: ({ record_id }) => documentFilePath(record_id),
+      },
+    },
+    routes: (addRoute, server) => {
+      const addUpload: AddUploadRoute<FileType> = (spec) =>
+        addUploadRoute(server, index_key, files, spec);
+      addQuoteRoutes(addRoute, deps);
+      addOfframpRoutes(addRoute, deps);
+      addDocumentRoutes(addRoute, addUpload, deps);
+      addUploadedDocumentRoutes(addRoute, addUpload, deps);
+    },
+    pages: (server) => addDocumentPages(server, deps),
+    tasks: [...offrampTasks(deps), ...changeProposalTasks(deps)],
+    recurring: [WATCH_CHAINS_TASK, READ_BANK_TASK, CHASE_PAYOUTS_TASK],
+    metrics: [offrampMetrics],
+  };
+}

@@ -1,0 +1,27 @@
+import type { ApprovalRules } from "../approvals/with-approval.ts";
+import type { BankPort } from "../partners/bank/port.ts";
+import type { ChainPort } from "../partners/chain/port.ts";
+import type { Module, ModuleCore } from "../platform/module.ts";
+import type { PriceBook } from "../prices/prices.ts";
+import { addDepositRoutes } from "./deposits/routes.ts";
+import { depositMetrics } from "./metrics.ts";
+import { addOnrampRoutes } from "./routes.ts";
+import { READ_CREDITS_TASK } from "./task-kinds.ts";
+import { onrampTasks } from "./tasks.ts";
+
+export function openOnrampsModule(
+  core: ModuleCore,
+  needs: { chain: ChainPort; bank: BankPort; prices: PriceBook; approvals: ApprovalRules },
+): Module {
+  const { kyc_enforcement } = core.config;
+  const deps = { ...core, ...needs, kyc_enforcement };
+  return {
+    routes: (addRoute) => {
+      addOnrampRoutes(addRoute, deps);
+      addDepositRoutes(addRoute, deps);
+    },
+    tasks: onrampTasks(deps),
+    recurring: [READ_CREDITS_TASK],
+    metrics: [depositMetrics(core.operator_id)],
+  };
+}

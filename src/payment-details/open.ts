@@ -1,0 +1,12 @@
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Module, ModuleCore } from "../platform/module.ts";
+import { addPaymentDetailRoutes } from "./routes.ts";
+
+export function openPaymentDetailsModule(
+  core: ModuleCore,
+  { catalogue }: { catalogue: Catalogue },
+): Module {
+  const { kyc_enforcement } = core.config;
+  const deps = { ...core, catalogue, kyc_enforcement };
+  return { routes: (addRoute) => addPaymentDetailRoutes(addRoute, deps) };
+}

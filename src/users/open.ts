@@ -1,0 +1,7 @@
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Module, ModuleCore } from "../platform/module.ts";
+import { addUserRoutes } from "./routes.ts";
+
+export function openUsersModule(core: ModuleCore, needs: { catalogue: Catalogue }): Module {
+  return { routes: (addRoute) => addUserRoutes(addRoute, { ...core, ...needs }) };
+}
