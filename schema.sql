@@ -669,6 +669,7 @@ create table offramps (
   updated_at timestamp with time zone not null,
   invoice_id uuid,
   document_id uuid,
+  document_fetch_failures integer not null default 0,
   constraint offramps_pkey PRIMARY KEY (account_id, id),
   constraint offramps_destination_amount_check CHECK ((destination_amount > 0)),
   constraint offramps_document_source_check CHECK ((document_source = ANY (ARRAY['url'::text, 'upload'::text]))),

@@ -39,7 +39,7 @@ export type App = {
 export async function createApp(
   core: Core,
   publicUrl: () => string,
-  partners: Partners = openPartners(core.config, core.database),
+  partners: Partners = openPartners(core),
   log_destination?: LogDestination,
 ): Promise<App> {
   const { config, database, clock, catalogue } = core;

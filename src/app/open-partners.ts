@@ -11,9 +11,10 @@ import {
   type GuardedSender,
 } from "../partners/outbound-http/guarded-sender.ts";
 import type { Config, Mode } from "../platform/config/config.ts";
-import type { Database } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
+import { findRequestedOutcomes } from "../sandbox/find-requested-outcomes.ts";
 import { isPrivate } from "./is-private.ts";
+import type { Core } from "./open-core.ts";
 
 export type Partners = {
   chain: ChainPort;
@@ -23,14 +24,17 @@ export type Partners = {
 };
 
 /** Live mode has no partners yet: it must not start with the sandbox's. */
-export function openPartners(config: Config, database: Database): Partners {
+export function openPartners({ config, database, keyring }: Core): Partners {
   if (config.mode === "live") {
     throw new StartupError(
       "Live mode needs adapters for a bank and a chain, which this version does not have; " +
         "use SLIPROAD_MODE=sandbox.",
     );
   }
-  return { chain: createSandboxChain(database), bank: createSandboxBank(database) };
+  return {
+    chain: createSandboxChain(database),
+    bank: createSandboxBank(database, findRequestedOutcomes(database, keyring)),
+  };
 }
 
 export function openSender(config: Config) {

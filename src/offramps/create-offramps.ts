@@ -329,6 +329,7 @@ function newOfframp(
     document_hash: document?.hash ?? null,
     document_type: document?.type ?? null,
     document_version: 0,
+    document_fetch_failures: 0,
     funded_at: null,
     attempt: 0,
     payout_reference: null,

@@ -85,6 +85,8 @@ export type Offramp = {
   document_hash: Buffer | null;
   document_type: string | null;
   document_version: number;
+  /** How often its document could not be fetched from its URL. */
+  document_fetch_failures: number;
   /** When its part of the deposit was set aside for it. */
   funded_at: Date | null;
   attempt: number;

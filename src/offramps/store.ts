@@ -225,6 +225,18 @@ export function toOfframps(rows: readonly OfframpRow[], keys: SubjectKeys): Keye
   });
 }
 
+export function updateFetchFailures(
+  tx: Transaction,
+  { account_id, id }: { account_id: string; id: string },
+  failures: number,
+): void {
+  tx.write("update offramps set document_fetch_failures = $3 where account_id = $1 and id = $2", [
+    account_id,
+    id,
+    failures,
+  ]);
+}
+
 function sealDetails(offramp: Offramp, key: Buffer): Buffer {
   return seal(key, 1, detailsPlace(offramp), Buffer.from(JSON.stringify(offramp.details)));
 }

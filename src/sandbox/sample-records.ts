@@ -96,6 +96,7 @@ export function sampleOfframp(keys: SampleKeys, status: OfframpStatus): Offramp 
     document_hash: null,
     document_type: null,
     document_version: 0,
+    document_fetch_failures: 0,
     funded_at: status === "initiated" ? null : now,
     attempt: is_sent ? 1 : 0,
     payout_reference: is_sent ? { end_to_end_id: "SAMPLE1", trace_number: null, uetr: null } : null,

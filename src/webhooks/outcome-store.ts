@@ -34,7 +34,7 @@ type Attempt = {
  */
 export async function updatePlanner(tx: Session): Promise<void> {
   await tx.query(
-    `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+    `select set_config('enable_hashjoin', 'off', true),
        set_config('enable_mergejoin', 'off', true)`,
   );
 }

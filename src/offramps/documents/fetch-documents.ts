@@ -10,11 +10,17 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { sealedSize, sealStream } from "../../platform/encryption/sealed-stream.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
-import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
+import type { Task } from "../../platform/tasks/tasks.ts";
 import { isBeforePayout, type Offramp } from "../model.ts";
 import { changeOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
+import {
+  findOfframps,
+  type KeyedOfframp,
+  lockOfframps,
+  openOfframps,
+  updateFetchFailures,
+} from "../store.ts";
 import { documentChange, type NewDocument, recordDocument } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace } from "./document-file.ts";
 import { rejectDocument } from "./review-documents.ts";
@@ -57,10 +63,11 @@ async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void
     if (tasks.length === 0) return false;
     const rows = await lockOfframps(tx, [key]);
     const [current] = await openOfframps(tx, deps.keyring, rows);
-    set.finish(tx, tasks);
-    if (!fetched || !current || !isWanted(current.offramp)) return false;
-    recordFetched(tx, deps, current, fetched, task, set.now);
-    return true;
+    const is_wanted = fetched && current && isWanted(current.offramp);
+    const again_at = is_wanted ? recordFetched(tx, deps, current, fetched, set.now) : null;
+    if (again_at) set.postpone(tx, tasks, again_at);
+    else set.finish(tx, tasks);
+    return is_wanted;
   });
   if (is_used || !fetched || !("document" in fetched)) return;
   await deps.files.delete(documentKey(key, fetched.document.version));
@@ -72,36 +79,30 @@ function isWanted(offramp: Offramp): boolean {
   return is_missing && isBeforePayout(offramp.status) && offramp.document_status !== "rejected";
 }
 
+/** A time means: fetch again then. */
 function recordFetched(
   tx: Transaction,
   { renderer }: FetchDeps,
   entry: KeyedOfframp,
   fetched: Fetched,
-  task: Task,
   now: Date,
-): void {
+): Date | null {
   if ("document" in fetched) {
     const change = documentChange(entry.offramp, "url", fetched.document);
     const changed = changeOfframp(entry, change, now);
     recordChanges(tx, renderer, [changed], now);
     recordDocument(tx, changed.offramp, "worker", now);
-    return;
+    return null;
   }
-  const after_ms = fetched.is_final ? undefined : retryAfterMs(task);
+  const { offramp } = entry;
+  const after_ms = fetched.is_final ? undefined : RETRIES_AFTER_MS[offramp.document_fetch_failures];
   if (after_ms === undefined) {
     const reason = `The supporting document could not be used: ${fetched.failure}`;
     recordChanges(tx, renderer, [rejectDocument(entry, reason, now)], now);
-    return;
+    return null;
   }
-  const { account_id, kind, record_id } = task;
-  const due_at = new Date(now.getTime() + after_ms);
-  enqueueTasks(tx, [{ account_id, id: newId(now), kind, record_id, due_at, created_at: now }]);
-}
-
-/** A task's own delay tells which try it was, however late the worker came to it. */
-function retryAfterMs({ due_at, created_at }: Task): number | undefined {
-  const delay_ms = due_at.getTime() - created_at.getTime();
-  return RETRIES_AFTER_MS.find((after_ms) => after_ms > delay_ms);
+  updateFetchFailures(tx, offramp, offramp.document_fetch_failures + 1);
+  return new Date(now.getTime() + after_ms);
 }
 
 async function read(

@@ -124,14 +124,6 @@ async function toInstructions(
       beneficiary: beneficiaries.get(offramp.payment_detail_id)!,
       // Only EUR routes carry the caller's message.
       reference: offramp.destination_currency === "eur" ? offramp.details.reference : null,
-      sandbox_outcome: sandboxOutcome(offramp),
     };
   });
-}
-
-/** What the caller asks the sandbox's bank for: one outcome per attempt, separated by commas. */
-function sandboxOutcome({ details, attempt }: Offramp): string | null {
-  const { sandbox_outcome } = details.metadata;
-  if (typeof sandbox_outcome !== "string") return null;
-  return sandbox_outcome.split(",")[attempt - 1]?.trim() || null;
 }

@@ -20,6 +20,19 @@ export function endToEndId(offramp_id: string, attempt: number): string {
   return `${offramp_id.replaceAll("-", "")}${String(attempt).padStart(3, "0")}`;
 }
 
+export function readEndToEndId(end_to_end_id: string): { offramp_id: string; attempt: number } {
+  const digits = end_to_end_id.slice(0, 32);
+  const parts = [
+    [0, 8],
+    [8, 12],
+    [12, 16],
+    [16, 20],
+    [20, 32],
+  ] as const;
+  const offramp_id = parts.map(([from, to]) => digits.slice(from, to)).join("-");
+  return { offramp_id, attempt: Number(end_to_end_id.slice(32)) };
+}
+
 export function newPayout(offramp: Offramp, now: Date): Payout {
   return {
     account_id: offramp.account_id,

@@ -11,8 +11,6 @@ export type Instruction = {
   beneficiary: Readonly<Record<string, unknown>>;
   /** Message on the payment; null where the route carries none. */
   reference: string | null;
-  /** What the sandbox's bank is asked to do with it; a real bank never sees it. */
-  sandbox_outcome: string | null;
 };
 
 /**

@@ -1,5 +1,5 @@
 import type { Session } from "../../platform/db/database.ts";
-import type { BankAnswer, BankCoordinates, BankPort } from "./port.ts";
+import type { BankAnswer, BankCoordinates, BankPort, Instruction } from "./port.ts";
 import { traceNumber, uetrOf } from "./proofs.ts";
 import {
   insertSandboxPayouts,
@@ -52,13 +52,22 @@ export function sandboxBankAccount(currency: string): string {
   return `sandbox-${currency}`;
 }
 
+/** The outcomes that are asked for, by end-to-end id; others are paid. */
+export type FindOutcomes = (
+  instructions: readonly Instruction[],
+) => Promise<ReadonlyMap<string, string>>;
+
 /** A bank that we play ourselves: it pays everything at once unless asked for something else. */
-export function createSandboxBank(session: Session): BankPort {
+export function createSandboxBank(
+  session: Session,
+  findOutcomes: FindOutcomes = async () => new Map(),
+): BankPort {
   return {
     submit: async (instructions) => {
+      const requested = await findOutcomes(instructions);
       const scripts = instructions.map((instruction) => {
-        const wanted = SANDBOX_OUTCOMES.find((known) => known === instruction.sandbox_outcome);
-        const outcome = wanted ?? "fiat_sent";
+        const wanted = requested.get(instruction.end_to_end_id);
+        const outcome = SANDBOX_OUTCOMES.find((known) => known === wanted) ?? "fiat_sent";
         return { instruction, outcome, kinds: SCRIPTS[outcome] };
       });
       await insertSandboxPayouts(session, scripts);

@@ -13,7 +13,7 @@ export type DocumentFailure = { failure: string; is_final: boolean };
 
 /** Where the bytes of a document come from that a caller named by its URL. */
 export type DocumentSource = {
-  /** Why nothing would ever be fetched from a URL, as far as its text tells; null when it may be. */
+  /** Why nothing would ever be fetched from a URL, as far as its text tells; null if it may be. */
   refuse(url: string): string | null;
   /** Null once the document was taken. */
   fetch(request: DocumentRequest): Promise<DocumentFailure | null>;

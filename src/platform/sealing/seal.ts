@@ -106,9 +106,7 @@ function sealBlock(
     // The planner takes this table for empty, as it mostly is, and in a burst would compare every
     // entry with every other (2 s for a block, seen): rows are read in the order of the index and
     // deleted at their place, which holds, since only sealers of this chain delete here.
-    const planned = tx.query(
-      "select set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true)",
-    );
+    const planned = tx.query("select set_config('enable_sort', 'off', true)");
     planned.catch(() => {});
     const entries = await tx.query<{ entry_id: string; digest: Buffer }>(
       `delete from seal_pending where ctid = any (array(

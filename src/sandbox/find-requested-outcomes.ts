@@ -1,0 +1,29 @@
+import { readEndToEndId } from "../offramps/payouts/store.ts";
+import { findOfframps, openOfframps } from "../offramps/store.ts";
+import type { FindOutcomes } from "../partners/bank/sandbox.ts";
+import type { Session } from "../platform/db/database.ts";
+import type { Keyring } from "../platform/encryption/keyring.ts";
+
+/**
+ * What callers ask of the sandbox's bank in `metadata.sandbox_outcome` of an offramp: one outcome
+ * per attempt, separated by commas.
+ */
+export function findRequestedOutcomes(session: Session, keyring: Keyring): FindOutcomes {
+  return async (instructions) => {
+    const payouts = instructions.map(({ account_id, end_to_end_id }) => {
+      return { account_id, end_to_end_id, ...readEndToEndId(end_to_end_id) };
+    });
+    const keys = payouts.map(({ account_id, offramp_id }) => ({ account_id, id: offramp_id }));
+    const opened = await openOfframps(session, keyring, await findOfframps(session, keys));
+    const requests = new Map(
+      opened.map(({ offramp }) => [offramp.id, offramp.details.metadata.sandbox_outcome]),
+    );
+    return new Map(
+      payouts.flatMap(({ end_to_end_id, offramp_id, attempt }) => {
+        const request = requests.get(offramp_id);
+        const outcome = typeof request === "string" && request.split(",")[attempt - 1]?.trim();
+        return outcome ? [[end_to_end_id, outcome] as const] : [];
+      }),
+    );
+  };
+}
