@@ -6,6 +6,7 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import type { DocumentSource } from "../partners/documents/port.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
 import { type FileType, judgeFile } from "../partners/files/judge-file.ts";
+import { HOUR_MS, MINUTE_MS } from "../platform/durations.ts";
 import { type AddUploadRoute, addUploadRoute } from "../platform/http/upload-route.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import type { PriceBook } from "../prices/prices.ts";
@@ -42,8 +43,8 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
     renderer,
     policy: config,
     deposit_tolerance: config.deposit_tolerance,
-    quote_life_ms: config.quote_life_minutes * 60_000,
-    bank_horizon_ms: config.bank_horizon_hours * 60 * 60 * 1000,
+    quote_life_ms: config.quote_life_minutes * MINUTE_MS,
+    bank_horizon_ms: config.bank_horizon_hours * HOUR_MS,
   };
   const files = { ...needs.files, judge: judgeFile };
   return {

@@ -4,6 +4,7 @@ import type { Catalogue } from "../catalogue/catalogue.ts";
 import { type FeeSchedule, loadFees } from "../catalogue/fees.ts";
 import { openRateSource } from "../partners/rates/open-rate-source.ts";
 import type { Config } from "../platform/config/config.ts";
+import { MINUTE_MS } from "../platform/durations.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { StartupError } from "../platform/startup-error.ts";
 import { approvalRules } from "./approval-rules.ts";
@@ -22,7 +23,7 @@ export async function openPricesModule(
   const { config, database, clock, log } = core;
   const source = openRateSource(config);
   const fees = readFees(config);
-  const max_age_ms = config.rates_max_age_minutes * 60_000;
+  const max_age_ms = config.rates_max_age_minutes * MINUTE_MS;
   const book_deps = { database, catalogue, source, fees, max_age_ms, log };
   const prices = await openPriceBook(book_deps, clock.now());
   return {
