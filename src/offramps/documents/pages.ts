@@ -1,7 +1,7 @@
-import type { Mode } from "../../accounts/model.ts";
 import type { MemberSession } from "../../accounts/sessions.ts";
 import { PROPOSALS_PATH } from "../../approvals/page.ts";
 import { minorDigits } from "../../catalogue/currencies.ts";
+import type { Mode } from "../../platform/config/config.ts";
 import { type Html, html } from "../../platform/http/html.ts";
 import { minorToText } from "../../platform/money.ts";
 import { csrfField, moment, page } from "../../platform/pages/layout.ts";
