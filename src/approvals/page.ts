@@ -43,13 +43,12 @@ type Shown = {
 
 export function proposalsPage(options: Shown): Html {
   const { mode, session, view, problem } = options;
-  const mayVoteHere = may(session.role, "vote");
   const body = html`<p><a href="/dashboard">Dashboard</a></p>
 <div class="heading"><h1>Proposals</h1></div>
 ${problem !== null && html`<p class="alert" role="alert">${problem}</p>`}
 <p class="muted">Requests and decisions that need two people wait here until two confirm them.
 ${
-  mayVoteHere
+  may(session.role, "vote")
     ? "Check the details before you confirm. One rejection ends a proposal."
     : "Admins, finance managers and approvers vote on them."
 }</p>
@@ -100,7 +99,9 @@ ${choices(session, entry)}
 function choices(session: MemberSession, { proposal, may_vote, details }: ProposalView): Html {
   const { voters, votes } = proposal;
   if (!may_vote) {
-    return voters === "reviewers" ? html`<p class="hint">Reviewers vote on it.</p>` : html``;
+    return voters === "reviewers"
+      ? html`<p class="hint">The reviewers of the user's identity vote on this.</p>`
+      : html``;
   }
   if (votes.some(({ voter }) => voter.person_id === session.person_id)) {
     return html`<p class="hint">You have confirmed this; another member must confirm it too.</p>`;

@@ -1,9 +1,16 @@
-import axe from "axe-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PASSWORD } from "../accounts/access-server.ts";
-import { openBrowser, scrollsSideways, takeShot, watchErrors } from "../harness/browser.ts";
+import {
+  findBarriers,
+  openBrowser,
+  scrollsSideways,
+  takeShot,
+  watchErrors,
+} from "../harness/browser.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { statusOf } from "../kyc/kyc-fixture.ts";
+import { addWaiting, decide, setAccount, signInAs } from "../kyc/review/review-fixture.ts";
 import { addMember, addOwedUser, PROPOSALS, proposalIn, STRANGE } from "./proposal-fixture.ts";
 
 let server: TestServer;
@@ -21,13 +28,6 @@ afterAll(async () => {
     await server?.close();
   }
 });
-
-/** What a checker of accessibility finds wrong with the page as it is now. */
-async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const found = (await page.evaluate("axe.run()")) as axe.AxeResults;
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html)}`);
-}
 
 async function visit(email: string, width: number, colour: "light" | "dark") {
   const context = await browser.newContext({
@@ -93,6 +93,35 @@ describe.each([
       expect(errors).toEqual([]);
     } finally {
       await close();
+    }
+  });
+
+  test("a reviewer finds a KYC decision among the proposals and confirms it where the data is", async () => {
+    const { account_id } = server;
+    await setAccount(server, account_id, { kyc_two_person_approval: true });
+    const first = await signInAs(server, account_id, "admin");
+    const { user_id, path } = await addWaiting(server);
+    await decide(first.visitor, path, "approve", "The passport is genuine");
+    const { email } = await addMember(server, "approver");
+    const { page, errors, close } = await visit(email, width, colour);
+    try {
+      const section = page.getByRole("region", { name: "Identity review: Approve" });
+      expect(await section.getByRole("button").count()).toBe(0);
+      expect(await scrollsSideways(page)).toBe(false);
+      expect(await findBarriers(page)).toEqual([]);
+      await takeShot(page, `proposals-kyc-${width}`);
+      await section.getByRole("link", { name: "Review the user's identity" }).click();
+      await page.getByText("The passport is genuine").first().waitFor();
+      await page.getByRole("button", { name: "Confirm: Approve" }).click();
+      await page.getByRole("status").waitFor();
+      expect(await statusOf(server, user_id)).toBe("approved");
+      await page.goto(`${server.url}${PROPOSALS}`);
+      expect(await section.count()).toBe(0);
+      await page.getByText("Identity review: Approve.").first().waitFor();
+      expect(errors).toEqual([]);
+    } finally {
+      await close();
+      await setAccount(server, account_id, { kyc_two_person_approval: false });
     }
   });
 

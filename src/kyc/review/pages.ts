@@ -188,6 +188,7 @@ function decisionSection(session: MemberSession, review: LoadedReview, comment: 
   if (decisions.length === 0) return html``;
   const votes = proposed?.proposal.votes ?? [];
   const is_own = votes.some(({ voter }) => voter.person_id === session.person_id);
+  const is_proposer = proposed?.proposal.proposed_by_person === session.person_id;
   // Who waits for a second member can still stop somebody alone.
   const possible = is_own ? decisions.filter((name) => !needsTwo(name)) : decisions;
   return html`<section class="card" aria-labelledby="decision-title">
@@ -195,8 +196,8 @@ function decisionSection(session: MemberSession, review: LoadedReview, comment: 
 ${
   is_own &&
   proposed &&
-  html`<p>You decided: <strong>${labelOfDecision(proposed.decision)}</strong>. Another member
-must confirm it.</p>`
+  html`<p>You ${is_proposer ? "proposed" : "confirmed"}:
+<strong>${labelOfDecision(proposed.decision)}</strong>. Another member must confirm it.</p>`
 }
 ${void_proposed && voidLine(void_proposed.decision)}
 ${proposed && !is_own && proposalLine(proposed.decision, proposed.comment)}
