@@ -4,7 +4,8 @@ import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import { minorToText } from "../platform/money.ts";
 import type { Proposal } from "./model.ts";
-import { insertProposals, insertVotes, type NewProposal, type Proposer } from "./store.ts";
+import { insertProposals, type NewProposal, type Proposer } from "./store.ts";
+import { insertVotes } from "./vote-store.ts";
 
 /** Stores new proposals with the votes of the members who made them: whoever proposes agrees. */
 export function recordProposals(tx: Transaction, added: readonly NewProposal[], now: Date): void {

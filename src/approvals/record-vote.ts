@@ -9,7 +9,8 @@ import {
   type Verdict,
   type Voter,
 } from "./model.ts";
-import { insertVotes, type SealedProposal, updateProposal } from "./store.ts";
+import { type SealedProposal, updateProposal } from "./store.ts";
+import { insertVotes } from "./vote-store.ts";
 
 /**
  * One person's vote on a locked proposal: of many votes at once each sees those before it. The

@@ -1,4 +1,3 @@
-import type { Role } from "../accounts/model.ts";
 import type { MemberSession } from "../accounts/sessions.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
@@ -11,10 +10,10 @@ import {
   type Proposal,
   type ProposalStatus,
   seesReviews,
-  type Verdict,
   type Vote,
 } from "./model.ts";
 import { readPlainData, writePlainData } from "./plain-data.ts";
+import { listVotes } from "./vote-store.ts";
 
 const USD_DIGITS = 2;
 const KEY_VERSION = 1;
@@ -213,53 +212,6 @@ export function updateProposal(
   );
 }
 
-export type NewVote = {
-  account_id: string;
-  proposal_id: string;
-  voter_account_id: string;
-  person_id: string;
-  verdict: Verdict;
-  created_at: Date;
-};
-
-export function insertVotes(tx: Transaction, votes: readonly NewVote[]): void {
-  if (votes.length === 0) return;
-  tx.write(
-    `insert into proposal_votes
-       (account_id, proposal_id, voter_account_id, person_id, verdict, created_at)
-     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
-       $6::timestamptz[])`,
-    [
-      votes.map((vote) => vote.account_id),
-      votes.map((vote) => vote.proposal_id),
-      votes.map((vote) => vote.voter_account_id),
-      votes.map((vote) => vote.person_id),
-      votes.map((vote) => vote.verdict),
-      votes.map((vote) => vote.created_at),
-    ],
-  );
-}
-
-type VoteRow = NewVote & { role: Role | null; is_operator: boolean };
-
-/** In the order in which they were given, each with what its voter is now. */
-function listVotes(
-  session: Session,
-  proposals: readonly { account_id: string; id: string }[],
-): Promise<VoteRow[]> {
-  return session.query<VoteRow>(
-    `select votes.*, members.role, accounts.is_operator
-     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
-     join proposal_votes votes on votes.account_id = wanted.account_id
-       and votes.proposal_id = wanted.id
-     join accounts on accounts.id = votes.voter_account_id
-     left join members on members.account_id = votes.voter_account_id
-       and members.person_id = votes.person_id
-     order by votes.created_at, votes.person_id`,
-    [proposals.map((row) => row.account_id), proposals.map((row) => row.id)],
-  );
-}
-
 /** What was proposed, by the proposal's id; absent when the person whom it concerns was erased. */
 export async function findContents(
   session: Session,
@@ -299,10 +251,9 @@ function contentPlace(account_id: string, record_id: string): Place {
 }
 
 async function toProposals(session: Session, rows: readonly Row[]): Promise<SealedProposal[]> {
-  const found = rows.length > 0 ? await listVotes(session, rows) : [];
-  const by_proposal = Map.groupBy(found, (vote) => vote.proposal_id);
+  const votes_of = await listVotes(session, rows);
   return rows.map((row) => {
-    const votes = (by_proposal.get(row.id) ?? []).map(toVote);
+    const votes = votes_of.get(row.id) ?? [];
     const account = { id: row.account_id, kyc_review_by_account: row.kyc_review_by_account };
     return {
       ...row,
@@ -312,10 +263,4 @@ async function toProposals(session: Session, rows: readonly Row[]): Promise<Seal
       confirmations: countConfirmations(row, account, votes),
     };
   });
-}
-
-function toVote({ voter_account_id, person_id, role, is_operator, ...vote }: VoteRow): Vote {
-  const { verdict, created_at } = vote;
-  const voter = { account_id: voter_account_id, person_id, role: role ?? undefined, is_operator };
-  return { voter, verdict, created_at };
 }

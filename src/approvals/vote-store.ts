@@ -1,0 +1,59 @@
+import type { Role } from "../accounts/model.ts";
+import type { Session, Transaction } from "../platform/db/database.ts";
+import type { Verdict, Vote } from "./model.ts";
+
+export type NewVote = {
+  account_id: string;
+  proposal_id: string;
+  voter_account_id: string;
+  person_id: string;
+  verdict: Verdict;
+  created_at: Date;
+};
+
+export function insertVotes(tx: Transaction, votes: readonly NewVote[]): void {
+  if (votes.length === 0) return;
+  tx.write(
+    `insert into proposal_votes
+       (account_id, proposal_id, voter_account_id, person_id, verdict, created_at)
+     select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
+       $6::timestamptz[])`,
+    [
+      votes.map((vote) => vote.account_id),
+      votes.map((vote) => vote.proposal_id),
+      votes.map((vote) => vote.voter_account_id),
+      votes.map((vote) => vote.person_id),
+      votes.map((vote) => vote.verdict),
+      votes.map((vote) => vote.created_at),
+    ],
+  );
+}
+
+type VoteRow = NewVote & { role: Role | null; is_operator: boolean };
+
+/** By proposal, in the order in which they were given, each with what its voter is now. */
+export async function listVotes(
+  session: Session,
+  proposals: readonly { account_id: string; id: string }[],
+): Promise<Map<string, Vote[]>> {
+  if (proposals.length === 0) return new Map();
+  const rows = await session.query<VoteRow>(
+    `select votes.*, members.role, accounts.is_operator
+     from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, id)
+     join proposal_votes votes on votes.account_id = wanted.account_id
+       and votes.proposal_id = wanted.id
+     join accounts on accounts.id = votes.voter_account_id
+     left join members on members.account_id = votes.voter_account_id
+       and members.person_id = votes.person_id
+     order by votes.created_at, votes.person_id`,
+    [proposals.map((row) => row.account_id), proposals.map((row) => row.id)],
+  );
+  const by_proposal = Map.groupBy(rows, (row) => row.proposal_id);
+  return new Map([...by_proposal].map(([id, votes]) => [id, votes.map(toVote)]));
+}
+
+function toVote({ voter_account_id, person_id, role, is_operator, ...vote }: VoteRow): Vote {
+  const { verdict, created_at } = vote;
+  const voter = { account_id: voter_account_id, person_id, role: role ?? undefined, is_operator };
+  return { voter, verdict, created_at };
+}
