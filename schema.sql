@@ -1136,14 +1136,16 @@ create table webhook_deliveries (
   answer bytea,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  failed_at timestamp with time zone,
   constraint webhook_deliveries_pkey PRIMARY KEY (account_id, id),
   constraint webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
   constraint webhook_deliveries_check1 CHECK (((status = 'delivered'::text) = (answered IS NOT NULL))),
+  constraint webhook_deliveries_check2 CHECK (((status = 'failed'::text) OR (failed_at IS NULL))),
   constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))),
   constraint webhook_deliveries_account_id_app_id_fkey FOREIGN KEY (account_id, app_id) REFERENCES apps(account_id, id)
 );
 CREATE UNIQUE INDEX webhook_deliveries_event ON public.webhook_deliveries USING btree (account_id, event_id, app_id);
-CREATE INDEX webhook_deliveries_failed ON public.webhook_deliveries USING btree (updated_at) WHERE (status = 'failed'::text);
+CREATE INDEX webhook_deliveries_failed ON public.webhook_deliveries USING btree (failed_at) WHERE (failed_at IS NOT NULL);
 
 create table webhook_queue (
   account_id uuid not null,

@@ -14,6 +14,7 @@ import {
 } from "./delivery-store.ts";
 import { bodyPlace } from "./record-events.ts";
 import { samplePlace } from "./send-sample.ts";
+import { readSecret, type SigningSecret } from "./sign.ts";
 
 /** A delivery whose body is opened when its turn comes: what waits is held once, not twice. */
 export type Sendable = { delivery: DueDelivery; open: (delivery: DueDelivery) => OpenBody };
@@ -33,8 +34,8 @@ export type Page = {
 /** An application with its secrets opened. */
 export type OpenEndpoint = Endpoint & {
   account_key: Buffer;
-  secret: string | null;
-  next_secret: string | null;
+  secret: SigningSecret | null;
+  next_secret: SigningSecret | null;
   headers: Readonly<Record<string, string>>;
 };
 
@@ -106,11 +107,15 @@ function openEndpoint(endpoint: Endpoint, account_key: Buffer): OpenEndpoint {
     const sealed = endpoint[column];
     return sealed && openForApp(account_key, endpoint, column, sealed);
   };
+  const secretOf = (column: SealedColumn) => {
+    const text = opened(column);
+    return text === null ? null : readSecret(text);
+  };
   return {
     ...endpoint,
     account_key,
-    secret: opened("webhook_secret"),
-    next_secret: opened("webhook_secret_next"),
+    secret: secretOf("webhook_secret"),
+    next_secret: secretOf("webhook_secret_next"),
     headers: JSON.parse(opened("webhook_headers") ?? "{}"),
   };
 }

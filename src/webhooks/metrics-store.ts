@@ -36,8 +36,7 @@ export async function findOldestDueDelivery(session: Session, now: Date): Promis
 export async function findFailedCount(session: Session, since: Date): Promise<number> {
   const [row] = await session.query<{ deliveries: number }>(
     `select count(*)::integer as deliveries from (
-       select 1 from webhook_deliveries where status = 'failed' and updated_at >= $1
-       limit ${COUNT_MAX}
+       select 1 from webhook_deliveries where failed_at >= $1 limit ${COUNT_MAX}
      ) as first`,
     [since],
   );

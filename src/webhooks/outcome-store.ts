@@ -148,6 +148,7 @@ function updateOther(tx: Transaction, outcomes: readonly Outcome[]): void {
      update webhook_deliveries d set ${unlessAsked("status", "t.status")},
        ${unlessAsked("reason", "t.reason")},
        ${unlessAsked("next_attempt_at", "t.next_attempt_at")}, updated_at = t.at,
+       ${unlessAsked("failed_at", "case when t.status = 'failed' then t.at end")},
        attempts = coalesce(t.number, d.attempts), ${ATTEMPTS_BEFORE}
      from t where d.account_id = t.account_id and d.id = t.id and d.status <> 'delivered'`,
     [

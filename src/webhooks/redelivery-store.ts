@@ -4,7 +4,8 @@ import { ATTEMPT_COLUMNS } from "./outcome-store.ts";
 
 // Sent again from the beginning of the schedule; the attempts so far stay in the log.
 const AGAIN = `status = 'pending', reason = null, next_attempt_at = $3, updated_at = $3,
-  attempts_before = d.attempts, answered = null, latency_ms = null, answer = null`;
+  attempts_before = d.attempts, failed_at = null, answered = null, latency_ms = null,
+  answer = null`;
 const QUEUE_AGAIN = `insert into webhook_queue (${QUEUE_COLUMNS}) select ${QUEUED} from again as d`;
 // The attempt that delivered gets a row of its own.
 const LOG_DELIVERED = `insert into webhook_attempts (${ATTEMPT_COLUMNS})

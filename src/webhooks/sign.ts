@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import type { App } from "../apps/model.ts";
 
 const PREFIX = "whsec_";
@@ -6,7 +6,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 /** The secrets that sign now: the first alone in the interface's header, all in Standard's. */
 export type SigningSecrets = { current: SigningSecret; next: SigningSecret | null };
-export type SigningSecret = { own_key: Buffer; standard_key: Buffer };
+export type SigningSecret = { own_key: KeyObject; standard_key: KeyObject };
 
 /** The headers that prove where a request comes from; the body is signed as the bytes it is. */
 export function signatureHeaders(
@@ -31,7 +31,10 @@ export function signatureHeaders(
  * its own bytes in both.
  */
 export function readSecret(text: string): SigningSecret {
-  return { own_key: Buffer.from(text), standard_key: standardBytes(text) };
+  return {
+    own_key: createSecretKey(Buffer.from(text)),
+    standard_key: createSecretKey(standardBytes(text)),
+  };
 }
 
 /** What to give to a Standard Webhooks library, whatever the form of the secret. */
@@ -50,11 +53,10 @@ function standardBytes(text: string): Buffer {
  * the switch, while Standard's carries both; afterwards the new one signs alone.
  */
 export function secretsAt(
-  secrets: { current: string; next: string | null; switch_at: App["webhook_secret_switch_at"] },
+  secrets: SigningSecrets & { switch_at: App["webhook_secret_switch_at"] },
   now: Date,
 ): SigningSecrets {
   const { current, next, switch_at } = secrets;
-  if (next === null || switch_at === null) return { current: readSecret(current), next: null };
-  if (switch_at <= now) return { current: readSecret(next), next: null };
-  return { current: readSecret(current), next: readSecret(next) };
+  if (next === null || switch_at === null) return { current, next: null };
+  return switch_at <= now ? { current: next, next: null } : { current, next };
 }

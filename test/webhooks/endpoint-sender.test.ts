@@ -9,6 +9,7 @@ import type { EndpointPoll, Polled } from "../../src/webhooks/endpoint-poll.ts";
 import { EndpointSender } from "../../src/webhooks/endpoint-sender.ts";
 import type { Outcome } from "../../src/webhooks/outcome-store.ts";
 import type { DeliverDeps, Turn } from "../../src/webhooks/sender-model.ts";
+import { readSecret } from "../../src/webhooks/sign.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** A sender among parts that are told what to say: what depends on the moment can be tried. */
@@ -23,7 +24,7 @@ const ENDPOINT = {
   webhook_version: 1,
   webhooks_enabled_at: new Date(),
   webhook_secret: randomBytes(8),
-  secret: "whsec_bm90IGEgc2VjcmV0",
+  secret: readSecret("whsec_bm90IGEgc2VjcmV0"),
   next_secret: null,
   headers: {},
   account_key: randomBytes(32),

@@ -66,7 +66,7 @@ describe("webhook-signature", () => {
 
 describe("a rotation", () => {
   const switch_at = new Date("2026-11-16T00:00:00Z");
-  const rotation = { current: STANDARD, next: PLAIN, switch_at };
+  const rotation = { current: readSecret(STANDARD), next: readSecret(PLAIN), switch_at };
   const at = (time: string) => {
     const secrets = secretsAt(rotation, new Date(time));
     return signatureHeaders(secrets, { id: ID, timestamp_s: 1720605600, body: Buffer.from(BODY) });

@@ -73,7 +73,9 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
   const room = new Room(requests_max);
   const targets = new LruMap<string, Target>(TARGETS_CACHED_MAX);
   const targetOf = (url: string): Target => {
-    const target = targets.get(url) ?? readTarget(url);
+    const known = targets.get(url);
+    if (known) return known;
+    const target = readTarget(url);
     targets.set(url, target);
     return target;
   };
