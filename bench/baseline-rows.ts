@@ -1,4 +1,5 @@
 import pg from "pg";
+import { bodyPlace } from "../src/events/record-events.ts";
 import type { NewOfframps } from "../src/offramps/create-offramps.ts";
 import { digestFacts, type Offramp } from "../src/offramps/model.ts";
 import type { OfframpRenderer } from "../src/offramps/render.ts";
@@ -7,7 +8,6 @@ import type { Command } from "../src/platform/commands/use-case.ts";
 import { seal } from "../src/platform/encryption/cipher.ts";
 import { newId } from "../src/platform/ids.ts";
 import { digestOf } from "../src/platform/sealing/seal.ts";
-import { bodyPlace } from "../src/webhooks/record-events.ts";
 
 export const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 const INT8_OID = 20;

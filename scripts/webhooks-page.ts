@@ -1,9 +1,9 @@
-import { RAMP_EVENTS } from "../src/apps/model.ts";
 import {
   INVOICE_EVENT_MEANINGS,
   RAMP_EVENT_MEANINGS,
   RAMP_EVENT_RECORDS,
 } from "../src/docs/api/event-meanings.ts";
+import { INVOICE_EVENTS, RAMP_EVENTS } from "../src/events/model.ts";
 import {
   CIRCUIT_FAILURES,
   DISABLE_AFTER_MS,
@@ -11,7 +11,6 @@ import {
   RETRY_AFTER_MAX_MS,
   RETRY_DELAYS_MS,
 } from "../src/webhooks/model.ts";
-import { INVOICE_EVENTS } from "../src/webhooks/record-events.ts";
 
 /** The page about webhooks; its tables come from the code that uses them. */
 export function webhooksPage(table: (head: string[], rows: string[][]) => string): string[] {

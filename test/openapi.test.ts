@@ -6,10 +6,9 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RAMP_EVENTS } from "../src/apps/model.ts";
 import { MISSING } from "../src/docs/api/build-example.ts";
+import { INVOICE_EVENTS, RAMP_EVENTS } from "../src/events/model.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../src/platform/errors.ts";
-import { INVOICE_EVENTS } from "../src/webhooks/record-events.ts";
 import {
   type ApiDocument,
   callExample,

@@ -17,7 +17,7 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import { ensureRecurring } from "../platform/tasks/tasks.ts";
 import type { Worker } from "../platform/tasks/worker.ts";
 import { watchInstallation } from "../platform/watch-installation.ts";
-import { withDeliveries } from "../webhooks/delivery-worker.ts";
+import { withDeliveries } from "../webhooks/delivery/worker.ts";
 import { isPrivate } from "./is-private.ts";
 import type { Core } from "./open-core.ts";
 import { openModules } from "./open-modules.ts";

@@ -1,10 +1,10 @@
+import type { RampEvent } from "../events/model.ts";
 import {
   type App,
   hashClientSecret,
   makeClientSecret,
   makeWebhookSecret,
   openForApp,
-  type RampEvent,
   sealForApp,
   WELL,
 } from "./model.ts";

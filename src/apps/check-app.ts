@@ -1,8 +1,9 @@
 import { textOf } from "../catalogue/text.ts";
+import { RAMP_EVENTS, type RampEvent } from "../events/model.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { Problems, quoted } from "../platform/problems.ts";
-import { APP_FLOWS, type AppFlow, RAMP_EVENTS, type RampEvent } from "./model.ts";
+import { APP_FLOWS, type AppFlow } from "./model.ts";
 import { findBadRedirect } from "./redirect-uris.ts";
 
 /** What a caller may send about an application; a missing field is left out. */

@@ -1,5 +1,6 @@
 import { recordAudit } from "../accounts/audit.ts";
 import type { Actor } from "../accounts/model.ts";
+import type { RampEvent } from "../events/model.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import {
@@ -7,7 +8,6 @@ import {
   type AppFlow,
   hashClientSecret,
   makeClientSecret,
-  type RampEvent,
   sealForApp,
   WELL,
 } from "./model.ts";

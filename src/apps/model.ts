@@ -1,17 +1,9 @@
 import { randomBytes } from "node:crypto";
+import type { RampEvent } from "../events/model.ts";
 import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher.ts";
 
 export const APP_FLOWS = ["authorization_code", "client_credentials"] as const;
 export type AppFlow = (typeof APP_FLOWS)[number];
-
-/** The events beside those of invoices, which an application may choose. */
-export const RAMP_EVENTS = [
-  "offramp_update",
-  "payment_detail_update",
-  "kyc_update",
-  "onramp_update",
-] as const;
-export type RampEvent = (typeof RAMP_EVENTS)[number];
 
 export type WebhookState = "active" | "paused" | "disabled";
 

@@ -1,11 +1,12 @@
 import { may } from "../accounts/roles.ts";
 import type { MemberSession } from "../accounts/sessions.ts";
+import { RAMP_EVENTS } from "../events/model.ts";
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { csrfField, moment, NONE, page, table } from "../platform/pages/layout.ts";
 import type { AppForm } from "./check-new-app.ts";
 import type { Applications } from "./load-applications.ts";
-import { type App, type AppFlow, RAMP_EVENTS } from "./model.ts";
+import type { App, AppFlow } from "./model.ts";
 
 export const APPS_PATH = "/dashboard/apps";
 

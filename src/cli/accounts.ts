@@ -9,7 +9,7 @@ import { updateAccount } from "../accounts/update-account.ts";
 import type { Core } from "../app/open-core.ts";
 import { violatedKey } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { updateAccountEnabled } from "../webhooks/webhook-store.ts";
+import { updateAccountEnabled } from "../webhooks/store.ts";
 import { withCore } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";
 

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { readConfig } from "../platform/config/config.ts";
 import { openDatabase } from "../platform/db/database.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { findReplay } from "../webhooks/webhook-store.ts";
+import { findReplay } from "../webhooks/store.ts";
 import { type ApiClient, type ApiOptions, openApiClient, withApiOptions } from "./api-client.ts";
 import { findDatabaseOf } from "./context.ts";
 import { type JsonOption, print } from "./output.ts";

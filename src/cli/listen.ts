@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { isWebhookSecret, SECRET_MESSAGE } from "../apps/check-app.ts";
 import { makeWebhookSecret } from "../apps/model.ts";
 import { StartupError } from "../platform/startup-error.ts";
-import { readSecret, signatureHeaders, standardForm } from "../webhooks/sign.ts";
+import { readSecret, signatureHeaders, standardForm } from "../webhooks/delivery/sign.ts";
 import {
   type ApiClient,
   ApiError,

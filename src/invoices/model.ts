@@ -1,7 +1,7 @@
 import type { Chain } from "../catalogue/chains.ts";
+import type { InvoiceEvent } from "../events/model.ts";
 import type { Problem } from "../platform/errors.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
-import type { InvoiceEvent } from "../webhooks/record-events.ts";
 import type { InvoiceDocument, PaymentOption } from "./document.ts";
 
 export const INVOICE_FORMATS = ["svc_invoice", "svc_salary"] as const;

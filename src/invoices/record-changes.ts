@@ -1,12 +1,8 @@
+import { INVOICE_EVENTS, type InvoiceEvent } from "../events/model.ts";
+import { type NewEvent, recordEvents } from "../events/record-events.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import {
-  INVOICE_EVENTS,
-  type InvoiceEvent,
-  type NewEvent,
-  recordEvents,
-} from "../webhooks/record-events.ts";
 import { type Act, applyChange } from "./apply-change.ts";
 import { insertChanges, insertRequestIds } from "./change-store.ts";
 import { updateFreedOfSent, updateViews } from "./counterparty/view-store.ts";

@@ -1,3 +1,4 @@
+import { type NewEvent, recordEvents } from "../events/record-events.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
@@ -5,7 +6,6 @@ import type { Kyc, KycStatus, User } from "../users/model.ts";
 import { reassessUser } from "../users/reassess-user.ts";
 import { renderKycEvent } from "../users/render.ts";
 import { lockUsers, toUsers, type UserKey, updateIdentity, updateKyc } from "../users/store.ts";
-import { type NewEvent, recordEvents } from "../webhooks/record-events.ts";
 import {
   deleteKycDraft,
   findLastApplication,

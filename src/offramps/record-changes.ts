@@ -1,3 +1,4 @@
+import { recordEvents } from "../events/record-events.ts";
 import {
   type PaymentStep,
   recordPaymentSteps,
@@ -5,7 +6,6 @@ import {
   type StepKind,
 } from "../invoices/payments/payments.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { recordEvents } from "../webhooks/record-events.ts";
 import {
   DOCUMENT_MOVES,
   digestFacts,

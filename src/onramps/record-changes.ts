@@ -1,5 +1,5 @@
+import { recordEvents } from "../events/record-events.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { recordEvents } from "../webhooks/record-events.ts";
 import { digestFacts, ONRAMP_MOVES, type Onramp, type OnrampStatus } from "./model.ts";
 import { renderOnrampEvent } from "./render.ts";
 import { type KeyedOnramp, updateOnramps } from "./store.ts";

@@ -1,8 +1,8 @@
+import { recordEvents } from "../events/record-events.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { reassessUser } from "../users/reassess-user.ts";
-import { recordEvents } from "../webhooks/record-events.ts";
 import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
 import { renderPaymentDetailEvent } from "./render.ts";
 import { updateStatuses } from "./store.ts";

@@ -1,4 +1,4 @@
-import { RAMP_EVENTS, type RampEvent } from "../apps/model.ts";
+import { type EventName, RAMP_EVENTS, type RampEvent } from "../events/model.ts";
 import { INVOICE_STATUSES, type InvoiceStatus, isIssued, STATUS_AFTER } from "../invoices/model.ts";
 import { createInvoiceRenderer } from "../invoices/render.ts";
 import { OFFRAMP_STATUSES, type OfframpStatus } from "../offramps/model.ts";
@@ -9,7 +9,6 @@ import { PAYMENT_DETAIL_STATUSES, type PaymentDetailStatus } from "../payment-de
 import { renderPaymentDetailEvent } from "../payment-details/render.ts";
 import { KYC_STATUSES, type KycStatus } from "../users/model.ts";
 import { renderKycEvent } from "../users/render.ts";
-import type { EventName } from "../webhooks/record-events.ts";
 import {
   type SampleKeys,
   sampleInvoice,

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { RAMP_EVENTS } from "../apps/model.ts";
+import { INVOICE_EVENTS, RAMP_EVENTS } from "../events/model.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
@@ -8,7 +8,6 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
-import { INVOICE_EVENTS } from "../webhooks/record-events.ts";
 import { sendSample } from "../webhooks/send-sample.ts";
 import { sampleEvent, sampleStatuses } from "./sample-events.ts";
 

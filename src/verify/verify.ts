@@ -1,12 +1,12 @@
 import type { KeyObject } from "node:crypto";
 import { AUDIT_LOG } from "../accounts/audit.ts";
 import { listAccounts } from "../accounts/store.ts";
+import { EVENT_LOG } from "../events/record-events.ts";
 import { LEDGER_LOG } from "../ledger/sealed.ts";
 import type { Database, Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { type SealedTable, verifyChain } from "../platform/sealing/verify-chain.ts";
 import { workerHealth } from "../platform/tasks/worker-health.ts";
-import { EVENT_LOG } from "../webhooks/record-events.ts";
 import { verifyAnchors } from "./verify-anchors.ts";
 import { verifyDeliveries } from "./verify-deliveries.ts";
 import { verifyDetails } from "./verify-details.ts";

@@ -28,8 +28,8 @@ import {
   RotateBody,
   UpdateAppBody,
 } from "./schemas.ts";
+import { insertReplay, listEndpointPage } from "./store.ts";
 import { updateApps } from "./update-apps.ts";
-import { insertReplay, listEndpointPage } from "./webhook-store.ts";
 
 export type AppRouteDeps = {
   database: Database;

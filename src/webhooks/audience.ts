@@ -1,6 +1,6 @@
 import type { App } from "../apps/model.ts";
+import type { EventRow } from "../events/store.ts";
 import type { Problem } from "../platform/errors.ts";
-import type { EventRow } from "./store.ts";
 
 /** An application with what decides whether anything is sent to it. */
 export type Endpoint = App & { webhooks_enabled_at: Date | null };

@@ -7,7 +7,7 @@ import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import type { Endpoint } from "./audience.ts";
 import { renderApp } from "./render.ts";
-import { findEnabled } from "./webhook-store.ts";
+import { findEnabled } from "./store.ts";
 
 export type AppRequest = { fields: CheckedApp; problems: readonly Problem[] };
 

@@ -1,4 +1,12 @@
 import { listConsents, listEndpointsFor } from "../apps/store.ts";
+import {
+  findEvent,
+  findEventPosition,
+  findPositionBefore,
+  listEvents,
+  type StoredEvent,
+} from "../events/order-store.ts";
+import { bodyPlace } from "../events/record-events.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { open } from "../platform/encryption/cipher.ts";
@@ -7,15 +15,8 @@ import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { type ListQuery, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
-import type { Delivery } from "./delivery-store.ts";
-import {
-  findEvent,
-  findEventPosition,
-  findPositionBefore,
-  listEvents,
-  type StoredEvent,
-} from "./event-order-store.ts";
-import { bodyPlace } from "./record-events.ts";
+import { openAnswer } from "./delivery/sealed-answer.ts";
+import type { Delivery } from "./delivery/store.ts";
 import { chooseAgain, redeliverEvent } from "./redeliver-event.ts";
 import { listAttempts, listDeliveriesOfEvent } from "./redelivery-store.ts";
 import { type ReadableEvent, renderDeliveries, renderEvent, renderEvents } from "./render.ts";
@@ -26,7 +27,6 @@ import {
   WebhookEventListAnswer,
   WebhookEventListQuery,
 } from "./schemas.ts";
-import { openAnswer } from "./sealed-answer.ts";
 
 export type EventRouteDeps = {
   database: Database;

@@ -1,5 +1,14 @@
 import type { KeyObject } from "node:crypto";
 import { listConsents, listEndpointsFor } from "../apps/store.ts";
+import { FAN_OUT_TASK } from "../events/model.ts";
+import {
+  findEventCursor,
+  findNextBlock,
+  insertEventPositions,
+  updateEventCursor,
+} from "../events/order-store.ts";
+import { EVENT_LOG } from "../events/record-events.ts";
+import type { EventRow } from "../events/store.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import { sealChain } from "../platform/sealing/seal.ts";
@@ -8,16 +17,8 @@ import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskLog } from "../platform/tasks/task-log.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
 import { type Endpoint, isTold, missingSetup } from "./audience.ts";
-import { insertDeliveries, type NewDelivery } from "./delivery-store.ts";
-import {
-  findEventCursor,
-  findNextBlock,
-  insertEventPositions,
-  updateEventCursor,
-} from "./event-order-store.ts";
-import { DELIVER_TASK, FAN_OUT_TASK } from "./model.ts";
-import { EVENT_LOG } from "./record-events.ts";
-import type { EventRow } from "./store.ts";
+import { insertDeliveries, type NewDelivery } from "./delivery/store.ts";
+import { DELIVER_TASK } from "./model.ts";
 
 export type FanOutDeps = {
   database: Database;

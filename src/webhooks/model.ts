@@ -1,4 +1,3 @@
-export const FAN_OUT_TASK = "fan-out-events";
 export const DELIVER_TASK = "deliver-webhooks";
 export const REPLAY_TASK = "replay-webhooks";
 export const TRIM_EVENTS_TASK = "trim-events";

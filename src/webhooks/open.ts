@@ -6,7 +6,7 @@ import type { Worker } from "../platform/tasks/worker.ts";
 import { addAppPages } from "./app-page-routes.ts";
 import { addAppRoutes } from "./app-routes.ts";
 import { createAttemptCounter } from "./attempt-counter.ts";
-import { createDeliveryWorker } from "./delivery-worker.ts";
+import { createDeliveryWorker } from "./delivery/worker.ts";
 import { addEventRoutes } from "./event-routes.ts";
 import { fanOutTask } from "./fan-out.ts";
 import { webhookMetrics } from "./metrics.ts";

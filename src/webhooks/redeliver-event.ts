@@ -1,12 +1,12 @@
+import type { EventRow } from "../events/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
 import { type Consent, type Endpoint, isTold, refuseAgain } from "./audience.ts";
-import { type Delivery, insertDeliveries } from "./delivery-store.ts";
+import { type Delivery, insertDeliveries } from "./delivery/store.ts";
 import { newDelivery } from "./fan-out.ts";
 import { DELIVER_TASK } from "./model.ts";
 import { updateEventAgain } from "./redelivery-store.ts";
-import type { EventRow } from "./store.ts";
 
 export type Redelivery = {
   event_id: string;

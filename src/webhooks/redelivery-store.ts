@@ -1,6 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { DELIVERY_COLUMNS, type Delivery, QUEUE_COLUMNS, QUEUED } from "./delivery-store.ts";
-import { ATTEMPT_COLUMNS } from "./outcome-store.ts";
+import { ATTEMPT_COLUMNS } from "./delivery/outcome-store.ts";
+import { DELIVERY_COLUMNS, type Delivery, QUEUE_COLUMNS, QUEUED } from "./delivery/store.ts";
 
 // Sent again from the beginning of the schedule; the attempts so far stay in the log.
 const AGAIN = `status = 'pending', reason = null, next_attempt_at = $3, updated_at = $3,

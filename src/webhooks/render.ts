@@ -2,7 +2,8 @@ import type { Static } from "typebox";
 import type { Revealed } from "../apps/change-app.ts";
 import { compileRender } from "../platform/http/render.ts";
 import { type Endpoint, missingSetup } from "./audience.ts";
-import type { Delivery } from "./delivery-store.ts";
+import { standardForm } from "./delivery/sign.ts";
+import type { Delivery } from "./delivery/store.ts";
 import type { AttemptRow } from "./redelivery-store.ts";
 import {
   AppAnswer,
@@ -16,8 +17,7 @@ import {
   WebhookEventListAnswer,
   type WebhookEventRecord,
 } from "./schemas.ts";
-import { standardForm } from "./sign.ts";
-import type { Replay } from "./webhook-store.ts";
+import type { Replay } from "./store.ts";
 
 const writeApp = compileRender(AppAnswer);
 const writeAppSecret = compileRender(AppSecretAnswer);

@@ -1,15 +1,15 @@
 import { listConsentingAccounts, listConsents, listEndpoints } from "../apps/store.ts";
+import { listEventsBetween } from "../events/order-store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
 import { type Endpoint, isTold } from "./audience.ts";
-import { insertDeliveries } from "./delivery-store.ts";
-import { listEventsBetween } from "./event-order-store.ts";
+import { insertDeliveries } from "./delivery/store.ts";
 import { newDelivery } from "./fan-out.ts";
 import { DELIVER_TASK, REPLAY_TASK } from "./model.ts";
 import { listDeliveredEvents, updateEventsAgain, updateMissedAgain } from "./redelivery-store.ts";
-import { findReplay, type Replay, updateReplayDone } from "./webhook-store.ts";
+import { findReplay, type Replay, updateReplayDone } from "./store.ts";
 
 export type ReplayDeps = { database: Database; wakeDeliveries: () => void };
 

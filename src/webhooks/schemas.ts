@@ -1,9 +1,9 @@
 import Type from "typebox";
 import { EVENTS_MAX, REDIRECTS_MAX } from "../apps/check-app.ts";
-import { APP_FLOWS, RAMP_EVENTS } from "../apps/model.ts";
+import { APP_FLOWS } from "../apps/model.ts";
+import { INVOICE_EVENTS, RAMP_EVENTS } from "../events/model.ts";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
 import { DELIVERY_STATUSES } from "./model.ts";
-import { INVOICE_EVENTS } from "./record-events.ts";
 
 const closed = { additionalProperties: false };
 const nullable = Type.Union([Type.String(), Type.Null()]);

@@ -1,72 +1,112 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
+import type { Page } from "../platform/http/list.ts";
+import type { Endpoint } from "./audience.ts";
 
-export type EventRow = {
-  account_id: string;
+/** Since when these accounts may be sent webhooks. */
+export async function findEnabled(
+  session: Session,
+  account_ids: readonly string[],
+): Promise<Map<string, Date | null>> {
+  const rows = await session.query<{ id: string; webhooks_enabled_at: Date | null }>(
+    "select id, webhooks_enabled_at from accounts where id = any($1::uuid[])",
+    [account_ids],
+  );
+  return new Map(rows.map((row) => [row.id, row.webhooks_enabled_at]));
+}
+
+/** How many people were erased so far, of all accounts. */
+export async function findErasures(session: Session): Promise<bigint> {
+  const [row] = await session.query<{ erasures: bigint }>("select erasures from installation");
+  return row!.erasures;
+}
+
+/** An account's applications, newest first. */
+export function listEndpointPage(
+  session: Session,
+  account_id: string,
+  page: Page,
+): Promise<Endpoint[]> {
+  return session.query<Endpoint>(
+    `select apps.*, accounts.webhooks_enabled_at
+     from apps join accounts on accounts.id = apps.account_id
+     where apps.account_id = $1 and apps.deleted_at is null and apps.id < $2 and apps.id >= $3
+     order by apps.id desc limit $4`,
+    [account_id, page.below_id, page.from_id, page.limit + 1],
+  );
+}
+
+export type AilingEndpoint = {
   id: string;
   name: string;
-  record_id: string;
-  sequence: number;
-  from_status: string | null;
-  to_status: string;
-  facts: Buffer;
-  subject_id: string | null;
-  change_id: string | null;
-  role: "seller" | "buyer" | null;
-  app_id: string | null;
-  counterpart_account_id: string | null;
+  account_name: string;
+  webhook_state: string;
+  failing_since: Date | null;
+};
+
+/** Endpoints of all accounts that fail or were disabled for it: for the operator. */
+export function listAilingEndpoints(session: Session, limit: number): Promise<AilingEndpoint[]> {
+  return session.query<AilingEndpoint>(
+    `select apps.id, apps.name, accounts.name as account_name, apps.webhook_state,
+       apps.failing_since
+     from apps join accounts on accounts.id = apps.account_id
+     where apps.deleted_at is null and apps.webhook_url is not null
+       and (apps.failing_since is not null or apps.webhook_state = 'disabled')
+     order by apps.failing_since, apps.id limit $1`,
+    [limit],
+  );
+}
+
+export type Replay = {
+  account_id: string;
+  id: string;
+  app_id: string;
+  since: Date;
+  until: Date;
+  only_failed: boolean;
+  deliveries: number | null;
   created_at: Date;
 };
 
-export function insertEvents(
-  tx: Transaction,
-  rows: readonly (EventRow & { body: Buffer; trace_id: string | null })[],
-  now: Date,
-): void {
+export function insertReplay(tx: Transaction, replay: Replay): void {
   tx.write(
-    `insert into events (account_id, id, name, record_id, sequence, from_status, to_status, facts,
-       subject_id, body, change_id, role, app_id, counterpart_account_id, trace_id, created_at)
-     select *, $16 from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::int[],
-       $6::text[], $7::text[], $8::bytea[], $9::uuid[], $10::bytea[], $11::uuid[], $12::text[],
-       $13::uuid[], $14::uuid[], $15::uuid[])`,
+    `insert into webhook_replays (account_id, id, app_id, since, until, only_failed, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
     [
-      rows.map((row) => row.account_id),
-      rows.map((row) => row.id),
-      rows.map((row) => row.name),
-      rows.map((row) => row.record_id),
-      rows.map((row) => row.sequence),
-      rows.map((row) => row.from_status),
-      rows.map((row) => row.to_status),
-      rows.map((row) => row.facts),
-      rows.map((row) => row.subject_id),
-      rows.map((row) => row.body),
-      rows.map((row) => row.change_id),
-      rows.map((row) => row.role),
-      rows.map((row) => row.app_id),
-      rows.map((row) => row.counterpart_account_id),
-      rows.map((row) => row.trace_id),
-      now,
+      replay.account_id,
+      replay.id,
+      replay.app_id,
+      replay.since,
+      replay.until,
+      replay.only_failed,
+      replay.created_at,
     ],
   );
 }
 
-/** Events without their bodies, by id. */
-export function listEventRows(
+export async function findReplay(
   session: Session,
   account_id: string,
-  ids: readonly string[],
-): Promise<EventRow[]> {
-  return session.query<EventRow>(
-    `select account_id, id, name, record_id, sequence, from_status, to_status, facts, subject_id,
-       change_id, role, app_id, counterpart_account_id, created_at
-     from events where account_id = $1 and id = any($2::uuid[])`,
-    [account_id, ids],
+  id: string,
+): Promise<Replay | undefined> {
+  const [row] = await session.query<Replay>(
+    "select * from webhook_replays where account_id = $1 and id = $2",
+    [account_id, id],
   );
+  return row;
 }
 
-export async function findEventCount(session: Session, account_id: string): Promise<bigint> {
-  const [row] = await session.query<{ count: bigint }>(
-    "select count(*) from events where account_id = $1",
-    [account_id],
+export function updateReplayDone(tx: Transaction, replay: Replay, deliveries: number): void {
+  tx.write("update webhook_replays set deliveries = $3 where account_id = $1 and id = $2", [
+    replay.account_id,
+    replay.id,
+    deliveries,
+  ]);
+}
+
+/** For good; an account that is enabled stays as it is. */
+export function updateAccountEnabled(tx: Transaction, account_id: string, now: Date): void {
+  tx.write(
+    "update accounts set webhooks_enabled_at = $2 where id = $1 and webhooks_enabled_at is null",
+    [account_id, now],
   );
-  return row!.count;
 }

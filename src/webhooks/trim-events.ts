@@ -1,8 +1,8 @@
 import { listAccounts } from "../accounts/store.ts";
+import { updateBodiesTrimmed } from "../events/order-store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { updateBodiesTrimmed } from "./event-order-store.ts";
 import { TRIM_EVENTS_TASK } from "./model.ts";
 import { deleteOldDeliveries } from "./redelivery-store.ts";
 

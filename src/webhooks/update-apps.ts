@@ -11,10 +11,10 @@ import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
 import { type Endpoint, missingSetup } from "./audience.ts";
+import { skipDeleted } from "./delivery/record-outcomes.ts";
 import { DELIVER_TASK } from "./model.ts";
-import { skipDeleted } from "./record-outcomes.ts";
 import { renderApp } from "./render.ts";
-import { findEnabled } from "./webhook-store.ts";
+import { findEnabled } from "./store.ts";
 
 export type AppCommand = { id: string; change: AppChange; problems: readonly Problem[] };
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { setBillingEmail } from "../../src/accounts/set-billing-email.ts";
+import { bodyPlace } from "../../src/events/record-events.ts";
 import { open } from "../../src/platform/encryption/cipher.ts";
-import { bodyPlace } from "../../src/webhooks/record-events.ts";
 import { newInvoice } from "../harness/records.ts";
 import type { Answer, TestServer } from "../harness/server.ts";
 import { good, settle } from "../offramps/story.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { INVOICE_EVENTS } from "../../src/events/model.ts";
 import { CHANGES, STATUS_AFTER } from "../../src/invoices/model.ts";
-import { INVOICE_EVENTS } from "../../src/webhooks/record-events.ts";
 
 it.each(INVOICE_EVENTS)("%s leaves an invoice in a state that its change leads to", (event) => {
   expect(Object.values(CHANGES[event].moves)).toContain(STATUS_AFTER[event]);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { recordEvents } from "../../src/events/record-events.ts";
 import type { NewEntry } from "../../src/ledger/model.ts";
 import { postEntries } from "../../src/ledger/post.ts";
 import type * as postings from "../../src/ledger/postings.ts";
@@ -9,7 +10,6 @@ import { newId } from "../../src/platform/ids.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { findFault } from "../../src/verify/verify.ts";
 import type { Check } from "../../src/verify/verify-ledger.ts";
-import { recordEvents } from "../../src/webhooks/record-events.ts";
 import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 
 export type Quote = postings.QuoteMoney & { token_fees: bigint };

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createSubjectKeys } from "../../src/platform/encryption/keyring.ts";
-import { listDueDeliveries } from "../../src/webhooks/delivery-store.ts";
+import { listDueDeliveries } from "../../src/webhooks/delivery/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import {

@@ -3,13 +3,13 @@ import { expect, it } from "vitest";
 import { WELL } from "../../src/apps/model.ts";
 import type { OutboundAnswer } from "../../src/partners/outbound-http/outbound-request.ts";
 import type { Task } from "../../src/platform/tasks/tasks.ts";
-import type { DueDelivery } from "../../src/webhooks/delivery-store.ts";
-import type { OpenEndpoint, Page } from "../../src/webhooks/due-pages.ts";
-import type { EndpointPoll, Polled } from "../../src/webhooks/endpoint-poll.ts";
-import { EndpointSender } from "../../src/webhooks/endpoint-sender.ts";
-import type { Outcome } from "../../src/webhooks/outcome-store.ts";
-import type { DeliverDeps, Turn } from "../../src/webhooks/sender-model.ts";
-import { readSecret } from "../../src/webhooks/sign.ts";
+import type { OpenEndpoint, Page } from "../../src/webhooks/delivery/due-pages.ts";
+import type { EndpointPoll, Polled } from "../../src/webhooks/delivery/endpoint-poll.ts";
+import { EndpointSender } from "../../src/webhooks/delivery/endpoint-sender.ts";
+import type { Outcome } from "../../src/webhooks/delivery/outcome-store.ts";
+import type { DeliverDeps, Turn } from "../../src/webhooks/delivery/sender-model.ts";
+import { readSecret } from "../../src/webhooks/delivery/sign.ts";
+import type { DueDelivery } from "../../src/webhooks/delivery/store.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** A sender among parts that are told what to say: what depends on the moment can be tried. */

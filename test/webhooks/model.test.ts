@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { healthAfter } from "../../src/webhooks/endpoint-health.ts";
+import { healthAfter } from "../../src/webhooks/delivery/endpoint-health.ts";
 import { nextAttemptAt, readRetryAfter } from "../../src/webhooks/model.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "./webhook-room.ts";
 

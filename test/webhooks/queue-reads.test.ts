@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Transaction } from "../../src/platform/db/database.ts";
-import { listDueDeliveries, listDueOfRecords } from "../../src/webhooks/delivery-store.ts";
+import { listDueDeliveries, listDueOfRecords } from "../../src/webhooks/delivery/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { addApp } from "./webhook-room.ts";
 

@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { listAccounts } from "../../src/accounts/store.ts";
 import { insertAppGrant, updateAppGrantRevoked, updateAppUsed } from "../../src/apps/store.ts";
-import { digestOf } from "../../src/platform/sealing/seal.ts";
-import { verifyDeliveries } from "../../src/verify/verify-deliveries.ts";
+import type { EventName } from "../../src/events/model.ts";
 import {
-  type EventName,
   type InvoiceAudience,
   type NewEvent,
   recordEvents,
-} from "../../src/webhooks/record-events.ts";
+} from "../../src/events/record-events.ts";
+import { digestOf } from "../../src/platform/sealing/seal.ts";
+import { verifyDeliveries } from "../../src/verify/verify-deliveries.ts";
 import type { Answer, TestServer } from "../harness/server.ts";
 
 export type EventInput = {

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { AppChange } from "../../apps/change-app.ts";
 import { isWebhookSecret, SECRET_MESSAGE } from "../../apps/check-app.ts";
-import { RAMP_EVENTS } from "../../apps/model.ts";
+import { RAMP_EVENTS } from "../../events/model.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { withCore } from "../context.ts";

@@ -10,7 +10,7 @@ import { realTime } from "../../platform/tasks/real-time.ts";
 import { listRecurring, workerHealth } from "../../platform/tasks/worker-health.ts";
 import { listRateChecks } from "../../prices/store.ts";
 import { REFRESH_RATES_TASK } from "../../prices/tasks.ts";
-import { listAilingEndpoints } from "../../webhooks/webhook-store.ts";
+import { listAilingEndpoints } from "../../webhooks/store.ts";
 
 export type Finding = {
   check: string;

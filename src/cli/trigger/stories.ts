@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RampEvent } from "../../apps/model.ts";
+import type { EventName, InvoiceEvent, RampEvent } from "../../events/model.ts";
 import { STATUS_AFTER } from "../../invoices/model.ts";
 import { OFFRAMP_STATUSES, type OfframpStatus } from "../../offramps/model.ts";
 import { ONRAMP_STATUSES } from "../../onramps/model.ts";
 import { PAYMENT_DETAIL_STATUSES } from "../../payment-details/model.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { KYC_STATUSES } from "../../users/model.ts";
-import type { EventName, InvoiceEvent } from "../../webhooks/record-events.ts";
 import type { ApiClient } from "../api-client.ts";
 
 export type Triggered = { record: string; id: string };

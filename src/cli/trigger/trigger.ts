@@ -1,8 +1,7 @@
 import { Argument, type Command, Option } from "commander";
-import { RAMP_EVENTS } from "../../apps/model.ts";
+import { type EventName, INVOICE_EVENTS, RAMP_EVENTS } from "../../events/model.ts";
 import { nearest } from "../../platform/http/nearest.ts";
 import { StartupError } from "../../platform/startup-error.ts";
-import { type EventName, INVOICE_EVENTS } from "../../webhooks/record-events.ts";
 import { type ApiOptions, openApiClient, withApiOptions } from "../api-client.ts";
 import { type JsonOption, print } from "../output.ts";
 import { type Story, storyOf, TRIGGER_STATUSES } from "./stories.ts";

@@ -1,5 +1,4 @@
-import type { RampEvent } from "../../apps/model.ts";
-import type { InvoiceEvent } from "../../webhooks/record-events.ts";
+import type { InvoiceEvent, RampEvent } from "../../events/model.ts";
 
 export const INVOICE_EVENT_MEANINGS: Readonly<Record<InvoiceEvent, string>> = {
   create: "The invoice was created and can be paid.",

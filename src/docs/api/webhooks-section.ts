@@ -1,6 +1,5 @@
-import type { RampEvent } from "../../apps/model.ts";
+import type { InvoiceEvent, RampEvent } from "../../events/model.ts";
 import { STATUS_AFTER } from "../../invoices/model.ts";
-import type { InvoiceEvent } from "../../webhooks/record-events.ts";
 import { buildExample, type Json } from "./build-example.ts";
 import {
   INVOICE_EVENT_MEANINGS,

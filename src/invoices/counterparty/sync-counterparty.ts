@@ -1,8 +1,8 @@
+import { type NewEvent, recordEvents } from "../../events/record-events.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
-import { type NewEvent, recordEvents } from "../../webhooks/record-events.ts";
 import { listUntold, type UntoldChange } from "../change-store.ts";
 import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
 import { wordsOf } from "../links.ts";

@@ -1,11 +1,11 @@
-import type { EndpointHealth } from "../apps/store.ts";
-import type { GuardedSender } from "../partners/outbound-http/guarded-sender.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
-import type { TaskLog } from "../platform/tasks/task-log.ts";
-import type { Task } from "../platform/tasks/tasks.ts";
-import type { AttemptResult } from "./attempt-counter.ts";
+import type { EndpointHealth } from "../../apps/store.ts";
+import type { GuardedSender } from "../../partners/outbound-http/guarded-sender.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import type { TaskLog } from "../../platform/tasks/task-log.ts";
+import type { Task } from "../../platform/tasks/tasks.ts";
+import type { AttemptResult } from "../attempt-counter.ts";
 import type { OpenEndpoint } from "./due-pages.ts";
 import type { Outcome } from "./outcome-store.ts";
 

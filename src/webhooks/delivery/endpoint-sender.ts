@@ -1,13 +1,13 @@
-import type { OutboundResult } from "../partners/outbound-http/outbound-request.ts";
-import type { Task } from "../platform/tasks/tasks.ts";
-import { missingSetup } from "./audience.ts";
-import { readResult, requestOf, type SendResult } from "./delivery-request.ts";
-import type { DueDelivery, DueQuery } from "./delivery-store.ts";
+import type { OutboundResult } from "../../partners/outbound-http/outbound-request.ts";
+import type { Task } from "../../platform/tasks/tasks.ts";
+import { missingSetup } from "../audience.ts";
 import type { LoadDue, OpenEndpoint, Page, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";
 import type { EndpointPoll, Polled, Seen } from "./endpoint-poll.ts";
 import { outcomeOf, outcomeUnsent } from "./outcome.ts";
+import { readResult, requestOf, type SendResult } from "./request.ts";
 import type { DeliverDeps, Phase, Recorder, Turn } from "./sender-model.ts";
+import type { DueDelivery, DueQuery } from "./store.ts";
 
 const UNDER_WAY_FIRST = 8;
 const UNDER_WAY_MAX = 64;

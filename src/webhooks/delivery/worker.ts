@@ -1,4 +1,4 @@
-import { createWorker, type Worker, type WorkerOptions } from "../platform/tasks/worker.ts";
+import { createWorker, type Worker, type WorkerOptions } from "../../platform/tasks/worker.ts";
 import { DELIVERY_SETS_MAX, deliverTask } from "./deliver-set.ts";
 import type { DeliverDeps } from "./sender-model.ts";
 

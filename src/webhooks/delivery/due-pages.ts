@@ -1,20 +1,15 @@
-import { openForApp, type SealedColumn } from "../apps/model.ts";
-import { listEndpoints } from "../apps/store.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
-import { DecryptionError, open as openSealed } from "../platform/encryption/cipher.ts";
-import type { AccountKeys, Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
-import type { Endpoint } from "./audience.ts";
+import { openForApp, type SealedColumn } from "../../apps/model.ts";
+import { listEndpoints } from "../../apps/store.ts";
+import { bodyPlace } from "../../events/record-events.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { DecryptionError, open as openSealed } from "../../platform/encryption/cipher.ts";
+import type { AccountKeys, Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
+import type { Endpoint } from "../audience.ts";
+import { samplePlace } from "../send-sample.ts";
 import { coalesce } from "./coalesce.ts";
-import {
-  type DueDelivery,
-  type DueQuery,
-  listDueDeliveries,
-  listDueOfRecords,
-} from "./delivery-store.ts";
-import { bodyPlace } from "./record-events.ts";
-import { samplePlace } from "./send-sample.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";
+import { type DueDelivery, type DueQuery, listDueDeliveries, listDueOfRecords } from "./store.ts";
 
 /** A delivery whose body is opened when its turn comes: what waits is held once, not twice. */
 export type Sendable = { delivery: DueDelivery; open: (delivery: DueDelivery) => OpenBody };

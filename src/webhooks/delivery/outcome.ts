@@ -1,8 +1,8 @@
-import type { SendResult } from "./delivery-request.ts";
-import type { DueDelivery } from "./delivery-store.ts";
-import { nextAttemptAt } from "./model.ts";
+import { nextAttemptAt } from "../model.ts";
 import type { Outcome } from "./outcome-store.ts";
+import type { SendResult } from "./request.ts";
 import { sealAnswer } from "./sealed-answer.ts";
+import type { DueDelivery } from "./store.ts";
 
 /** What an attempt means for its delivery: done, to be tried again, or given up. */
 export function outcomeOf(

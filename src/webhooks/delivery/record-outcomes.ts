@@ -1,13 +1,13 @@
-import { recordAudit } from "../accounts/audit.ts";
-import { listEndpoints, updateDisabled, updateHealth } from "../apps/store.ts";
-import type { Transaction } from "../platform/db/database.ts";
-import type { TaskSet } from "../platform/tasks/task-set.ts";
-import type { Task } from "../platform/tasks/tasks.ts";
-import { type Endpoint, missingSetup } from "./audience.ts";
+import { recordAudit } from "../../accounts/audit.ts";
+import { listEndpoints, updateDisabled, updateHealth } from "../../apps/store.ts";
+import type { Transaction } from "../../platform/db/database.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import type { Task } from "../../platform/tasks/tasks.ts";
+import { type Endpoint, missingSetup } from "../audience.ts";
 import { coalesce } from "./coalesce.ts";
-import { listNextDue, updatePendingSkipped } from "./delivery-store.ts";
 import { type Outcome, updateOutcomes, updatePlanner } from "./outcome-store.ts";
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
+import { listNextDue, updatePendingSkipped } from "./store.ts";
 
 /** Sending goes on meanwhile; what a crash in between would repeat are these few deliveries. */
 const WRITE_PACE_MS = 50;

@@ -1,4 +1,3 @@
-import type { RampEvent } from "../apps/model.ts";
 import { findTrace } from "../platform/commands/traces.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Place, seal } from "../platform/encryption/cipher.ts";
@@ -6,21 +5,9 @@ import { newId } from "../platform/ids.ts";
 import { digestOf, noteUnsealed } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
+import type { EventName } from "./model.ts";
 import { FAN_OUT_TASK } from "./model.ts";
 import { type EventRow, findEventCount, insertEvents, listEventRows } from "./store.ts";
-
-export const INVOICE_EVENTS = [
-  "create",
-  "accept",
-  "cancel",
-  "reject",
-  "declareSentPayment",
-  "declareReceivedPayment",
-  "paid",
-  "c2fPaymentFailed",
-] as const;
-export type InvoiceEvent = (typeof INVOICE_EVENTS)[number];
-export type EventName = RampEvent | InvoiceEvent;
 
 /** What decides who is told of an invoice's event. */
 export type InvoiceAudience = {

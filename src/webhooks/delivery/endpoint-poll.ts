@@ -1,9 +1,9 @@
-import { listConsentsHeld, listEndpointVersions } from "../apps/store.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Session } from "../platform/db/database.ts";
-import type { Keyring } from "../platform/encryption/keyring.ts";
-import { type DueQuery, listMoreDue } from "./delivery-store.ts";
-import { findErasures } from "./webhook-store.ts";
+import { listConsentsHeld, listEndpointVersions } from "../../apps/store.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Session } from "../../platform/db/database.ts";
+import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { findErasures } from "../store.ts";
+import { type DueQuery, listMoreDue } from "./store.ts";
 
 /** Who sends to an endpoint and has to know soon when its owner changed it. */
 export type Polled = {

@@ -1,16 +1,16 @@
-import manifest from "../../package.json" with { type: "json" };
+import manifest from "../../../package.json" with { type: "json" };
 import type {
   OutboundAnswer,
   OutboundFailure,
   OutboundRequest,
-} from "../partners/outbound-http/outbound-request.ts";
-import type { Clock } from "../platform/clock.ts";
-import { traceparentOf } from "../platform/http/trace-context.ts";
-import { realTime } from "../platform/tasks/real-time.ts";
-import type { DueDelivery } from "./delivery-store.ts";
+} from "../../partners/outbound-http/outbound-request.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { traceparentOf } from "../../platform/http/trace-context.ts";
+import { realTime } from "../../platform/tasks/real-time.ts";
+import { ANSWER_BYTES_MAX, readRetryAfter } from "../model.ts";
 import type { OpenEndpoint } from "./due-pages.ts";
-import { ANSWER_BYTES_MAX, readRetryAfter } from "./model.ts";
 import { secretsAt, signatureHeaders } from "./sign.ts";
+import type { DueDelivery } from "./store.ts";
 
 export type SendResult = {
   is_success: boolean;

@@ -1,5 +1,5 @@
-import { open, type Place, seal } from "../platform/encryption/cipher.ts";
-import { ANSWER_BYTES_MAX } from "./model.ts";
+import { open, type Place, seal } from "../../platform/encryption/cipher.ts";
+import { ANSWER_BYTES_MAX } from "../model.ts";
 
 export type AttemptKey = { account_id: string; delivery_id: string; number: number };
 

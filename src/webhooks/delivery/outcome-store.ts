@@ -1,7 +1,7 @@
-import type { Session, Transaction } from "../platform/db/database.ts";
-import { bytesArray, plainArray } from "../platform/db/plain-array.ts";
-import { QUEUE_COLUMNS, QUEUED, sameRecord } from "./delivery-store.ts";
-import type { DeliveryStatus } from "./model.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import { bytesArray, plainArray } from "../../platform/db/plain-array.ts";
+import type { DeliveryStatus } from "../model.ts";
+import { QUEUE_COLUMNS, QUEUED, sameRecord } from "./store.ts";
 
 /** What became of a delivery when its time came. */
 export type Outcome = {

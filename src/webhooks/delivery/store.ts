@@ -1,7 +1,7 @@
-import type { Session, Transaction } from "../platform/db/database.ts";
-import { bytesArray, plainArray } from "../platform/db/plain-array.ts";
-import { FIRST_ID } from "../platform/ids.ts";
-import type { DeliveryStatus } from "./model.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
+import { bytesArray, plainArray } from "../../platform/db/plain-array.ts";
+import { FIRST_ID } from "../../platform/ids.ts";
+import type { DeliveryStatus } from "../model.ts";
 
 export type Delivery = {
   account_id: string;

@@ -1,11 +1,11 @@
-import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import type { TaskSet } from "../platform/tasks/task-set.ts";
-import type { Task } from "../platform/tasks/tasks.ts";
+import type { TaskHandler } from "../../platform/tasks/run-set.ts";
+import type { TaskSet } from "../../platform/tasks/task-set.ts";
+import type { Task } from "../../platform/tasks/tasks.ts";
+import { DELIVER_TASK } from "../model.ts";
 import { AccountShares } from "./account-shares.ts";
 import { createPageLoader } from "./due-pages.ts";
 import { EndpointPoll } from "./endpoint-poll.ts";
 import { EndpointSender } from "./endpoint-sender.ts";
-import { DELIVER_TASK } from "./model.ts";
 import { createRecorder } from "./record-outcomes.ts";
 import type { DeliverDeps } from "./sender-model.ts";
 
