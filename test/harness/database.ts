@@ -38,7 +38,7 @@ async function onServer<Result>(url: string, work: (server: Database) => Promise
   }
 }
 
-/** Somebody connected to the template (autovacuum, a person) makes the server refuse for a while. */
+/** Any connection to the template (autovacuum, a person) makes the server refuse for a while. */
 async function cloneTemplate(server: Database, name: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -24,8 +24,8 @@ declare module "vitest" {
 const BUILDERS = ["build-pages.mjs", "build-sdk.mjs"];
 
 /**
- * The pages and the SDK as their sources are (so `npm start` leaves them), and one PostgreSQL for the whole run, with one migrated database
- * to clone from. DATABASE_URL names another server (any version, any number of runs at a time); its
+ * The pages and the SDK as their sources are (so `npm start` leaves them), and one PostgreSQL for the
+ * whole run, with one migrated database to clone from. DATABASE_URL names another server (any version, any number of runs at a time); its
  * user must be able to create databases.
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {

@@ -15,7 +15,7 @@ import { Review } from "./steps/review.tsx";
 import { Welcome } from "./steps/welcome.tsx";
 import { texts } from "./texts.ts";
 
-/** Opens the session, keeps what the server last said, and shows the place that the address names. */
+/** Opens the session, keeps what the server last said, and shows the step that the URL names. */
 export function Page() {
   const { state, is_lost, retryNow, change, save } = useServerState();
   const [error, setError] = useState<unknown>(null);

@@ -4,7 +4,7 @@ import { fill, texts } from "../texts.ts";
 const JPEG_QUALITY = 0.92;
 const WANTED = { width: { ideal: 1920 }, height: { ideal: 1080 } };
 
-/** A live picture of the camera with a frame to aim with, and the photo to judge before it is used. */
+/** The live picture of the camera with a frame to aim at, then the photo before it is used. */
 export function Camera(props: {
   title: string;
   is_face: boolean;

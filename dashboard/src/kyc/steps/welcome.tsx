@@ -6,7 +6,7 @@ import { isMasked, type KycState } from "../state.ts";
 import { firstOpenStep, type PlaceName } from "../step-list.ts";
 import { dayAndTime, fill, texts } from "../texts.ts";
 
-/** Who asks, for what, how long it takes, and what becomes of it. Nothing is saved by reading it. */
+/** Who asks, what for, how long it takes, and what happens to it. Reading it saves nothing. */
 export function Welcome() {
   const { state, go } = useSession();
   const words = texts.welcome;
