@@ -768,7 +768,7 @@ create table payouts (
   end_to_end_id text not null,
   status text not null,
   returned_amount bigint,
-  chased_at timestamp with time zone,
+  flagged_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint payouts_pkey PRIMARY KEY (account_id, offramp_id, attempt),
@@ -777,7 +777,7 @@ create table payouts (
 );
 CREATE UNIQUE INDEX payouts_end_to_end ON public.payouts USING btree (account_id, end_to_end_id);
 CREATE INDEX payouts_open ON public.payouts USING btree (status, created_at) WHERE (status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text]));
-CREATE INDEX payouts_unanswered ON public.payouts USING btree (created_at) WHERE ((status = ANY (ARRAY['submitting'::text, 'sent'::text])) AND (chased_at IS NULL));
+CREATE INDEX payouts_unanswered ON public.payouts USING btree (created_at) WHERE ((status = ANY (ARRAY['submitting'::text, 'sent'::text])) AND (flagged_at IS NULL));
 
 create table people (
   id uuid not null,
@@ -1176,8 +1176,8 @@ create table webhook_replays (
   constraint webhook_replays_account_id_app_id_fkey FOREIGN KEY (account_id, app_id) REFERENCES apps(account_id, id)
 );
 
-create table worker_beats (
+create table worker_heartbeats (
   worker_id uuid not null,
-  beat_at timestamp with time zone not null,
-  constraint worker_beats_pkey PRIMARY KEY (worker_id)
+  seen_at timestamp with time zone not null,
+  constraint worker_heartbeats_pkey PRIMARY KEY (worker_id)
 );

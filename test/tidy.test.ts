@@ -176,7 +176,7 @@ describe("names", () => {
   it("a file with one verb exports a function of its own name", () => {
     const wrong = source
       .filter(({ path }) => MODULES.indexOf(moduleOf(path)) > MODULES.indexOf("partners"))
-      .filter(({ path }) => USE_CASE.test(basename(path)) && !FURNITURE.test(path))
+      .filter(({ path }) => USE_CASE.test(basename(path)) && !SUPPORT_FILE.test(path))
       .filter((file) => !exportedNamesOf(file).includes(camelCase(basename(file.path, ".ts"))));
     expect(wrong.map((file) => file.path)).toEqual([]);
   });
@@ -291,7 +291,7 @@ describe("tests and tracked files", () => {
 const USE_CASE =
   /^(create|update|delete|deactivate|erase|execute|revoke|switch|sign|load|record|check|cancel|validate|refund|match|deliver|settle|review|submit|expire|replay|rotate|upload|send|attach)-.+\.ts$/;
 // Such as refund-task.ts: a noun, though it begins like a verb.
-const FURNITURE = /-(model|store|routes|schemas|render|tasks?)\.ts$/;
+const SUPPORT_FILE = /-(model|store|routes|schemas|render|tasks?)\.ts$/;
 const STATEMENT =
   /^\s*(select\s|insert into\s|update\s+\w+\s+set\s|delete from\s|with\s+\w+\s+as\s*\(|(create|alter|drop)\s+(table|index|unique)\s|truncate\s+\w|begin$|commit$|rollback$)/i;
 const SERVER_TIME =
@@ -301,7 +301,7 @@ const REGISTRY = /\b(registry|npm|packages?|artifactory|nexus|verdaccio)\.[a-z0-
 
 // Words of a private vocabulary (style.md): queue, wake, request, fix, files … say the same.
 const OWN_WORDS =
-  /\b(lanes?|pok(e|es|ed|ing)|errands?|wish(es)?|furniture|borne|mend(s|ed|ing)?|four[- ]eyes)\b/i;
+  /\b(queues?|pok(e|es|ed|ing)|errands?|request(es)?|furniture|borne|fix(s|ed|ing)?|four[- ]eyes)\b/i;
 const EVERYTHING = "*";
 
 function isInside(folder: string): (path: string) => boolean {
@@ -328,7 +328,7 @@ function moduleOf(path: string): string {
   return path.split("/")[1]!.replace(/\.ts$/, "");
 }
 
-/** A room keeps its SQL in store.ts, and what is a matter of its own in deposit-store.ts. */
+/** A fixture keeps its SQL in store.ts, and what is a matter of its own in deposit-store.ts. */
 function isStore(path: string): boolean {
   return /(^|-)store\.ts$/.test(basename(path));
 }

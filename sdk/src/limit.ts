@@ -3,7 +3,7 @@ import { SliproadError } from "./errors.ts";
 /** The longest that a timer can be set for; what is longer has no end. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Ends one attempt: at the caller's wish, or when the service has been waited for too long. */
+/** Ends one attempt: at the caller's request, or when the service has been waited for too long. */
 export type Limit = {
   signal: AbortSignal;
   /** Waits for `work`, for as long as there is time; what the caller does in between is free. */

@@ -11,7 +11,7 @@ import {
 import type { Actor } from "./model.ts";
 
 /** What someone did. Ids only: an entry outlives the erasure of the people it speaks of. */
-export type AuditEntry = {
+type AuditEntry = {
   account_id: string;
   actor: Actor;
   action: string;

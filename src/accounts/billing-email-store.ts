@@ -3,7 +3,7 @@ import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher
 import type { AccountKeys } from "../platform/encryption/keyring.ts";
 import { normaliseEmail } from "./person-email.ts";
 
-export type BillingEmailRow = {
+type BillingEmailRow = {
   account_id: string;
   email: Buffer;
   email_index: Buffer;
@@ -72,7 +72,7 @@ export async function findBillingProfiles(
   );
 }
 
-export type BillingProfileRow = { account_id: string; name: string; email: Buffer | null };
+type BillingProfileRow = { account_id: string; name: string; email: Buffer | null };
 export type BillingProfile = { account_id: string; name: string; email: string | null };
 
 export function toProfiles(

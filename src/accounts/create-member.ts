@@ -16,7 +16,7 @@ export type NewMember = {
   reason: string;
 };
 
-export type Member = { account_id: string; person_id: string; role: Role; created_at: Date };
+type Member = { account_id: string; person_id: string; role: Role; created_at: Date };
 
 /** Gives a person a role in an account; a person whose e-mail is unknown is made first. */
 export async function createMember(

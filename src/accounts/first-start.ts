@@ -10,7 +10,7 @@ import { type Account, isKeyOfMode, makeApiKey } from "./model.ts";
 import { hashPassword } from "./passwords.ts";
 import { findOperator, lockInstallation } from "./store.ts";
 
-export type FirstStartInput = {
+type FirstStartInput = {
   mode: Mode;
   api_key: string | undefined;
   admin_email: string | undefined;

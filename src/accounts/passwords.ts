@@ -2,7 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { Refusal } from "../platform/errors.ts";
 
-/** OWASP's advice for argon2id: 19 MiB, two passes, one lane. */
+/** OWASP's advice for argon2id: 19 MiB, two passes, parallelism of one. */
 const COST: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;

@@ -25,14 +25,14 @@ export type SignInDeps = {
   limits: SignInLimits;
 };
 
-export type SignInLimits = {
+type SignInLimits = {
   by_address: Attempts;
   by_email_and_address: Attempts;
   /** Failures alone. */
   by_email: Attempts;
 };
 
-export type SignInInput = {
+type SignInInput = {
   email: string;
   password: string;
   /** Where the request came from. */
@@ -43,7 +43,7 @@ export type SignInInput = {
   now: Date;
 };
 
-export type SignedIn = { token: string; csrf: string };
+type SignedIn = { token: string; csrf: string };
 
 const ATTEMPTS_BY_ADDRESS_MAX = 30;
 const ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX = 10;

@@ -173,7 +173,7 @@ export async function findMember(
   return member;
 }
 
-export type MemberRow = { account_id: string; person_id: string; role: Role; created_at: Date };
+type MemberRow = { account_id: string; person_id: string; role: Role; created_at: Date };
 
 /** All members of an account, the oldest first, with their sealed addresses. */
 export function listMembers(
@@ -246,7 +246,7 @@ export function listMembersById(
   );
 }
 
-export type SessionRow = {
+type SessionRow = {
   token_hash: Buffer;
   account_id: string;
   person_id: string;
@@ -262,7 +262,7 @@ export function insertSession(tx: Transaction, row: SessionRow): void {
   );
 }
 
-export type SessionView = {
+type SessionView = {
   person_id: string;
   account_id: string;
   account_name: string;

@@ -55,13 +55,13 @@ export async function createApp(
   const files = await openLocalDirectory(config.data_dir);
   const sender = openSender(config);
   // The worker runs the modules' tasks, and the modules wake it.
-  const poke = () => worker.poke();
+  const wake = () => worker.wake();
   const module_core: ModuleCore = {
     ...core,
     mode: config.mode,
     operator_id: core.first_start.operator.id,
-    executor: openExecutor(core, tokens, poke),
-    poke,
+    executor: openExecutor(core, tokens, wake),
+    wake,
     public_url: publicUrl,
     log,
   };

@@ -23,7 +23,7 @@ import { openUsersModule } from "../users/open.ts";
 import { openWebhooksModule } from "../webhooks/open.ts";
 import { openDocuments, type Partners } from "./open-partners.ts";
 
-export type Parts = Partners & {
+type Parts = Partners & {
   catalogue: Catalogue;
   tokens: TokenPort;
   files: FileStore;

@@ -32,7 +32,7 @@ export const ENDED_STATUSES = PROPOSAL_STATUSES.filter((status) => status !== "p
  * Who votes. `members`: the account's members, on the page of proposals. `reviewers`: those who
  * review the identities of the account's users, on the page of the review.
  */
-export type Voters = "members" | "reviewers";
+type Voters = "members" | "reviewers";
 
 export type Verdict = "confirm" | "reject";
 
@@ -76,7 +76,7 @@ export type Voter = {
 export type Vote = { voter: Voter; verdict: Verdict; created_at: Date };
 
 /** The account whose proposal it is, as far as it decides who votes. */
-export type ProposalAccount = { id: string; kyc_review_by_account: boolean };
+type ProposalAccount = { id: string; kyc_review_by_account: boolean };
 
 /** A label and its value: what members look at before they agree. */
 export type Detail = readonly [label: string, value: string];

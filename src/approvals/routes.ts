@@ -24,11 +24,11 @@ import {
 import { findProposal, listProposals } from "./store.ts";
 import { voteOnProposal } from "./vote-on-proposal.ts";
 
-export type ProposalPageDeps = PageDeps & {
+type ProposalPageDeps = PageDeps & {
   keyring: Keyring;
   record_pages: RecordPages;
   /** A worker of this process looks for tasks at once. */
-  poke: () => void;
+  wake: () => void;
 };
 
 const TAG = "Proposals";
@@ -105,7 +105,7 @@ async function vote(
     if (!(error instanceof Refusal) || error.code !== "invalid_transition") throw error;
     return show(deps, request, reply, error);
   }
-  deps.poke();
+  deps.wake();
   return reply.redirect(PROPOSALS_PATH, 303);
 }
 

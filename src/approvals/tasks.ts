@@ -8,7 +8,7 @@ import { endProposal } from "./end-proposal.ts";
 import { CONFIRMATIONS_NEEDED, runProposalKind } from "./model.ts";
 import { findContents, lockProposal, type SealedProposal } from "./store.ts";
 
-export type ProposalTaskDeps = { database: Database; keyring: Keyring };
+type ProposalTaskDeps = { database: Database; keyring: Keyring };
 
 /**
  * Runs the confirmed proposals of a use case: the one that `withApproval` wraps, not the wrapped

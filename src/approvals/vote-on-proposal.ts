@@ -7,7 +7,7 @@ import { runProposalKind, type Verdict, type Voter } from "./model.ts";
 import { recordVote } from "./record-vote.ts";
 import { lockProposal } from "./store.ts";
 
-export type VoteInput = { proposal_id: string; verdict: Verdict; reason: string };
+type VoteInput = { proposal_id: string; verdict: Verdict; reason: string };
 
 /** A vote given on the page of proposals; a task runs what two members have confirmed. */
 export function voteOnProposal(

@@ -2,7 +2,7 @@ import type { Role } from "../accounts/model.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Verdict, Vote } from "./model.ts";
 
-export type NewVote = {
+type NewVote = {
   account_id: string;
   proposal_id: string;
   voter_account_id: string;

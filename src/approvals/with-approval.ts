@@ -8,7 +8,7 @@ import { renderProposal } from "./render.ts";
 import type { NewProposal, Proposer } from "./store.ts";
 
 /** Minor units of a currency or a token. */
-export type Amount = { amount: bigint; currency: string };
+type Amount = { amount: bigint; currency: string };
 
 /** An amount in cents of usd, rounded up; null when no rate is at hand. */
 export type ToUsd = (amount: Amount) => bigint | null;
@@ -23,7 +23,7 @@ export type ApprovalRules = {
 };
 
 /** What one use case says of its commands. `loaded` is what its own `load` has read. */
-export type ApprovalOptions<Input, Loaded> = ApprovalRules & {
+type ApprovalOptions<Input, Loaded> = ApprovalRules & {
   /** How much a command moves; null when that is not known, which counts as above the limit. */
   amountOf: (loaded: Loaded, command: Command<Input>) => Amount | null;
   recordIdOf: (command: Command<Input>) => string;

@@ -26,7 +26,7 @@ export type AppChange =
   | { kind: "delete" };
 
 /** Absent fields stay as they are. */
-export type AppFields = {
+type AppFields = {
   name?: string;
   redirect_uris?: string[];
   webhook_url?: string | null;

@@ -7,7 +7,7 @@ import { APP_FLOWS, type AppFlow } from "./model.ts";
 import { findBadRedirect } from "./redirect-uris.ts";
 
 /** What a caller may send about an application; a missing field is left out. */
-export type AppInput = {
+type AppInput = {
   name?: string | null;
   flow?: string | null;
   redirect_uris?: readonly (string | undefined)[] | null;

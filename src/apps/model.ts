@@ -5,7 +5,7 @@ import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher
 export const APP_FLOWS = ["authorization_code", "client_credentials"] as const;
 export type AppFlow = (typeof APP_FLOWS)[number];
 
-export type WebhookState = "active" | "paused" | "disabled";
+type WebhookState = "active" | "paused" | "disabled";
 
 /** What deliveries found out about an application's endpoint. */
 export type Health = {

@@ -40,7 +40,7 @@ function faultOf(uri: string, type: "web" | "native", mode: Mode): string | null
   if (uri.includes("\\")) return "Remove the \\.";
   if (uri.includes("*")) return "Send each URL in full; wildcards (*) are not supported.";
   const url = URL.parse(uri);
-  // Browsers mend a missing //, the OAuth library compares by character: they would not agree.
+  // Browsers fix a missing //, the OAuth library compares by character: they would not agree.
   const lacks_slashes = /^https?:(?!\/\/)/i.test(uri);
   if (!url || lacks_slashes) {
     return "Send an absolute URL such as https://example.com/callback.";

@@ -13,7 +13,7 @@ import {
 } from "./refund-balances.ts";
 import type { Refund } from "./refund-store.ts";
 
-export type ApprovedRefundDeps = { keyring: Keyring; index_key: Buffer; approvals: ApprovalRules };
+type ApprovedRefundDeps = { keyring: Keyring; index_key: Buffer; approvals: ApprovalRules };
 
 /**
  * Refunds as callers may ask for them: two members agree to what is above the limit and, whatever

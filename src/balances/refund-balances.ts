@@ -26,7 +26,7 @@ export const SEND_REFUND_TASK = "send-refund";
 export type RefundTerms = { token: Token; chain: Chain; amount: bigint; address: string };
 export type RefundRequest = { user_id: string; wanted: Checked<RefundTerms> };
 
-export type LoadedRefunds = {
+type LoadedRefunds = {
   users: Set<string>;
   keys: SubjectKeys;
   balances: Balances;

@@ -17,7 +17,7 @@ import {
   type SealedRow,
 } from "./refund-store.ts";
 
-export type NewRefundAddress = {
+type NewRefundAddress = {
   user_id: string;
   wanted: Checked<{ chain: Chain; address: string }>;
 };

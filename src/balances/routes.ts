@@ -27,7 +27,7 @@ import {
 } from "./refund-store.ts";
 import { registerRefundAddresses } from "./register-refund-addresses.ts";
 
-export type BalanceDeps = {
+type BalanceDeps = {
   database: Database;
   executor: Executor;
   keyring: Keyring;

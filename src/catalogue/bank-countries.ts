@@ -7,7 +7,7 @@ import type { PayoutCurrency, Rail } from "./rails.ts";
  *
  * New Caledonia, French Polynesia and Wallis and Futuna have French IBANs but are outside.
  */
-export const SEPA_AREA: readonly string[] = [
+const SEPA_AREA: readonly string[] = [
   // The European Union.
   ...["DE", "AT", "BE", "BG", "CY", "CZ", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE"],
   ...["IT", "LT", "LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK"],

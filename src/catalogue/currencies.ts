@@ -172,7 +172,7 @@ zar 2 Rand
 zmw 2 Zambian Kwacha
 zwg 2 Zimbabwe Gold`;
 
-export type Currency = { code: string; name: string; minor_digits: number };
+type Currency = { code: string; name: string; minor_digits: number };
 
 /** Fiat currencies by lower-case code. A map, so that a code like `constructor` finds nothing. */
 export const CURRENCIES: ReadonlyMap<string, Currency> = new Map(

@@ -17,7 +17,7 @@ export type OfframpFeeRow = FeeParts & {
   minimum_usd_equivalent: number | null;
 };
 
-export type OnrampFeeRow = FeeParts & { currency: string; rails: DepositRail };
+type OnrampFeeRow = FeeParts & { currency: string; rails: DepositRail };
 
 /** One row for each currency and rail that is paid out. */
 export function describeFees(catalogue: Catalogue, fees: FeeSchedule): OfframpFeeRow[] {

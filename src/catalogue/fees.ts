@@ -5,8 +5,8 @@ import { RAILS } from "./rails.ts";
 export type Fee = { readonly basis_points: number; readonly flat_usd: Decimal };
 
 /** What fees are stated for: the rails of offramps, and onramps. */
-export const FEE_KINDS = [...RAILS, "onramp"] as const;
-export type FeeKind = (typeof FEE_KINDS)[number];
+const FEE_KINDS = [...RAILS, "onramp"] as const;
+type FeeKind = (typeof FEE_KINDS)[number];
 
 export type FeeSchedule = Readonly<Record<FeeKind, Fee>>;
 

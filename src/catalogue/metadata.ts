@@ -3,9 +3,9 @@ import { hasForbiddenCharacters, isLongerThan } from "./text.ts";
 
 export type Metadata = Record<string, string | number | boolean>;
 
-export const METADATA_KEYS_MAX = 50;
-export const METADATA_KEY_LENGTH_MAX = 40;
-export const METADATA_VALUE_LENGTH_MAX = 500;
+const METADATA_KEYS_MAX = 50;
+const METADATA_KEY_LENGTH_MAX = 40;
+const METADATA_VALUE_LENGTH_MAX = 500;
 
 /** What is wrong with a caller's metadata; `field` is its path. Absent or null is fine. */
 export function checkMetadata(value: unknown, field: string): Problem[] {

@@ -14,7 +14,7 @@ import { isRail, RAILS, type Rail, WIRE_CURRENCY } from "./rails.ts";
 import type { RailRequirement, RequirementsTable } from "./requirements.ts";
 
 /** What an operator's file may change. Every part is optional. */
-export type Override = {
+type Override = {
   rails?: Readonly<Record<string, readonly Rail[]>>;
   requirements?: RequirementsTable;
   minimums?: MinimumsTable;

@@ -62,7 +62,7 @@ export function isFieldName(name: string): name is FieldName {
 }
 
 /** When a field is needed whatever the currency and the rail. */
-export type GeneralNeed = "always" | "if_individual" | "if_united_states" | "never";
+type GeneralNeed = "always" | "if_individual" | "if_united_states" | "never";
 
 export type GeneralField = {
   name: FieldName;

@@ -1,7 +1,7 @@
 import { iso31661, iso31662 } from "iso-3166";
 
 /** What an address of a country consists of. */
-export type PostalCountry = {
+type PostalCountry = {
   /** ISO 3166-1 alpha-2. */
   code: string;
   name: string;

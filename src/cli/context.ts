@@ -75,7 +75,7 @@ export async function startOwn(config: Config) {
   }
 }
 
-/** An outside database that does not answer, or not to us, is the operator's to mend. */
+/** An outside database that does not answer, or not to us, is the operator's to fix. */
 export async function openCoreOrSay(
   config: Config,
   url: string,

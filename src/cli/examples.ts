@@ -1,5 +1,5 @@
 /** What `--help` shows below the options of a command: lines to paste, and where to read on. */
-export type Lesson = { examples: readonly string[]; more?: string };
+type Lesson = { examples: readonly string[]; more?: string };
 
 const WEBHOOKS = "Bodies, signatures and retries of events: docs/reference/webhooks.md.";
 const SETTINGS = "Settings are environment variables: docs/reference/settings.md.";

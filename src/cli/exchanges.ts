@@ -7,7 +7,7 @@ export type Exchange = {
   answer: unknown;
 };
 
-export type Recorder = {
+type Recorder = {
   fetch: typeof globalThis.fetch;
   /** What was exchanged since the last time it was asked. */
   take(): Exchange[];

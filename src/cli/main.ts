@@ -22,7 +22,7 @@ try {
   await program.parseAsync(argv);
 } catch (error) {
   if (error instanceof CommanderError) endByCommander(error);
-  // A sentence for what a person can mend; the whole story for what only we can.
+  // A sentence for what a person can fix; the whole story for what only we can.
   console.error(isForPerson(error) ? `sliproad: ${error.message}` : error);
   if (wants_json) printError({ code: codeOf(error), message: (error as Error).message });
   process.exit(1);

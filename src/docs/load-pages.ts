@@ -17,7 +17,7 @@ export const SHELVES = [
   "How it is built",
   "Decisions",
 ] as const;
-export type Shelf = (typeof SHELVES)[number];
+type Shelf = (typeof SHELVES)[number];
 
 export type DocPage = {
   url: string;

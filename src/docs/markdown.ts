@@ -2,9 +2,9 @@ import { type Html, html, raw } from "../platform/http/html.ts";
 import { type Block, parseBlocks } from "./markdown-blocks.ts";
 
 /** A part of a page that has an address of its own, as the search knows it. */
-export type Section = { anchor: string; heading: string; text: string };
+type Section = { anchor: string; heading: string; text: string };
 
-export type Rendered = { title: string; summary: string; body: Html; sections: Section[] };
+type Rendered = { title: string; summary: string; body: Html; sections: Section[] };
 
 /** Where a link of the text leads on our pages; null for what has no page, whose text stays. */
 export type ResolveLink = (address: string) => string | null;

@@ -1,7 +1,7 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { EventRow } from "./store.ts";
 
-export type EventCursor = { block_number: bigint; position: bigint };
+type EventCursor = { block_number: bigint; position: bigint };
 
 const EVENT_COLUMNS = `e.account_id, e.id, e.name, e.record_id, e.sequence, e.from_status,
   e.to_status, e.facts, e.subject_id, e.change_id, e.role, e.app_id, e.counterpart_account_id,

@@ -18,7 +18,7 @@ import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-chan
 import { type InvoiceRow, lockInvoices, openInvoices } from "./store.ts";
 
 /** What an owner asks of one of its invoices; `create` makes it payable. */
-export type WantedChange = {
+type WantedChange = {
   invoice_id: string;
   /** Null when the request did not name one that exists. */
   name: ChangeName | null;

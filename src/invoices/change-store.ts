@@ -4,7 +4,7 @@ import { digestFacts, type InvoiceChange, type KeyedInvoice } from "./model.ts";
 import { type InvoiceKey, inputPlace, sealJson } from "./store.ts";
 
 /** A change with the invoice as it stood after it. */
-export type RecordedChange = KeyedInvoice & {
+type RecordedChange = KeyedInvoice & {
   change: InvoiceChange;
   change_key: Buffer | null;
   /** The event as the other party is told it; null when nobody is to be told. */

@@ -7,7 +7,7 @@ import type { ViewFilter, ViewPage } from "./counterparty/view-store.ts";
 import { searchedWords } from "./links.ts";
 import { INVOICE_STATUSES, type InvoiceFormat, type Role } from "./model.ts";
 
-export type InvoiceListInput = {
+type InvoiceListInput = {
   take?: number;
   skip?: number;
   starting_after?: string;

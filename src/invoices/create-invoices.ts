@@ -25,7 +25,7 @@ import type { InvoiceRenderer } from "./render.ts";
 import { findTakenNumbers, insertInvoices, numberKey } from "./store.ts";
 import { CREATE_OCCURRENCES_TASK } from "./task-kinds.ts";
 
-export type NewInvoice = {
+type NewInvoice = {
   checked: CheckedInvoice;
   app_id: string | null;
   problems: readonly Problem[];

@@ -3,7 +3,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
-import type { CarryDeps } from "./counterparty/sync-counterparty.ts";
+import type { SyncDeps } from "./counterparty/sync-counterparty.ts";
 import { updateViews } from "./counterparty/view-store.ts";
 import { type CreatedInvoice, makePayable, newInvoice, recordInvoices } from "./create-invoices.ts";
 import type { InvoiceDocument } from "./document.ts";
@@ -33,7 +33,7 @@ export const TEMPLATES_PER_SET_MAX = 20;
  * knows each number once: none is made twice, none left out. After an outage or a jump of the clock
  * many are due at once: they are made in the order of their times, whichever template they are of.
  */
-export async function createOccurrences(deps: CarryDeps, set: TaskSet): Promise<void> {
+export async function createOccurrences(deps: SyncDeps, set: TaskSet): Promise<void> {
   const horizon = horizonOf(set);
   let left = OCCURRENCES_PER_SET_MAX;
   let waiting = set.tasks.map((task) => ({ task, next_at: task.due_at }));
@@ -66,7 +66,7 @@ type Due = { created: number; next_at: Date | null };
 /** Makes a template's occurrences until a time; says when its next one is, null without any. */
 async function createDue(
   tx: Transaction,
-  deps: CarryDeps,
+  deps: SyncDeps,
   { account_id, record_id }: Task,
   { until, now }: { until: Date; now: Date },
 ): Promise<Due> {
@@ -99,7 +99,7 @@ async function createDue(
 }
 
 /** A template without another occurrence has come to its end: it is canceled, by nobody. */
-function recordMoved(tx: Transaction, deps: CarryDeps, template: KeyedInvoice, now: Date): void {
+function recordMoved(tx: Transaction, deps: SyncDeps, template: KeyedInvoice, now: Date): void {
   if (template.invoice.next_occurrence_at !== null) {
     updateInvoices(tx, [template]);
     updateViews(tx, [template.invoice]);

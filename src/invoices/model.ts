@@ -55,7 +55,7 @@ export type ChangeName =
   | "dropClaim";
 
 /** The issuer made the invoice: the seller, or of a salary the employer, who is its buyer. */
-export type Party = Role | "issuer" | "service";
+type Party = Role | "issuer" | "service";
 
 type Rule = {
   by: Party;

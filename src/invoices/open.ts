@@ -2,19 +2,19 @@ import type { TokenPort } from "../accounts/authenticate.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { addInvoicePages } from "./page-routes.ts";
-import { createPdfPress } from "./pdf/renderer.ts";
+import { createPdfRenderer } from "./pdf/renderer.ts";
 import { createInvoiceRenderer, type InvoiceRenderer } from "./render.ts";
 import { addInvoiceRoutes } from "./routes.ts";
 import { invoiceTasks } from "./tasks.ts";
 
-export type InvoicesModule = Module & { renderer: InvoiceRenderer };
+type InvoicesModule = Module & { renderer: InvoiceRenderer };
 
 export function openInvoicesModule(
   core: ModuleCore,
   needs: { tokens: TokenPort; chain: ChainPort },
 ): InvoicesModule {
   const renderer = createInvoiceRenderer(core);
-  const press = createPdfPress();
+  const press = createPdfRenderer();
   const deps = { ...core, ...needs, renderer, press };
   return {
     renderer,

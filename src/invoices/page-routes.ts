@@ -94,7 +94,7 @@ async function act(
   const party = { name, input, role, caller: null, change_key: null };
   try {
     await changeAsParty(deps, invoice, party, deps.clock.now());
-    deps.poke();
+    deps.wake();
     return null;
   } catch (error) {
     if (error instanceof Refusal) return error;

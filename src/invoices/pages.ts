@@ -13,7 +13,7 @@ const BUTTONS: Readonly<Record<Exclude<PageAction, "reject">, { label: string; s
   declareSentPayment: { label: "I have paid", style: "wide" },
 };
 
-export type InvoicePage = PrintedInvoice & {
+type InvoicePage = PrintedInvoice & {
   mode: Mode;
   csrf: string;
   path: string;

@@ -20,7 +20,7 @@ import { claimsOf } from "./payments/claim-model.ts";
 import { deleteClaims, insertClaims } from "./payments/claim-store.ts";
 import type { InvoiceRenderer } from "./render.ts";
 import { updateInvoices } from "./store.ts";
-import { CARRY_CHANGES_TASK, CHECK_CLAIM_TASK } from "./task-kinds.ts";
+import { CHECK_CLAIM_TASK, SYNC_COUNTERPARTY_TASK } from "./task-kinds.ts";
 
 const CLAIM_CHANGES: readonly ChangeName[] = ["declareSentPayment", "declareReceivedPayment"];
 
@@ -105,7 +105,7 @@ export function recordHistory(
   const by_id = new Map(shared.map((invoice) => [invoice.id, invoice]));
   enqueueTasks(
     tx,
-    [...by_id.values()].map((invoice) => taskNow(CARRY_CHANGES_TASK, invoice, now)),
+    [...by_id.values()].map((invoice) => taskNow(SYNC_COUNTERPARTY_TASK, invoice, now)),
   );
 }
 

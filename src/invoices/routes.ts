@@ -14,14 +14,14 @@ import { checkList } from "./check-list.ts";
 import { detailIds } from "./check-parties.ts";
 import { changeAsParty } from "./counterparty/change-as-party.ts";
 import { findVisible, findVisibleView, openViews } from "./counterparty/find-visible.ts";
-import type { CarryDeps } from "./counterparty/sync-counterparty.ts";
+import type { SyncDeps } from "./counterparty/sync-counterparty.ts";
 import { listViews } from "./counterparty/view-store.ts";
 import { createInvoices } from "./create-invoices.ts";
 import { REQUEST_ID } from "./links.ts";
 import type { ChangeInput } from "./model.ts";
 import { notNow } from "./model.ts";
 import { loadPdf } from "./pdf/load-pdf.ts";
-import type { PdfPress } from "./pdf/renderer.ts";
+import type { PdfRenderer } from "./pdf/renderer.ts";
 import {
   ChangeInvoiceBody,
   CreateInvoiceBody,
@@ -30,12 +30,12 @@ import {
   InvoiceRecord,
 } from "./schemas.ts";
 
-export type InvoiceDeps = CarryDeps & {
+export type InvoiceDeps = SyncDeps & {
   executor: Executor;
   clock: Clock;
   tokens: TokenPort;
-  poke: () => void;
-  press: PdfPress;
+  wake: () => void;
+  press: PdfRenderer;
 };
 
 const TAG = "Invoices";
@@ -229,7 +229,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
         const change_key = changeKey(deps.index_key, request);
         const act = { name, input, role: view.role, caller: request, change_key };
         const entry = await changeAsParty(deps, key, act, deps.clock.now());
-        deps.poke();
+        deps.wake();
         return deps.renderer.invoice(entry, view.role);
       });
     },

@@ -1,5 +1,5 @@
 /** The background work of this module, by the name under which it waits. */
-export const CARRY_CHANGES_TASK = "carry-invoice-changes";
+export const SYNC_COUNTERPARTY_TASK = "carry-invoice-changes";
 export const CREATE_OCCURRENCES_TASK = "create-invoice-occurrences";
 export const INVOICE_PAYMENT_TASK = "invoice-payment";
 export const CHECK_CLAIM_TASK = "check-invoice-claim";

@@ -1,21 +1,21 @@
 import { SHARE_INVOICES_TASK } from "../accounts/set-billing-email.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { shareInvoices } from "./counterparty/share-invoices.ts";
-import { carryChanges } from "./counterparty/sync-counterparty.ts";
+import { syncCounterparty } from "./counterparty/sync-counterparty.ts";
 import { createOccurrences, TEMPLATES_PER_SET_MAX } from "./create-occurrences.ts";
 import { applyPayments } from "./payments/apply-payments.ts";
 import { type ClaimDeps, checkClaims } from "./payments/check-claims.ts";
 import {
-  CARRY_CHANGES_TASK,
   CHECK_CLAIM_TASK,
   CREATE_OCCURRENCES_TASK,
   INVOICE_PAYMENT_TASK,
+  SYNC_COUNTERPARTY_TASK,
 } from "./task-kinds.ts";
 
 /** The background work of invoices, each kind as sets of due tasks. */
 export function invoiceTasks(deps: ClaimDeps): TaskHandler[] {
   return [
-    { kind: CARRY_CHANGES_TASK, set_max: 100, handle: (set) => carryChanges(deps, set) },
+    { kind: SYNC_COUNTERPARTY_TASK, set_max: 100, handle: (set) => syncCounterparty(deps, set) },
     { kind: INVOICE_PAYMENT_TASK, set_max: 100, handle: (set) => applyPayments(deps, set) },
     { kind: CHECK_CLAIM_TASK, set_max: 20, handle: (set) => checkClaims(deps, set) },
     {

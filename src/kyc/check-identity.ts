@@ -25,7 +25,7 @@ import { ADULT_YEARS } from "./model.ts";
 
 /** Letters of any script, with the signs and the joiners that stand between them in names. */
 const NAME = /^['’‘]?[\p{L}\p{M}](?:[\p{L}\p{M} .,/'’‘·・‐‑–-]|\u200c|\u200d)*$/u;
-/** Enough to mend a request by; an answer must not grow with what is wrong. */
+/** Enough to fix a request by; an answer must not grow with what is wrong. */
 const UNKNOWN_NAMED_MAX = 20;
 const ONE_CHARACTER = /^(.)\1{2,}$/iu;
 const COUNTRY_FIELDS = ["country", "nationality", "controller_nationality"] as const;
@@ -125,7 +125,7 @@ export function findBar(
 }
 
 /** Both as `YYYY-MM-DD`; who was born on 29 February comes of age on 1 March. */
-export function isAdult(born: string, today: string): boolean {
+function isAdult(born: string, today: string): boolean {
   const year = String(Number(born.slice(0, 4)) + ADULT_YEARS).padStart(4, "0");
   return `${year}${born.slice(4)}` <= today;
 }

@@ -26,7 +26,7 @@ import {
 import { EXPIRE_SESSION_TASK } from "./task-kinds.ts";
 import { hashBirthDate, hashKycToken, makeKycToken } from "./tokens.ts";
 
-export type NewKycSession = { user_id: string; problems: readonly Problem[] };
+type NewKycSession = { user_id: string; problems: readonly Problem[] };
 
 type Loaded = {
   users: AccountMap<UserRow>;

@@ -36,7 +36,7 @@ export const FIELD_LIMITS = {
 } as const;
 
 export type FieldName = keyof typeof FIELD_LIMITS;
-export type FieldKind = "text" | "date" | "email" | "phone" | "country" | "select";
+type FieldKind = "text" | "date" | "email" | "phone" | "country" | "select";
 export type Field = { name: FieldName; kind: FieldKind; required: boolean };
 /** Values as they are kept: dates as `YYYY-MM-DD`, what is not known null. */
 export type Values = Record<FieldName, string | null>;

@@ -11,7 +11,7 @@ import { addKycRoutes } from "./routes.ts";
 import { READ_IDENTITY_TASK, RETENTION_TASK } from "./task-kinds.ts";
 import { kycTasks } from "./tasks.ts";
 
-export type KycModule = Module & { record_pages: RecordPages };
+type KycModule = Module & { record_pages: RecordPages };
 
 export function openKycModule(
   core: ModuleCore,

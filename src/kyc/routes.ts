@@ -5,7 +5,7 @@ import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { createKycSessions } from "./create-kyc-sessions.ts";
 
-export type KycDeps = {
+type KycDeps = {
   executor: Executor;
   keyring: Keyring;
   index_key: Buffer;

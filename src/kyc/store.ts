@@ -1,7 +1,7 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { UserKey } from "../users/store.ts";
 
-export type EndReason = "replaced" | "expired";
+type EndReason = "replaced" | "expired";
 
 export type KycSession = {
   account_id: string;
@@ -28,7 +28,7 @@ export type KycVisit = {
 };
 
 /** What a token leads to; `visit_id` is null for the link itself. */
-export type FoundToken = { account_id: string; session_id: string; visit_id: string | null };
+type FoundToken = { account_id: string; session_id: string; visit_id: string | null };
 
 export async function findToken(
   session: Session,

@@ -37,7 +37,7 @@ import {
   sweepFiles,
 } from "./task-kinds.ts";
 
-export type KycTaskDeps = AssessDeps & {
+type KycTaskDeps = AssessDeps & {
   /** Days for which papers are kept after the decision; 0 keeps them. */
   kyc_retention_days: number;
 };

@@ -8,7 +8,7 @@ export type NewEntry = { account_id: string; key: string; kind: string; lines: r
 
 export type Entry = NewEntry & { id: string; created_at: Date };
 
-export type LedgerAccountRule = {
+type LedgerAccountRule = {
   name: string;
   /** Whose it is, where there is one account for each: the account is then `<name>:<id>`. */
   per: "user" | "offramp" | "refund" | "onramp" | null;

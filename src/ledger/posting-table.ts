@@ -1,7 +1,7 @@
 import { LEDGER_ACCOUNTS } from "./model.ts";
 
 /** One row of the posting table, in words. */
-export type Posting = {
+type Posting = {
   when: string;
   key: string;
   lines: readonly { side: "debit" | "credit"; account: string; amount: string }[];

@@ -15,7 +15,7 @@ import { refundOfframps } from "./refund-offramps.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { rerouteOfframps } from "./reroute-offramps.ts";
 
-export type ChangeDeps = {
+type ChangeDeps = {
   keyring: Keyring;
   renderer: OfframpRenderer;
   catalogue: Catalogue;

@@ -22,7 +22,7 @@ import { SEND_PAYOUT_TASK } from "./task-kinds.ts";
 
 export type AssessDeps = { keyring: Keyring; renderer: OfframpRenderer; policy: GatePolicy };
 
-export type GateLookup = {
+type GateLookup = {
   kycs: AccountMap<Kyc>;
   detail_statuses: AccountMap<PaymentDetailStatus>;
   holds: AccountMap<Quote["hold"]>;

@@ -29,7 +29,7 @@ export type CheckedItem = {
 const REFERENCE_LENGTH_MAX = 140;
 const URL_LENGTH_MAX = 2048;
 
-export type UrlRules = {
+type UrlRules = {
   /** http is for the sandbox only. */
   mode: Mode;
   /** Why no document would ever be fetched from a URL, as far as its text tells. */

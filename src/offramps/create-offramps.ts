@@ -50,7 +50,7 @@ type Loaded = {
 
 type Created = { offramps: Offramp[]; key: Buffer };
 
-export type CreateOfframpsDeps = {
+type CreateOfframpsDeps = {
   catalogue: Catalogue;
   keyring: Keyring;
   price_versions: PriceVersions;

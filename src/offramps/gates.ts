@@ -7,11 +7,11 @@ import type { Offramp } from "./model.ts";
 import type { Quote } from "./quotes/model.ts";
 
 /** Which executed offramps need a document before they are paid. */
-export type DocumentPolicy = "always" | "threshold" | "never" | "review";
+type DocumentPolicy = "always" | "threshold" | "never" | "review";
 
 export type GatePolicy = { kyc_enforcement: KycEnforcement; documents: DocumentPolicy };
 
-export type GateFacts = {
+type GateFacts = {
   kyc: Kyc | undefined;
   detail_status: PaymentDetailStatus | undefined;
   quote_hold: Quote["hold"];

@@ -39,7 +39,7 @@ export const DOCUMENT_MOVES: Readonly<Record<DocumentStatus, readonly DocumentSt
 };
 
 /** What is personal of an offramp, kept encrypted. */
-export type OfframpDetails = {
+type OfframpDetails = {
   reference: string | null;
   metadata: Metadata;
   submitted_url: string | null;
@@ -47,7 +47,7 @@ export type OfframpDetails = {
   document_comment?: string | null;
 };
 
-export type PayoutReference = {
+type PayoutReference = {
   end_to_end_id: string;
   trace_number: string | null;
   uetr: string | null;

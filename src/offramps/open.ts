@@ -20,10 +20,10 @@ import { offrampMetrics } from "./metrics.ts";
 import { addQuoteRoutes } from "./quotes/routes.ts";
 import { createOfframpRenderer, type OfframpRenderer } from "./render.ts";
 import { addOfframpRoutes } from "./routes.ts";
-import { CHASE_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./task-kinds.ts";
+import { FLAG_UNANSWERED_PAYOUTS_TASK, READ_BANK_TASK, WATCH_CHAINS_TASK } from "./task-kinds.ts";
 import { offrampTasks } from "./tasks.ts";
 
-export type OfframpNeeds = {
+type OfframpNeeds = {
   catalogue: Catalogue;
   chain: ChainPort;
   bank: BankPort;
@@ -32,7 +32,7 @@ export type OfframpNeeds = {
   prices: PriceBook;
   approvals: ApprovalRules;
 };
-export type OfframpsModule = Module & { renderer: OfframpRenderer; record_pages: RecordPages };
+type OfframpsModule = Module & { renderer: OfframpRenderer; record_pages: RecordPages };
 
 export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): OfframpsModule {
   const { config, index_key } = core;
@@ -65,7 +65,7 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
     },
     pages: (server) => addDocumentPages(server, deps),
     tasks: [...offrampTasks(deps), ...changeProposalTasks(deps)],
-    recurring: [WATCH_CHAINS_TASK, READ_BANK_TASK, CHASE_PAYOUTS_TASK],
+    recurring: [WATCH_CHAINS_TASK, READ_BANK_TASK, FLAG_UNANSWERED_PAYOUTS_TASK],
     metrics: [offrampMetrics],
   };
 }

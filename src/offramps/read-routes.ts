@@ -21,7 +21,7 @@ import {
   toOfframps,
 } from "./store.ts";
 
-export type OfframpReadDeps = { database: Database; keyring: Keyring; renderer: OfframpRenderer };
+type OfframpReadDeps = { database: Database; keyring: Keyring; renderer: OfframpRenderer };
 
 const TAG = "Offramps";
 const NAMES: Readonly<Record<string, string>> = { quote_id: "quote", user_id: "user" };

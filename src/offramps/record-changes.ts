@@ -17,7 +17,7 @@ import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, updateOfframps } from "./store.ts";
 
 /** An offramp after a change, with the status it had before; null when it was just created. */
-export type OfframpNews = KeyedOfframp & { from_status: OfframpStatus | null };
+type OfframpNews = KeyedOfframp & { from_status: OfframpStatus | null };
 export type ChangedOfframp = OfframpNews & { was_funded: boolean };
 
 /** The offramp after a move to another state, or a change without one. */

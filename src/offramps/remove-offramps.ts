@@ -16,7 +16,7 @@ import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, lockOfframps, openOfframps } from "./store.ts";
 import { SWEEP_DOCUMENTS_TASK } from "./task-kinds.ts";
 
-export type Removal = {
+type Removal = {
   user_id: string;
   quote_id: string;
   offramp_id: string;

@@ -16,7 +16,7 @@ import type { Offramp } from "./model.ts";
 import { changeOfframp } from "./record-changes.ts";
 import { findOfframps } from "./store.ts";
 
-export type NewRoute = { payment_detail_id: string | null };
+type NewRoute = { payment_detail_id: string | null };
 
 type Extra = {
   details: AccountMap<PaymentDetail>;

@@ -29,7 +29,7 @@ import {
 } from "./schemas.ts";
 import { type OfframpEdit, updateOfframps } from "./update-offramps.ts";
 
-export type OfframpDeps = ApprovedChangeDeps & {
+type OfframpDeps = ApprovedChangeDeps & {
   database: Database;
   executor: Executor;
   prices: PriceBook;

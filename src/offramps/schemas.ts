@@ -14,7 +14,7 @@ const metadataInput = Type.Optional(
   }),
 );
 
-export const OFFRAMPS_PER_REQUEST_MAX = 500;
+const OFFRAMPS_PER_REQUEST_MAX = 500;
 
 export const CreateOfframpsBody = Type.Object(
   {

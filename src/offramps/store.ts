@@ -25,7 +25,7 @@ export async function findOfframp(
   return row;
 }
 
-export type OfframpFilter = { status?: OfframpStatus; quote_id?: string };
+type OfframpFilter = { status?: OfframpStatus; quote_id?: string };
 
 export function listOfframps(
   session: Session,

@@ -10,7 +10,7 @@ import { sweepDocuments } from "./documents/sweep-documents.ts";
 import { dropDocuments } from "./documents/upload-documents.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
 import { readBank } from "./payouts/apply-bank-answers.ts";
-import { type ChaseDeps, chasePayouts } from "./payouts/flag-unanswered-payouts.ts";
+import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
 import { type SendDeps, sendPayouts } from "./payouts/send-payouts.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
 import { fundQuote } from "./quotes/fund-quote.ts";
@@ -19,10 +19,10 @@ import { findQuotes } from "./quotes/store.ts";
 import {
   ANNOUNCE_TRANSFER_TASK,
   ASSESS_OFFRAMP_TASK,
-  CHASE_PAYOUTS_TASK,
   CLOSE_QUOTE_TASK,
   DROP_DOCUMENT_TASK,
   FETCH_DOCUMENT_TASK,
+  FLAG_UNANSWERED_PAYOUTS_TASK,
   FUND_OFFRAMPS_TASK,
   FUND_QUOTE_TASK,
   READ_BANK_TASK,
@@ -31,9 +31,9 @@ import {
   WATCH_CHAINS_TASK,
 } from "./task-kinds.ts";
 
-export type OfframpTaskDeps = SendDeps &
+type OfframpTaskDeps = SendDeps &
   FetchDeps &
-  ChaseDeps & {
+  FlagDeps & {
     chain: ChainPort;
     /** How many millionths of a token a deposit may be short. */
     deposit_tolerance: bigint;
@@ -81,7 +81,11 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     { kind: FETCH_DOCUMENT_TASK, set_max: 20, handle: (set) => fetchDocuments(deps, set) },
     { kind: SWEEP_DOCUMENTS_TASK, set_max: 100, handle: (set) => sweepDocuments(deps, set) },
     { kind: DROP_DOCUMENT_TASK, set_max: 100, handle: (set) => dropDocuments(deps, set) },
-    { kind: CHASE_PAYOUTS_TASK, set_max: 1, handle: (set) => chasePayouts(deps, set) },
+    {
+      kind: FLAG_UNANSWERED_PAYOUTS_TASK,
+      set_max: 1,
+      handle: (set) => flagUnansweredPayouts(deps, set),
+    },
     { kind: SEND_PAYOUT_TASK, set_max: CHUNK, handle: (set) => sendPayouts(deps, set) },
   ];
 }

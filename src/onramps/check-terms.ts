@@ -19,7 +19,7 @@ import { hasRate, priceOnramp } from "../prices/pricing.ts";
 import { readCode } from "../prices/read-values.ts";
 import type { OnrampTerms } from "./create-onramps.ts";
 
-export type TermsDeps = { bank: BankPort; chain: ChainPort };
+type TermsDeps = { bank: BankPort; chain: ChainPort };
 
 type Requested = Record<string, unknown>;
 

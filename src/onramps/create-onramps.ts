@@ -30,7 +30,7 @@ export type OnrampTerms = OnrampPrice & {
   deposit_instructions: BankCoordinates;
 };
 
-export type NewOnramp = {
+type NewOnramp = {
   user_id: string;
   /** Null when the request is refused, for the problems or for lack of a rate. */
   terms: OnrampTerms | null;

@@ -23,7 +23,7 @@ export type DeliverDeps = {
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
 /**
- * Delivers paid onramps in three beats: the gates are open and the conversion is on record; the
+ * Delivers paid onramps in three steps: the gates are open and the conversion is on record; the
  * coins are sent under a key made of the record's id; the transaction is on record. Whatever is
  * interrupted is sent again under the same key, which sends once.
  */

@@ -16,7 +16,7 @@ export const ONRAMP_MOVES: Readonly<Record<OnrampStatus, readonly OnrampStatus[]
 };
 
 /** Until then a deposit credits by itself; later the operator decides. */
-export const RATE_LOCKED_MS = DAY_MS;
+const RATE_LOCKED_MS = DAY_MS;
 /** Each holds a rate for its user, who need not pay. */
 export const UNPAID_PER_USER_MAX = 20;
 /** An onramp that nobody has paid by then has failed. */
@@ -133,10 +133,7 @@ export type FiatDeposit = {
   updated_at: Date;
 };
 
-export type FundingFacts = Pick<
-  Onramp,
-  "status" | "fiat_currency" | "deposit_amount" | "created_at"
->;
+type FundingFacts = Pick<Onramp, "status" | "fiat_currency" | "deposit_amount" | "created_at">;
 
 /**
  * What keeps a deposit from paying an onramp; null when nothing does. By its code alone a deposit
@@ -205,7 +202,7 @@ export function digestFacts(onramp: Omit<Onramp, "destination_address">): Buffer
 }
 
 /** In a fixed order: the digest depends on it. */
-export const COORDINATES = [
+const COORDINATES = [
   "bank_account_number",
   "bank_routing_number",
   "bank_iban",

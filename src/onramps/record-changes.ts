@@ -5,7 +5,7 @@ import { renderOnrampEvent } from "./render.ts";
 import { type KeyedOnramp, updateOnramps } from "./store.ts";
 
 /** An onramp after a change, with the status it had before; null when it was just created. */
-export type ChangedOnramp = KeyedOnramp & { from_status: OnrampStatus | null };
+type ChangedOnramp = KeyedOnramp & { from_status: OnrampStatus | null };
 
 /** The onramp after a move to another state, or a change without one. */
 export function changeOnramp(

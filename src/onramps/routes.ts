@@ -16,7 +16,7 @@ import { renderOnramp, renderOnramps } from "./render.ts";
 import { CreateOnrampBody, OnrampAnswer, OnrampListAnswer, OnrampListQuery } from "./schemas.ts";
 import { findOnramp, listOnramps, openOnramps } from "./store.ts";
 
-export type OnrampDeps = {
+type OnrampDeps = {
   database: Database;
   executor: Executor;
   keyring: Keyring;

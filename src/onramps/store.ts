@@ -197,7 +197,7 @@ export async function openOnramps(
 }
 
 /** Onramps whose user was erased are left out: nobody can read where their coins went. */
-export function toOnramps(rows: readonly OnrampRow[], keys: SubjectKeys): KeyedOnramp[] {
+function toOnramps(rows: readonly OnrampRow[], keys: SubjectKeys): KeyedOnramp[] {
   return rows.flatMap(({ details, ...row }) => {
     const key = keys.get(row.account_id, row.user_id);
     if (!key) return [];

@@ -15,7 +15,7 @@ import {
   READ_CREDITS_TASK,
 } from "./task-kinds.ts";
 
-export type OnrampTaskDeps = CreditDeps & MoveDeps & DeliverDeps;
+type OnrampTaskDeps = CreditDeps & MoveDeps & DeliverDeps;
 
 /** The background work of onramps, each kind as sets of due tasks. */
 export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {

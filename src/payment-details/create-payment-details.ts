@@ -10,7 +10,7 @@ import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
 import { renderPaymentDetail } from "./render.ts";
 import { insertPaymentDetails } from "./store.ts";
 
-export type NewPaymentDetail = {
+type NewPaymentDetail = {
   user_id: string;
   fields: PaymentDetailFields;
   problems: readonly Problem[];

@@ -9,7 +9,7 @@ import { type ChangedDetail, moveDetail, recordDetailChanges } from "./record-de
 import { renderPaymentDetail } from "./render.ts";
 import { lockPaymentDetails, toPaymentDetails } from "./store.ts";
 
-export type Deactivation = { user_id: string; id: string; problems: readonly Problem[] };
+type Deactivation = { user_id: string; id: string; problems: readonly Problem[] };
 
 /** Null when it was deactivated before. */
 type Deactivated = { detail: PaymentDetail; change: ChangedDetail | null };

@@ -28,7 +28,7 @@ import {
 } from "./schemas.ts";
 import { findPaymentDetail, listPaymentDetails, toPaymentDetails } from "./store.ts";
 
-export type PaymentDetailDeps = {
+type PaymentDetailDeps = {
   database: Database;
   executor: Executor;
   keyring: Keyring;

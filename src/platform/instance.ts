@@ -25,7 +25,7 @@ export type InstanceInfo = ProcessIdentity & {
   [fact: string]: unknown;
 };
 
-export type DataDirClaim = {
+type DataDirClaim = {
   write(info: Record<string, unknown>): Promise<void>;
   release(): Promise<void>;
   /** Releases it as it was found: a service that died before is still known to have died. */

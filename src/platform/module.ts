@@ -22,7 +22,7 @@ export type ModuleCore = {
   operator_id: string;
   executor: Executor;
   /** Wakes the workers of this process, for work that is due now. */
-  poke: () => void;
+  wake: () => void;
   /** Known once the server listens. */
   public_url: () => string;
   log: TaskLog;

@@ -11,7 +11,7 @@ import { affordableOfframp, hasRate, minimumMinor, priceOfframp } from "./pricin
 /** Which of the two amounts was given, and under which name. */
 export type Given = { name: string; fiat_minor: bigint } | { name: string; token_amount: bigint };
 
-export type Payout = {
+type Payout = {
   rate: string;
   fiat_minor: bigint;
   /** As given, or what the fiat amount costs. */

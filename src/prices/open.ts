@@ -14,7 +14,7 @@ import { openPriceBook, type PriceBook } from "./prices.ts";
 import { addRateRoutes } from "./rate-routes.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "./tasks.ts";
 
-export type PricesModule = Module & { prices: PriceBook; approvals: ApprovalRules };
+type PricesModule = Module & { prices: PriceBook; approvals: ApprovalRules };
 
 export async function openPricesModule(
   core: ModuleCore,

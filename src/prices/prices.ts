@@ -45,7 +45,7 @@ export type PriceBook = PriceVersions & {
   refresh_every_ms: number;
 };
 
-export type PriceDeps = {
+type PriceDeps = {
   database: Database;
   catalogue: Catalogue;
   source: RateSource;

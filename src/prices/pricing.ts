@@ -17,7 +17,7 @@ import {
 import type { Prices } from "./prices.ts";
 
 /** Amounts in minor units of the destination currency; token amounts in millionths. */
-export type OfframpPrice = {
+type OfframpPrice = {
   /** Destination units for one token, as exact decimal text. */
   rate: string;
   fee_minor: bigint;
@@ -25,7 +25,7 @@ export type OfframpPrice = {
   token_fee: bigint;
 };
 
-export type Route = { token: Token; currency: string; rail: Rail };
+type Route = { token: Token; currency: string; rail: Rail };
 
 const BASIS = 10_000n;
 

@@ -13,7 +13,7 @@ export type RateCheck = {
   held_at: Date | null;
 };
 
-export type CheckedRates = {
+type CheckedRates = {
   /** What may be quoted with; held rates are left out. */
   rates: RateTable;
   /** The checks that are not as they were. */

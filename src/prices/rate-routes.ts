@@ -10,7 +10,7 @@ import { checkQuoteRate } from "./calculate-quote-rate.ts";
 import type { PriceBook, Prices } from "./prices.ts";
 import { ConversionAnswer, ConversionBody, QuoteRateAnswer, QuoteRateBody } from "./schemas.ts";
 
-export type RateDeps = {
+type RateDeps = {
   database: Database;
   catalogue: Catalogue;
   clock: Clock;

@@ -16,7 +16,7 @@ import {
   updateRateChecks,
 } from "./store.ts";
 
-export type RefreshDeps = {
+type RefreshDeps = {
   database: Database;
   source: RateSource;
   fees: FeeSchedule;
@@ -66,7 +66,7 @@ function toTable(reading: RateReading, currencies: ReadonlySet<string>): RateTab
   return Object.fromEntries(TOKENS.map((token) => [token, Object.fromEntries(kept)]));
 }
 
-export type PriceContent = {
+type PriceContent = {
   source: string;
   as_of: Date | null;
   rates: RateTable;

@@ -19,18 +19,18 @@ import { minorToNumber, parseAmount } from "../platform/money.ts";
 import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { CryptoDepositAnswer, CryptoDepositBody } from "./schemas.ts";
 
-export type CryptoDepositDeps = {
+type CryptoDepositDeps = {
   database: Database;
   chain: ChainPort;
   clock: Clock;
-  poke: () => void;
+  wake: () => void;
 };
 
 const writeDeposit = compileRender(CryptoDepositAnswer);
 
 /** Lets a transfer happen on the sandbox's chain, and the watcher see it. */
 export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDepositDeps): void {
-  const { database, chain, clock, poke } = deps;
+  const { database, chain, clock, wake } = deps;
   addRoute({
     method: "POST",
     path: "/sandbox/crypto_deposits",
@@ -55,7 +55,7 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
       const { sender, chain: blockchain, mined_at, amount, ...shown } = transfer!;
       await insertSandboxTransfer(database, transfer!);
       await recordDeposits(database, chain, now);
-      poke();
+      wake();
       return writeDeposit({
         crypto_deposit: {
           ...shown,

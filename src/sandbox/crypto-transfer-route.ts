@@ -22,7 +22,7 @@ const writeTransfer = compileRender(CryptoTransferAnswer);
 /** Plays a transfer between two wallets that are not ours, such as the payment of an invoice. */
 export function addCryptoTransferRoute(
   addRoute: AddRoute,
-  deps: { database: Database; clock: Clock; poke: () => void },
+  deps: { database: Database; clock: Clock; wake: () => void },
 ): void {
   addRoute({
     method: "POST",
@@ -62,7 +62,7 @@ export function addCryptoTransferRoute(
         );
         return mined;
       });
-      deps.poke();
+      deps.wake();
       const { token, from, to } = rest;
       return writeTransfer({
         crypto_transfer: {

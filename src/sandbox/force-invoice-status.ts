@@ -1,5 +1,5 @@
 import { findBilledAccounts } from "../accounts/billing-email-store.ts";
-import type { CarryDeps } from "../invoices/counterparty/sync-counterparty.ts";
+import type { SyncDeps } from "../invoices/counterparty/sync-counterparty.ts";
 import { makePayable } from "../invoices/create-invoices.ts";
 import {
   CHANGE_TYPES,
@@ -26,8 +26,8 @@ const MOVES = Object.fromEntries(
  * Takes an invoice to a state by the shortest legal way, each step done by whoever may do it.
  * Null when there is none.
  */
-export async function walkInvoice(
-  { database, keyring, renderer }: CarryDeps,
+export async function forceInvoiceStatus(
+  { database, keyring, renderer }: SyncDeps,
   key: InvoiceKey,
   status: InvoiceStatus,
   now: Date,

@@ -38,7 +38,7 @@ import { Refusal } from "../platform/errors.ts";
 import { least } from "../platform/money.ts";
 import { findPath } from "./find-path.ts";
 
-export type WalkDeps = BankDeps & { chain: ChainPort; clock: Clock; deposit_tolerance: bigint };
+export type ForceDeps = BankDeps & { chain: ChainPort; clock: Clock; deposit_tolerance: bigint };
 
 type Key = { account_id: string; id: string };
 
@@ -49,8 +49,8 @@ const MESSAGE = "Set by the sandbox.";
  * Takes an offramp to a state by the legal path, each step with the money it means and its event.
  * Undefined when there is no such offramp, null when no path leads there.
  */
-export async function walkOfframp(
-  deps: WalkDeps,
+export async function forceOfframpStatus(
+  deps: ForceDeps,
   key: Key,
   to: OfframpStatus | null,
 ): Promise<Offramp | null | undefined> {
@@ -67,13 +67,13 @@ export async function walkOfframp(
   return null;
 }
 
-async function read({ database, keyring }: WalkDeps, key: Key): Promise<KeyedOfframp | undefined> {
+async function read({ database, keyring }: ForceDeps, key: Key): Promise<KeyedOfframp | undefined> {
   const rows = await findOfframps(database, [key]);
   const [entry] = await openOfframps(database, keyring, rows);
   return entry;
 }
 
-async function takeStep(deps: WalkDeps, seen: Offramp, to: OfframpStatus): Promise<void> {
+async function takeStep(deps: ForceDeps, seen: Offramp, to: OfframpStatus): Promise<void> {
   // What has no money set aside for it cannot go on to the bank: its quote is paid first.
   const needs_money = to === "pending_internal_assessment" || to === "sending_fiat";
   if (needs_money && seen.funded_at === null) return payQuote(deps, seen);
@@ -115,7 +115,7 @@ async function markSent(tx: Transaction, seen: Offramp, now: Date): Promise<void
 }
 
 /** An offramp fails unpaid only with its whole quote, as if nobody had paid in time. */
-async function abandonQuote(deps: WalkDeps, { account_id, quote_id }: Offramp): Promise<void> {
+async function abandonQuote(deps: ForceDeps, { account_id, quote_id }: Offramp): Promise<void> {
   const now = deps.clock.now();
   for (let has_more = true; has_more; ) {
     has_more = await deps.database.transaction(async (tx) => {
@@ -150,7 +150,7 @@ function bankAnswer(offramp: Offramp, to: OfframpStatus): BankAnswer | null {
 
 function moveByHand(
   tx: Transaction,
-  deps: WalkDeps,
+  deps: ForceDeps,
   entry: KeyedOfframp,
   quote: Quote,
   to: OfframpStatus,
@@ -175,7 +175,7 @@ function moveByHand(
 }
 
 /** Lets the sandbox's chain pay the whole quote, and all its offramps follow. */
-async function payQuote(deps: WalkDeps, offramp: Offramp): Promise<void> {
+async function payQuote(deps: ForceDeps, offramp: Offramp): Promise<void> {
   const { database, chain, clock } = deps;
   const now = clock.now();
   const key = { account_id: offramp.account_id, id: offramp.quote_id };

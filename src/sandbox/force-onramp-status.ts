@@ -31,14 +31,14 @@ import { findPath } from "./find-path.ts";
 
 const TAKEN_OVER_AFTER_MS = 10_000;
 
-export type OnrampWalkDeps = CreditDeps & MoveDeps & DeliverDeps & { clock: Clock };
+export type OnrampForceDeps = CreditDeps & MoveDeps & DeliverDeps & { clock: Clock };
 
 /**
  * Takes an onramp along the legal path to a state; each step moves the money it means. Undefined
  * when there is no such onramp, null when there is no path.
  */
-export async function walkOnramp(
-  deps: OnrampWalkDeps,
+export async function forceOnrampStatus(
+  deps: OnrampForceDeps,
   key: OnrampKey,
   target: OnrampStatus | null,
 ): Promise<Onramp | null | undefined> {
@@ -56,7 +56,11 @@ export async function walkOnramp(
 }
 
 /** Does nothing where the coins have left, or are about to: then nothing leads to `failed`. */
-async function takeStep(deps: OnrampWalkDeps, onramp: Onramp, status: OnrampStatus): Promise<void> {
+async function takeStep(
+  deps: OnrampForceDeps,
+  onramp: Onramp,
+  status: OnrampStatus,
+): Promise<void> {
   if (status === "sending_fiat") await payIn(deps, onramp);
   else if (status === "crypto_sent") await deliver(deps, onramp);
   else if (onramp.status === "initiated") await giveUp(deps, onramp);
@@ -64,7 +68,7 @@ async function takeStep(deps: OnrampWalkDeps, onramp: Onramp, status: OnrampStat
 }
 
 /** A deposit of the exact amount arrives, and the operator matches it, however late. */
-async function payIn(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+async function payIn(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
   const bank_reference = `SANDBOX-${newId(now)}`;
   await insertSandboxCredit(deps.database, {
@@ -87,7 +91,7 @@ async function payIn(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
   await moveDepositToRest({ ...deps, holds_delivery: true }, line!, now);
 }
 
-async function payBack(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+async function payBack(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const key = { account_id: deps.operator_id, id: onramp.deposit_id! };
   // The operator's side of the match may still be on its way.
   await moveDepositToRest(deps, key, deps.clock.now());
@@ -96,7 +100,7 @@ async function payBack(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
 }
 
 function changeLocked(
-  { database, operator_id, clock }: OnrampWalkDeps,
+  { database, operator_id, clock }: OnrampForceDeps,
   deposit_id: string,
   changes: Parameters<typeof changeDeposit>[1],
 ): Promise<void> {
@@ -110,7 +114,7 @@ function changeLocked(
   });
 }
 
-async function deliver(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+async function deliver(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
   let may_send = false;
   await changeOne(deps, onramp, (tx, entry) => {
@@ -126,7 +130,7 @@ async function deliver(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
   });
 }
 
-function giveUp(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
+function giveUp(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
   const change = { status: "failed", status_message: "Failed on request in the sandbox." } as const;
   return changeOne(deps, onramp, (tx, entry) => {
@@ -137,7 +141,7 @@ function giveUp(deps: OnrampWalkDeps, onramp: Onramp): Promise<void> {
 }
 
 function changeOne(
-  { database, keyring }: OnrampWalkDeps,
+  { database, keyring }: OnrampForceDeps,
   key: OnrampKey,
   change: (tx: Transaction, entry: KeyedOnramp) => void,
 ): Promise<void> {
@@ -147,7 +151,7 @@ function changeOne(
   });
 }
 
-async function findOnramp(deps: OnrampWalkDeps, key: OnrampKey): Promise<Onramp | undefined> {
+async function findOnramp(deps: OnrampForceDeps, key: OnrampKey): Promise<Onramp | undefined> {
   const rows = await findOnramps(deps.database, [key]);
   const [entry] = await openOnramps(deps.database, deps.keyring, rows);
   return entry?.onramp;

@@ -1,19 +1,19 @@
 import { findVisibleView } from "../invoices/counterparty/find-visible.ts";
-import type { CarryDeps } from "../invoices/counterparty/sync-counterparty.ts";
+import type { SyncDeps } from "../invoices/counterparty/sync-counterparty.ts";
 import { INVOICE_STATUSES } from "../invoices/model.ts";
 import { InvoiceRecord } from "../invoices/schemas.ts";
 import type { Clock } from "../platform/clock.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { Problems } from "../platform/problems.ts";
-import { walkInvoice } from "./force-invoice-status.ts";
+import { forceInvoiceStatus } from "./force-invoice-status.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { InvoiceStatusBody } from "./schemas.ts";
 
 /** Plays the parties of an invoice. */
 export function addSandboxInvoiceRoute(
   addRoute: AddRoute,
-  deps: CarryDeps & { clock: Clock; poke: () => void },
+  deps: SyncDeps & { clock: Clock; wake: () => void },
 ): void {
   addRoute({
     method: "PATCH",
@@ -36,9 +36,9 @@ export function addSandboxInvoiceRoute(
       if (!view) throw Refusal.of([...found.list, notFound("invoice_id")]);
       if (!status) throw Refusal.of(found.list);
       const key = { account_id: view.owner_account_id, id: view.id };
-      const walked = await walkInvoice(deps, key, status, deps.clock.now());
+      const walked = await forceInvoiceStatus(deps, key, status, deps.clock.now());
       if (!walked) throw Refusal.of([noPath("invoice.status")]);
-      deps.poke();
+      deps.wake();
       return deps.renderer.invoice(walked, view.role);
     },
   });

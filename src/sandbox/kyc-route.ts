@@ -12,7 +12,7 @@ import { findPath } from "./find-path.ts";
 import { noPath } from "./read-status.ts";
 import { KycBody, SWIFT_STATUSES } from "./schemas.ts";
 
-export type KycSandboxDeps = MoveDeps & { database: Database; clock: Clock; poke: () => void };
+export type KycSandboxDeps = MoveDeps & { database: Database; clock: Clock; wake: () => void };
 
 /** Plays the reviewer: on the person, and on their clearance for swift. */
 export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): void {
@@ -60,7 +60,7 @@ export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): vo
         );
         return recordKycs(tx, { ...locked, user }, is_new ? [kyc] : [], now);
       });
-      deps.poke();
+      deps.wake();
       return renderUser(moved);
     },
   });

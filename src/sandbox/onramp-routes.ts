@@ -13,11 +13,11 @@ import type { AddRoute } from "../platform/http/route.ts";
 import { newId } from "../platform/ids.ts";
 import { Problems } from "../platform/problems.ts";
 import { readAmount, readCode } from "../prices/read-values.ts";
-import { type OnrampWalkDeps, walkOnramp } from "./force-onramp-status.ts";
+import { forceOnrampStatus, type OnrampForceDeps } from "./force-onramp-status.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { DepositBody, OnrampStatusBody } from "./schemas.ts";
 
-export type OnrampSandboxDeps = OnrampWalkDeps & { poke: () => void };
+export type OnrampSandboxDeps = OnrampForceDeps & { wake: () => void };
 
 const TAG = "Sandbox";
 const TEXT_LENGTH_MAX = 140;
@@ -26,11 +26,11 @@ const REFERENCE_LENGTH_MAX = 64;
 const AMOUNT_MAX = 1_000_000_000_000n;
 
 export function addOnrampSandboxRoutes(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
-  addWalkRoute(addRoute, deps);
+  addForceRoute(addRoute, deps);
   addDepositRoute(addRoute, deps);
 }
 
-function addWalkRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
+function addForceRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
   addRoute({
     method: "PATCH",
     path: "/sandbox/onramps/:onramp_id",
@@ -49,18 +49,18 @@ function addWalkRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
       const found = new Problems(problems);
       const status = readStatus("onramp", ONRAMP_STATUSES, body.onramp?.status, found);
       const key = { account_id: caller.account_id, id: params.onramp_id };
-      const walked = await walkOnramp(deps, key, status ?? null);
+      const walked = await forceOnrampStatus(deps, key, status ?? null);
       if (walked === undefined) throw Refusal.of([...found.list, notFound("onramp_id")]);
       if (!status) throw Refusal.of(found.list);
       if (walked === null) throw Refusal.of([noPath("onramp.status")]);
-      deps.poke();
+      deps.wake();
       return renderOnramp(walked);
     },
   });
 }
 
 function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
-  const { database, keyring, clock, operator_id, poke } = deps;
+  const { database, keyring, clock, operator_id, wake } = deps;
   addRoute({
     method: "POST",
     path: "/sandbox/deposits",
@@ -82,7 +82,7 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
       const credit = checkDeposit(body.deposit, problems, now);
       await insertSandboxCredit(database, credit);
       await recordCredits(deps, now);
-      poke();
+      wake();
       const lines = await findLines(database, operator_id, [credit.bank_reference]);
       const rows = lines.filter(
         ({ amount, currency }) => amount === credit.amount && currency === credit.currency,

@@ -7,7 +7,7 @@ import { addCryptoTransferRoute } from "./crypto-transfer-route.ts";
 import { addSandboxInvoiceRoute } from "./invoice-routes.ts";
 import { addSandboxRoutes } from "./routes.ts";
 
-export type SandboxNeeds = {
+type SandboxNeeds = {
   chain: ChainPort;
   bank: BankPort;
   offramps: { renderer: OfframpRenderer };

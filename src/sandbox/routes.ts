@@ -14,16 +14,16 @@ import { advanceClock } from "../platform/tasks/advance-clock.ts";
 import { waitUntilIdle } from "../platform/tasks/wait-until-idle.ts";
 import { addSandboxCryptoDepositRoute } from "./crypto-deposit-route.ts";
 import { findPath } from "./find-path.ts";
-import { type WalkDeps, walkOfframp } from "./force-offramp-status.ts";
+import { type ForceDeps, forceOfframpStatus } from "./force-offramp-status.ts";
 import { addSandboxKycRoute, type KycSandboxDeps } from "./kyc-route.ts";
 import { addOnrampSandboxRoutes, type OnrampSandboxDeps } from "./onramp-routes.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { ClockAnswer, ClockBody, OfframpStatusBody, PaymentDetailStatusBody } from "./schemas.ts";
 import { addSandboxWebhookRoute } from "./webhook-route.ts";
 
-export type SandboxDeps = WalkDeps &
+type SandboxDeps = ForceDeps &
   KycSandboxDeps &
-  OnrampSandboxDeps & { clock: WalkDeps["clock"] & SandboxClock };
+  OnrampSandboxDeps & { clock: ForceDeps["clock"] & SandboxClock };
 
 const TAG = "Sandbox";
 const IDLE_MAX_MS = 30_000;
@@ -88,7 +88,7 @@ function addClockRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
 }
 
 function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
-  const { database, keyring, clock, poke } = deps;
+  const { database, keyring, clock, wake } = deps;
   addRoute({
     method: "PATCH",
     path: "/sandbox/users/:user_id/payment_details/:payment_detail_id",
@@ -131,7 +131,7 @@ function addPaymentDetailRoute(addRoute: AddRoute, deps: SandboxDeps): void {
         recordDetailChanges(tx, changes, now);
         return detail;
       });
-      poke();
+      wake();
       return renderPaymentDetail(moved);
     },
   });
@@ -156,11 +156,11 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
       const found = new Problems(problems);
       const status = readStatus("offramp", OFFRAMP_STATUSES, body.offramp?.status, found);
       const key = { account_id: caller.account_id, id: params.offramp_id };
-      const walked = await walkOfframp(deps, key, status ?? null);
+      const walked = await forceOfframpStatus(deps, key, status ?? null);
       if (walked === undefined) throw Refusal.of([...found.list, notFound("offramp_id")]);
       if (!status) throw Refusal.of(found.list);
       if (walked === null) throw Refusal.of([noPath("offramp.status")]);
-      deps.poke();
+      deps.wake();
       return deps.renderer.offramp(walked);
     },
   });

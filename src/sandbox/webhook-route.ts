@@ -11,16 +11,16 @@ import { Problems } from "../platform/problems.ts";
 import { sendSample } from "../webhooks/send-sample.ts";
 import { sampleEvent, sampleStatuses } from "./sample-events.ts";
 
-export type SandboxWebhookDeps = {
+type SandboxWebhookDeps = {
   database: Database;
   keyring: Keyring;
   clock: Clock;
-  poke: () => void;
+  wake: () => void;
 };
 
 const NAMES = [...RAMP_EVENTS, ...INVOICE_EVENTS];
 
-export const SandboxWebhookBody = Type.Object(
+const SandboxWebhookBody = Type.Object(
   {
     webhook_type: Type.Enum([...NAMES]),
     status: Type.Optional(
@@ -30,7 +30,7 @@ export const SandboxWebhookBody = Type.Object(
   { additionalProperties: false },
 );
 
-export const SandboxWebhookAnswer = Type.Object({
+const SandboxWebhookAnswer = Type.Object({
   webhook: Type.Object({
     webhook_type: Type.String(),
     deliveries: Type.Integer({ description: "How many applications receive it." }),
@@ -66,7 +66,7 @@ export function addSandboxWebhookRoute(addRoute: AddRoute, deps: SandboxWebhookD
       const keys = { id: newId(now), other_id: newId(now), now };
       const sample = { name, body: sampleEvent(name, status, keys) };
       const deliveries = await sendSample(deps, caller.account_id, sample, now);
-      deps.poke();
+      deps.wake();
       return writeAnswer({ webhook: { webhook_type: name, deliveries } });
     },
   });

@@ -12,7 +12,7 @@ import { KYC_NOT_STARTED, type User, type UserFields } from "./model.ts";
 import { renderUser } from "./render.ts";
 import { emailKey, findTakenEmails, hashEmail, insertUsers } from "./store.ts";
 
-export type NewUser = { fields: UserFields; problems: readonly Problem[] };
+type NewUser = { fields: UserFields; problems: readonly Problem[] };
 
 type Loaded = { account_keys: AccountKeys; taken: Map<string, string> };
 type Created = { user: User; email_index: Buffer; key: Buffer };

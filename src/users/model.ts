@@ -53,7 +53,7 @@ const LIMITS = {
   business_activity: 500,
 } as const;
 
-export type UserFieldName = keyof typeof LIMITS;
+type UserFieldName = keyof typeof LIMITS;
 
 /** What is known of a person or company. Dates as `YYYY-MM-DD`; absent fields are null. */
 export type Identity = Record<Exclude<UserFieldName, "beneficiary_type">, string | null> & {

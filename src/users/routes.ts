@@ -19,7 +19,7 @@ import {
 import { findUser, listUsers, openUsers } from "./store.ts";
 import { updateUsers } from "./update-users.ts";
 
-export type UserDeps = {
+type UserDeps = {
   database: Database;
   executor: Executor;
   keyring: Keyring;

@@ -16,7 +16,7 @@ import {
   updateIdentities,
 } from "./store.ts";
 
-export type UserChange = { user_id: string; change: unknown; problems: readonly Problem[] };
+type UserChange = { user_id: string; change: unknown; problems: readonly Problem[] };
 
 type Loaded = { users: AccountMap<User>; keys: SubjectKeys; taken: Map<string, string> };
 type Updated = { user: User; email_index: Buffer; key: Buffer };

@@ -14,7 +14,7 @@ export type EventedTable<Row> = {
   digest: (row: Row) => Buffer;
 };
 
-export type EventRow = {
+type EventRow = {
   record_id: string;
   sequence: number;
   from_status: string | null;

@@ -62,7 +62,7 @@ export function verify(
   return database.transaction(async (tx) => {
     await tx.query("set transaction isolation level repeatable read, read only");
     const accounts = await listAccounts(tx);
-    const { beating } = await workerHealth(tx, { now, real_now });
+    const { is_running } = await workerHealth(tx, { now, real_now });
     let pages = 0;
     for (const [accounts_done, account] of accounts.entries()) {
       const session = withCount(tx, () => {
@@ -70,7 +70,7 @@ export function verify(
         onProgress?.({ accounts_done, accounts: accounts.length, pages });
       });
       const fault =
-        (await findFault(session, key, account.id, now, beating)) ??
+        (await findFault(session, key, account.id, now, is_running)) ??
         (keyring ? await verifyDetails(session, keyring, account.id) : null);
       if (fault) return { accounts: accounts.length, fault };
     }

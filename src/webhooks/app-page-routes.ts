@@ -20,7 +20,7 @@ import { notFound, Refusal } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
 import { type ChangedApp, changeOneApp } from "./update-apps.ts";
 
-export type AppPageDeps = PageDeps & { keyring: Keyring; app_rules: AppRules };
+type AppPageDeps = PageDeps & { keyring: Keyring; app_rules: AppRules };
 
 const HIDDEN = { hide: true };
 

@@ -31,14 +31,14 @@ import {
 import { insertReplay, listEndpointPage } from "./store.ts";
 import { updateApps } from "./update-apps.ts";
 
-export type AppRouteDeps = {
+type AppRouteDeps = {
   database: Database;
   executor: Executor;
   keyring: Keyring;
   index_key: Buffer;
   clock: Clock;
   app_rules: AppRules;
-  poke: () => void;
+  wake: () => void;
 };
 
 const TAG = "Applications";
@@ -230,7 +230,7 @@ const SIMPLE_CHANGES = [
 ] as const;
 
 function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
-  const { database, clock, poke } = deps;
+  const { database, clock, wake } = deps;
   addRoute({
     method: "POST",
     path: "/apps/:app_id/replay",
@@ -278,7 +278,7 @@ function addReplay(addRoute: AddRoute, deps: AppRouteDeps): void {
         const record = `app:${app_id}`;
         recordAudit(tx, { account_id, actor, action: "app.replay", record, reason }, now);
       });
-      poke();
+      wake();
       return renderReplay(replay);
     },
   });

@@ -9,7 +9,7 @@ import type { Endpoint } from "./audience.ts";
 import { renderApp } from "./render.ts";
 import { findEnabled } from "./store.ts";
 
-export type AppRequest = { fields: CheckedApp; problems: readonly Problem[] };
+type AppRequest = { fields: CheckedApp; problems: readonly Problem[] };
 
 type Loaded = { keys: AccountKeys; enabled: Map<string, Date | null> };
 type Created = { endpoint: Endpoint; app: App; header_names: string[]; revealed: Revealed };

@@ -28,11 +28,11 @@ import {
   WebhookEventListQuery,
 } from "./schemas.ts";
 
-export type EventRouteDeps = {
+type EventRouteDeps = {
   database: Database;
   keyring: Keyring;
   clock: Clock;
-  poke: () => void;
+  wake: () => void;
 };
 
 const TAG = "Webhook events";
@@ -144,7 +144,7 @@ function addDeliveries(addRoute: AddRoute, deps: EventRouteDeps): void {
 }
 
 function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
-  const { database, clock, poke } = deps;
+  const { database, clock, wake } = deps;
   addRoute({
     method: "POST",
     path: "/webhook_events/:webhook_event_id/redeliver",
@@ -190,7 +190,7 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
       await database.transaction((tx) =>
         redeliverEvent(tx, { ...redelivery, endpoints: ready }, clock.now()),
       );
-      poke();
+      wake();
       const again = await listDeliveriesOfEvent(database, account_id, event_id);
       return renderAll(deps, account_id, again);
     },

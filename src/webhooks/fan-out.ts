@@ -20,7 +20,7 @@ import { type Endpoint, isTold, missingSetup } from "./audience.ts";
 import { insertDeliveries, type NewDelivery } from "./delivery/store.ts";
 import { DELIVER_TASK } from "./model.ts";
 
-export type FanOutDeps = {
+type FanOutDeps = {
   database: Database;
   signing_key: KeyObject;
   log: TaskLog;
@@ -49,7 +49,7 @@ export function fanOutTask(deps: FanOutDeps): TaskHandler {
  * committed, so a transaction that commits late gets a later place. Blocks are handed over one
  * after the other; if this stops half-way, the next one goes on at the cursor.
  */
-export async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<void> {
+async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<void> {
   const { database, signing_key, log } = deps;
   logHeads(log, await sealChain(database, signing_key, account_id, EVENT_LOG.log, now));
   for (;;) {

@@ -15,7 +15,7 @@ import { replayTask } from "./replay-app.ts";
 import { trimEventsTask } from "./trim-events.ts";
 
 /** Deliveries have a worker of their own. */
-export type WebhooksModule = Module & { deliveries: Worker };
+type WebhooksModule = Module & { deliveries: Worker };
 
 export function openWebhooksModule(
   core: ModuleCore,
@@ -24,7 +24,7 @@ export function openWebhooksModule(
   const { config, mode, database } = core;
   const { counter, countAttempt } = createAttemptCounter();
   const deliveries = createDeliveryWorker({ ...core, sender, countAttempt });
-  const wakeDeliveries = deliveries.poke;
+  const wakeDeliveries = deliveries.wake;
   const signing_key = signingKey(signingSeed(config));
   const deps = { ...core, app_rules: { mode, refuseUrl: sender.refuse } };
   return {

@@ -8,7 +8,7 @@ import { newDelivery } from "./fan-out.ts";
 import { DELIVER_TASK } from "./model.ts";
 import { updateEventAgain } from "./redelivery-store.ts";
 
-export type Redelivery = {
+type Redelivery = {
   event_id: string;
   /** Undefined for a sample. */
   event: EventRow | undefined;

@@ -134,7 +134,7 @@ function toEventRecord(event: ReadableEvent): Static<typeof WebhookEventRecord> 
 }
 
 /** An attempt with the answer opened. */
-export type ReadableAttempt = Omit<AttemptRow, "answer"> & { answer: string | null };
+type ReadableAttempt = Omit<AttemptRow, "answer"> & { answer: string | null };
 
 export function renderDeliveries(
   deliveries: readonly Delivery[],

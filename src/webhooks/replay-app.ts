@@ -11,7 +11,7 @@ import { DELIVER_TASK, REPLAY_TASK } from "./model.ts";
 import { listDeliveredEvents, updateEventsAgain, updateMissedAgain } from "./redelivery-store.ts";
 import { findReplay, type Replay, updateReplayDone } from "./store.ts";
 
-export type ReplayDeps = { database: Database; wakeDeliveries: () => void };
+type ReplayDeps = { database: Database; wakeDeliveries: () => void };
 
 const CHUNK = 500;
 
@@ -38,7 +38,7 @@ export function replayTask({ database, wakeDeliveries }: ReplayDeps): TaskHandle
  * Puts deliveries back, and makes those that are missing, such as of the time before the account
  * was enabled. If it stops half-way it starts over: what it already put back is left alone.
  */
-export async function replayApp(database: Database, replay: Replay, now: Date): Promise<number> {
+async function replayApp(database: Database, replay: Replay, now: Date): Promise<number> {
   const key = { account_id: replay.account_id, id: replay.app_id };
   const [endpoint] = await listEndpoints(database, [key]);
   if (!endpoint) return 0;

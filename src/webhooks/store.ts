@@ -35,7 +35,7 @@ export function listEndpointPage(
   );
 }
 
-export type AilingEndpoint = {
+type AilingEndpoint = {
   id: string;
   name: string;
   account_name: string;

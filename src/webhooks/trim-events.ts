@@ -6,7 +6,7 @@ import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { TRIM_EVENTS_TASK } from "./model.ts";
 import { deleteOldDeliveries } from "./redelivery-store.ts";
 
-export type Retention = {
+type Retention = {
   database: Database;
   /** 0 keeps for ever. */
   event_retention_days: number;

@@ -16,7 +16,7 @@ import { DELIVER_TASK } from "./model.ts";
 import { renderApp } from "./render.ts";
 import { findEnabled } from "./store.ts";
 
-export type AppCommand = { id: string; change: AppChange; problems: readonly Problem[] };
+type AppCommand = { id: string; change: AppChange; problems: readonly Problem[] };
 
 type Loaded = { apps: AccountMap<App>; keys: AccountKeys; enabled: Map<string, Date | null> };
 export type ChangedApp = {

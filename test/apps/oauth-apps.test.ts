@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkApp } from "../../src/apps/check-app.ts";
 import { addApp, addMember, letIn, Person, post, refresh } from "../harness/oauth.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { emit, idle, addApp as setUpApp } from "../webhooks/webhook-room.ts";
+import { emit, idle, addApp as setUpApp } from "../webhooks/webhook-fixture.ts";
 
 const PATH = "/dashboard/apps";
 const SCOPE = "offline_access user:read";
@@ -114,7 +114,7 @@ describe("applications of the account", () => {
   test.each([
     ...["http:a.example", "https:/a.example", "https:a.example/x", "HTTP:localhost/x"],
     ...["https:?x", "http:/localhost:3000/callback"],
-  ])("%s, which browsers would mend, is no redirect address", (uri) => {
+  ])("%s, which browsers would fix, is no redirect address", (uri) => {
     const rules = { mode: "sandbox" as const, refuseUrl: () => null };
     expect(checkApp({ redirect_uris: [uri] }, rules, "").problems).toMatchObject([
       { message: "Send an absolute URL such as https://example.com/callback." },

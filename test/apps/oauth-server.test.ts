@@ -126,7 +126,7 @@ describe("what is stored", () => {
     await server.db.database.query("update tasks set due_at = created_at where kind = $1", [
       SWEEP_OAUTH_TASK,
     ]);
-    server.app.worker.poke();
+    server.app.worker.wake();
     await waitFor(async () => (await count()) === 0);
   });
 });

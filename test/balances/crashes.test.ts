@@ -6,7 +6,7 @@ import type { Database } from "../../src/platform/db/database.ts";
 import { atEveryCommit } from "../harness/mortal.ts";
 import { createScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { openBeats } from "../harness/steps.ts";
+import { openSteps } from "../harness/steps.ts";
 import { EXPIRY_MS, findFault, GRACE_MS, good, openStory, type Story } from "../offramps/story.ts";
 
 const ADDRESS = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
@@ -38,13 +38,13 @@ function refusingChain(chain: ChainPort): ChainPort {
 async function runWith(database: Database, only?: string): Promise<void> {
   const { core } = server;
   const chain = refusingChain(createSandboxChain(core.database));
-  const beats = await openBeats(core, { chain, bank: bank.port }, database);
+  const steps = await openSteps(core, { chain, bank: bank.port }, database);
   // The chain is asked every second; not every test moves the clock.
   const watch = "update tasks set due_at = created_at where kind = $1";
   await core.database.query(watch, [WATCH_CHAINS_TASK]);
-  if (only) while (await beats.run(only));
-  else await beats.runAll();
-  beats.close();
+  if (only) while (await steps.run(only));
+  else await steps.runAll();
+  steps.close();
 }
 const runAll = () => runWith(server.core.database);
 

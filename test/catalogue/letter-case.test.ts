@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { addApprovedUser, addPaymentDetail } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { good } from "../offramps/story.ts";
-import { WISH } from "../onramps/story.ts";
+import { REQUEST } from "../onramps/story.ts";
 
 let server: TestServer;
 let user_id: string;
@@ -26,7 +26,7 @@ it("codes of currencies, chains and rails are taken in any case and shown in low
   const [offramp] = good(await server.call("POST", path, { offramps: [item] })).offramps;
   expect(offramp).toMatchObject({ destination_currency: "usd", rails: "local" });
   const onramp = {
-    ...WISH,
+    ...REQUEST,
     ...{ crypto_currency: "USDT", crypto_rails: "POLYGON" },
     ...{ fiat_currency: "Usd", fiat_rails: "ACH_Push" },
   };

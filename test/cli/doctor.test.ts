@@ -87,14 +87,17 @@ it("work that keeps failing, a watcher that is behind and a silent worker are fa
   const { database } = server.db;
   await server.app.worker.stop();
   // As if another worker were at work, on all but this.
-  await database.query("insert into worker_beats values ($1, $2)", [server.account_id, new Date()]);
+  await database.query("insert into worker_heartbeats values ($1, $2)", [
+    server.account_id,
+    new Date(),
+  ]);
   await database.query("update tasks set attempts = 20 where kind = 'watch-chains'");
   const failing = await examine();
   expect(failing).toMatchObject({ code: 1, ok: false });
   expect(failing.of("worker")!.finding).toContain('"watch-chains" failed up to 20 times');
   expect(failing.of("watchers")!.finding).toMatch(/^behind: watch-chains \(failed 20 times/);
 
-  await database.query("delete from worker_beats");
+  await database.query("delete from worker_heartbeats");
   const [serving, half, stopped] = await Promise.all([
     examine({ SLIPROAD_PUBLIC_URL: server.url }),
     examine({ PORT: new URL(server.url).port }),
@@ -108,7 +111,10 @@ it("work that keeps failing, a watcher that is behind and a silent worker are fa
   expect(stopped.of("worker")!.finding).toMatch(/^none is running; run sliproad start/);
 
   // Of one that was killed before.
-  const beat_at = new Date(Date.now() - 15_000);
-  await database.query("insert into worker_beats values ($1, $2)", [server.account_id, beat_at]);
+  const seen_at = new Date(Date.now() - 15_000);
+  await database.query("insert into worker_heartbeats values ($1, $2)", [
+    server.account_id,
+    seen_at,
+  ]);
   expect((await examine()).of("worker")!.finding).toMatch(/^none is running; run sliproad start/);
 });

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Ended, runCommand } from "../harness/command-line.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import {
-  type DocumentRoom,
-  openDocumentRoom,
+  type DocumentFixture,
+  openDocumentFixture,
   PDF,
   PNG,
 } from "../offramps/documents/document-fixture.ts";
@@ -13,10 +13,10 @@ const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
 const hashOf = (file: Buffer) => createHash("sha256").update(file).digest("hex");
 
 let server: TestServer;
-let room: DocumentRoom;
+let fixture: DocumentFixture;
 beforeAll(async () => {
   server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "review" } });
-  room = await openDocumentRoom(server);
+  fixture = await openDocumentFixture(server);
 });
 afterAll(() => server.close());
 
@@ -40,8 +40,8 @@ const show = async ({ user_id, id }: { user_id: string; id: string }) =>
 
 /** An offramp whose document was rejected. */
 async function addRejected() {
-  const offramp = await room.addOfframp();
-  expect((await room.upload(offramp, PDF)).status).toBe(200);
+  const offramp = await fixture.addOfframp();
+  expect((await fixture.upload(offramp, PDF)).status).toBe(200);
   expect((await review(offramp.id, "rejected")).status).toBe(200);
   return offramp;
 }
@@ -76,7 +76,7 @@ it("approves only the file that was reviewed, of an offramp of the account", asy
   expectSentence(await approve(offramp.id, ["--reason", "seen", "--hash", "12"]), "--hash");
   expectSentence(await approve(UNKNOWN_ID, ["--reason", "seen"]), "There is no offramp");
   expectSentence(await approve("nonsense", ["--reason", "seen"]), "There is no offramp nonsense");
-  const without = await room.addOfframp();
+  const without = await fixture.addOfframp();
   expectSentence(await approve(without.id, ["--reason", "seen"]), "no document to review");
   expect((await show(offramp)).supporting_document.status).toBe("rejected");
 });

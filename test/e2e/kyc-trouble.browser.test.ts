@@ -42,7 +42,7 @@ describe.each(WIDTHS)("on a screen of %i px", (width) => {
     });
   });
 
-  test("a lost connection is said plainly, loses nothing and mends itself", async () => {
+  test("a lost connection is said plainly, loses nothing and fixes itself", async () => {
     await stage.visit(width, async ({ page, context, check }) => {
       await openAt(page, "about");
       await fillAbout(page);

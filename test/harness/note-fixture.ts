@@ -60,7 +60,7 @@ function writeNotes(batches: number[]): UseCase<string, null, Note> {
 type Caller = { account_id: string; credential_id: string };
 
 /** Where the tests of the executor take place: a table, and a use case that writes to it. */
-export async function openNoteRoom({ database, clock, keyring }: Core) {
+export async function openNoteFixture({ database, clock, keyring }: Core) {
   await database.query(
     `create table if not exists notes (account_id uuid, id uuid primary key, text text);
      create unique index if not exists notes_unique on notes (text) where text like 'unique %'`,

@@ -37,7 +37,9 @@ const parsed = new WeakMap<SourceFile, SyntaxNode>();
 export function syntaxOf(file: SourceFile): SyntaxNode {
   const known = parsed.get(file);
   if (known) return known;
-  const syntax = parseAst(file.text, { lang: file.path.endsWith("x") ? "tsx" : "ts" }) as unknown as SyntaxNode;
+  const syntax = parseAst(file.text, {
+    lang: file.path.endsWith("x") ? "tsx" : "ts",
+  }) as unknown as SyntaxNode;
   parsed.set(file, syntax);
   return syntax;
 }

@@ -23,7 +23,7 @@ import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
 import { SILENT } from "./task-fixture.ts";
 
 /** The work between an execution and money in the bank, in the order in which it falls due. */
-export const PAYOUT_BEATS = [
+export const PAYOUT_STEPS = [
   kinds.ANNOUNCE_TRANSFER_TASK,
   kinds.FUND_QUOTE_TASK,
   kinds.FUND_OFFRAMPS_TASK,
@@ -38,7 +38,7 @@ const ROUNDS_MAX = 50;
 /** The process ended at this point: nobody records anything, the lease runs out. */
 export class Crash extends Error {}
 
-export type Beats = {
+export type Steps = {
   /** The kinds of which tasks are due. */
   listDue(): Promise<string[]>;
   /** Runs one set of due tasks of this kind; false when none is due. Throws what the task throws. */
@@ -49,11 +49,11 @@ export type Beats = {
 };
 
 /** Plays the worker one set at a time, so that a test can do something between any two. */
-export async function openBeats(
+export async function openSteps(
   core: Core,
   partners: Partners,
   database: Database = core.database,
-): Promise<Beats> {
+): Promise<Steps> {
   const { clock, config } = core;
   const sender = createGuardedSender({ allow_list: [], allow_loopback: false });
   const deps = {
@@ -78,7 +78,7 @@ export async function openBeats(
   );
 
   /** `failed` tasks are claimed apart and alone, as by a worker. */
-  const runLane = async (kind: string, failed: boolean, is_strict: boolean): Promise<boolean> => {
+  const runQueue = async (kind: string, failed: boolean, is_strict: boolean): Promise<boolean> => {
     const handler = handlers.get(kind)!;
     const claim = await claimTasks(core.database, {
       kind,
@@ -104,7 +104,7 @@ export async function openBeats(
     return true;
   };
   const run = async (kind: string, is_strict = true) =>
-    (await runLane(kind, false, is_strict)) || (await runLane(kind, true, is_strict));
+    (await runQueue(kind, false, is_strict)) || (await runQueue(kind, true, is_strict));
 
   return {
     listDue: async () => {

@@ -12,7 +12,7 @@ import { insertInstallation } from "./installation.ts";
 export const SILENT: TaskLog = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Where the tests of tasks take place: a database, an account, and a table of what was done. */
-export type TaskRoom = TestDatabase & {
+export type TaskFixture = TestDatabase & {
   clock: Clock & SandboxClock;
   account_id: string;
   enqueue(kind: string, count: number, due_at?: (index: number) => Date): Promise<string[]>;
@@ -27,7 +27,7 @@ export type TaskRoom = TestDatabase & {
   clear(): Promise<void>;
 };
 
-export async function openTaskRoom(): Promise<TaskRoom> {
+export async function openTaskFixture(): Promise<TaskFixture> {
   const db = await createTestDatabase();
   const { database } = db;
   const account_id = randomUUID();
@@ -71,7 +71,7 @@ export async function openTaskRoom(): Promise<TaskRoom> {
     listEffects: () => database.query("select task_id, by from effects order by number"),
     clear: async () => {
       await Promise.all(workers.splice(0).map((worker) => worker.stop()));
-      await database.query("truncate tasks, effects, worker_beats");
+      await database.query("truncate tasks, effects, worker_heartbeats");
     },
   };
 }

@@ -69,9 +69,9 @@ describe("who may do what", () => {
     );
     await Promise.all(
       invoices.map(async (answer) => {
-        const wish = { invoice: { status: from } };
+        const request = { invoice: { status: from } };
         const path = `/sandbox/invoices/${good(answer).id}`;
-        good(await server.call("PATCH", path, wish, { key: seller.key }));
+        good(await server.call("PATCH", path, request, { key: seller.key }));
       }),
     );
     await settle(server);

@@ -194,13 +194,14 @@ describe("the sandbox's swift_status", () => {
 
   it("422 for a state that it cannot have, and nothing is moved", async () => {
     const user_id = await addUser(server);
-    const wishes = [
+    const requests = [
       { status: "initiated", swift_status: "approved" },
       { status: "approved", swift_status: "suspended" },
       { status: "approved", swift_status: "granted" },
     ];
     const codes = [];
-    for (const wish of wishes) codes.push((await setKyc(server, user_id, wish)).body.error_code);
+    for (const request of requests)
+      codes.push((await setKyc(server, user_id, request)).body.error_code);
     expect(codes).toEqual(["invalid_transition", "invalid_transition", "invalid_kyc_status_param"]);
     expect((await kycOf(user_id)).general.status).toBe("not_started");
   });

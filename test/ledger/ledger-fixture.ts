@@ -15,8 +15,8 @@ import { createTestDatabase, type TestDatabase } from "../harness/database.ts";
 export type Quote = postings.QuoteMoney & { token_fees: bigint };
 export type Item = { destination_amount: bigint; fee: bigint; token_amount: bigint };
 
-/** Records and postings without the rooms that make them: only rows, as those would write them. */
-export type LedgerRoom = TestDatabase & {
+/** Records and postings without the fixtures that make them: only rows, as those would write them. */
+export type LedgerFixture = TestDatabase & {
   addAccount(): Promise<string>;
   addUser(account_id: string): Promise<string>;
   addQuote(account_id: string, user_id: string, items: readonly Item[]): Promise<Opened>;
@@ -39,7 +39,7 @@ const SUBJECT_KEY = Buffer.alloc(32);
 const KEY = signingKey(Buffer.alloc(32, 7));
 export const NOW = new Date("2026-11-15T12:00:00Z");
 
-export async function openLedgerRoom(): Promise<LedgerRoom> {
+export async function openLedgerFixture(): Promise<LedgerFixture> {
   const db = await createTestDatabase({ connections_max: 20 });
   const { database } = db;
   const price_version_id = randomUUID();

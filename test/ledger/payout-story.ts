@@ -2,20 +2,20 @@ import * as postings from "../../src/ledger/postings.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
 import { endToEndId } from "../../src/offramps/payouts/store.ts";
 import { newId } from "../../src/platform/ids.ts";
-import { type LedgerRoom, NOW, type Quote, TOKEN } from "./ledger-fixture.ts";
+import { type LedgerFixture, NOW, type Quote, TOKEN } from "./ledger-fixture.ts";
 
 let transfers = 0;
 
 /** What happens to quotes and offramps, each step with its rows, its event and its postings. */
-export function tellPayouts(room: LedgerRoom) {
+export function tellPayouts(fixture: LedgerFixture) {
   const payout = (offramp: Offramp, status: string, returned: bigint | null = null) =>
-    room.database.query(
+    fixture.database.query(
       `update payouts set status = $4, returned_amount = $5
        where account_id = $1 and offramp_id = $2 and attempt = $3`,
       [offramp.account_id, offramp.id, offramp.attempt, status, returned],
     );
   const addAttempt = (offramp: Offramp) =>
-    room.database.query(
+    fixture.database.query(
       `insert into payouts (account_id, offramp_id, attempt, payment_detail_id, end_to_end_id,
          status, created_at, updated_at)
        values ($1, $2, $3, $4, $5, 'sent', $6, $6)`,
@@ -27,59 +27,59 @@ export function tellPayouts(room: LedgerRoom) {
   const send = async (offramp: Offramp) => {
     const attempt = offramp.attempt + 1;
     const entries = attempt === 1 ? [postings.payoutInstructed(offramp)] : [];
-    await room.change(offramp, { status: "sending_fiat", attempt }, ...entries);
+    await fixture.change(offramp, { status: "sending_fiat", attempt }, ...entries);
     await addAttempt(offramp);
   };
   return {
-    deposit: (quote: Quote, amount: bigint) => deposit(room, quote, amount),
+    deposit: (quote: Quote, amount: bigint) => deposit(fixture, quote, amount),
     fundQuote: (quote: Quote, used: bigint) =>
-      room.write(
+      fixture.write(
         "update quotes set funded_at = $3 where account_id = $1 and id = $2",
         [quote.account_id, quote.id, NOW],
         postings.quoteFunded(quote, used),
       ),
     fund: (offramp: Offramp) =>
-      room.change(
+      fixture.change(
         offramp,
         { status: "pending_internal_assessment", funded_at: NOW },
         postings.offrampFunded(offramp),
       ),
-    hold: (offramp: Offramp) => room.change(offramp, { status: "ongoing_checks" }),
+    hold: (offramp: Offramp) => fixture.change(offramp, { status: "ongoing_checks" }),
     /** The first attempt, or another one after a bounce. */
     send,
     book: async (offramp: Offramp) => {
       await payout(offramp, "booked");
       const entry = postings.payoutBooked(offramp, offramp.attempt);
-      await room.change(offramp, { status: "fiat_sent" }, entry);
+      await fixture.change(offramp, { status: "fiat_sent" }, entry);
     },
     reject: async (offramp: Offramp) => {
       await payout(offramp, "rejected");
-      await room.change(offramp, { status: "bounced" });
+      await fixture.change(offramp, { status: "bounced" });
     },
     bounce: async (offramp: Offramp, returned: bigint) => {
       await payout(offramp, "returned", returned);
       const entry = postings.payoutReturned(offramp, offramp.attempt, returned);
-      await room.change(offramp, { status: "bounced" }, entry);
+      await fixture.change(offramp, { status: "bounced" }, entry);
     },
     fail: (offramp: Offramp) => {
-      if (!offramp.funded_at) return room.change(offramp, { status: "failed" });
+      if (!offramp.funded_at) return fixture.change(offramp, { status: "failed" });
       const entry =
         offramp.attempt === 0
           ? postings.offrampFailedBeforeInstruction(offramp)
           : postings.offrampFailedAfterInstruction(offramp);
-      return room.change(offramp, { status: "failed" }, entry);
+      return fixture.change(offramp, { status: "failed" }, entry);
     },
-    refund: (owner: Owner, amount: bigint) => refund(room, owner, amount),
+    refund: (owner: Owner, amount: bigint) => refund(fixture, owner, amount),
   };
 }
 
 type Owner = { account_id: string; user_id: string };
 
-function deposit(room: LedgerRoom, quote: Quote, amount: bigint): Promise<void> {
+function deposit(fixture: LedgerFixture, quote: Quote, amount: bigint): Promise<void> {
   transfers += 1;
   const { account_id, user_id } = quote;
   const transfer = { chain: "base", tx_id: `0x${transfers}`, log_index: 0, token: TOKEN, amount };
-  return room.write(
+  return fixture.write(
     `with arrived as (update quotes set received = received + $8
        where account_id = $1 and id = $4)
      insert into deposits (account_id, id, user_id, quote_id, chain, tx_id, log_index, token,
@@ -93,17 +93,17 @@ function deposit(room: LedgerRoom, quote: Quote, amount: bigint): Promise<void> 
   );
 }
 
-async function refund(room: LedgerRoom, owner: Owner, amount: bigint): Promise<void> {
+async function refund(fixture: LedgerFixture, owner: Owner, amount: bigint): Promise<void> {
   const { account_id, user_id } = owner;
   const row = { account_id, user_id, id: newId(NOW), token: TOKEN, amount };
-  await room.write(
+  await fixture.write(
     `insert into refunds (account_id, id, user_id, token, chain, amount, address, status,
        created_at, updated_at)
      values ($1, $2, $3, $4, 'base', $5, '', 'pending', $6, $6)`,
     [account_id, row.id, user_id, TOKEN, amount, NOW],
     postings.refundStarted(row),
   );
-  await room.write(
+  await fixture.write(
     "update refunds set status = 'sent' where account_id = $1 and id = $2",
     [account_id, row.id],
     postings.refundSent(row),

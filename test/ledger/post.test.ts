@@ -10,19 +10,19 @@ import {
   listBalances,
 } from "../../src/ledger/store.ts";
 import { verifyLedger } from "../../src/verify/verify-ledger.ts";
-import { type LedgerRoom, openLedgerRoom } from "./ledger-fixture.ts";
+import { type LedgerFixture, openLedgerFixture } from "./ledger-fixture.ts";
 
-let room: LedgerRoom;
+let fixture: LedgerFixture;
 let account_id: string;
 const user_id = randomUUID();
 
 beforeAll(async () => {
-  room = await openLedgerRoom();
+  fixture = await openLedgerFixture();
 });
 beforeEach(async () => {
-  account_id = await room.addAccount();
+  account_id = await fixture.addAccount();
 });
-afterAll(() => room.drop());
+afterAll(() => fixture.drop());
 
 let transfers = 0;
 const deposit = (amount: bigint, user = user_id) => {
@@ -34,7 +34,7 @@ const refund = (amount: bigint, user = user_id) =>
   postings.refundStarted({ account_id, user_id: user, id: randomUUID(), token: "usdc", amount });
 const owed = async (user = user_id) => {
   const key = { account_id, ledger_account: owedTo(user), currency: "usdc" };
-  return (await findBalances(room.database, [key])).get(key);
+  return (await findBalances(fixture.database, [key])).get(key);
 };
 const outcomes = async (work: readonly Promise<void>[]) => {
   const settled = await Promise.allSettled(work);
@@ -44,32 +44,32 @@ const outcomes = async (work: readonly Promise<void>[]) => {
 
 describe("posting", () => {
   test("keeps the balances of what belongs to one record, and of nothing else", async () => {
-    await room.post(deposit(100n), deposit(20n));
-    await room.post(refund(30n));
+    await fixture.post(deposit(100n), deposit(20n));
+    await fixture.post(refund(30n));
     expect(await owed()).toBe(90n);
-    expect(await listBalances(room.database, { account_id, user_id })).toEqual([
+    expect(await listBalances(fixture.database, { account_id, user_id })).toEqual([
       { currency: "usdc", balance: 90n },
     ]);
     const wallet = { account_id, ledger_account: "wallet", currency: "usdc" };
-    expect(await findLedgerAccountBalance(room.database, wallet)).toBe(120n);
-    expect((await findBalances(room.database, [wallet])).get(wallet)).toBe(0n);
+    expect(await findLedgerAccountBalance(fixture.database, wallet)).toBe(120n);
+    expect((await findBalances(fixture.database, [wallet])).get(wallet)).toBe(0n);
   });
 
   test("what comes and goes in one set needs no balance", async () => {
-    await room.post(refund(40n), deposit(40n));
+    await fixture.post(refund(40n), deposit(40n));
     expect(await owed()).toBe(0n);
-    expect(await verifyLedger(room.database, account_id)).toBeNull();
+    expect(await verifyLedger(fixture.database, account_id)).toBeNull();
   });
 
   test("posts thousands of entries at once", async () => {
     const users = Array.from({ length: 2_000 }, () => randomUUID());
-    await room.post(...users.map((user) => deposit(7n, user)));
+    await fixture.post(...users.map((user) => deposit(7n, user)));
     const keys = users.map((user) => ({
       account_id,
       ledger_account: owedTo(user),
       currency: "usdc",
     }));
-    const balances = await findBalances(room.database, keys);
+    const balances = await findBalances(fixture.database, keys);
     expect(keys.every((key) => balances.get(key) === 7n)).toBe(true);
   });
 
@@ -88,40 +88,40 @@ describe("posting", () => {
     ];
     for (const [lines, message] of wrong) {
       const entry = { account_id, key: "k", kind: "deposit_final", lines };
-      const work = room.database.transaction(async (tx) => postEntries(tx, [entry], new Date()));
+      const work = fixture.database.transaction(async (tx) => postEntries(tx, [entry], new Date()));
       await expect(work).rejects.toThrow(message);
     }
-    expect(await findEntryCount(room.database, account_id)).toBe(0n);
+    expect(await findEntryCount(fixture.database, account_id)).toBe(0n);
   });
 
   test("one account's balance is not another's", async () => {
-    await room.post(deposit(100n));
-    const other = await room.addAccount();
+    await fixture.post(deposit(100n));
+    const other = await fixture.addAccount();
     const theirs = { ...refund(1n), account_id: other };
-    await expect(room.post(theirs)).rejects.toSatisfy(isOverdrawn);
+    await expect(fixture.post(theirs)).rejects.toSatisfy(isOverdrawn);
   });
 });
 
 describe("against one another", () => {
   test("of 50 postings on one balance exactly those win that it can afford", async () => {
-    await room.post(deposit(17n * 6n + 5n));
-    const work = Array.from({ length: 50 }, () => room.post(refund(6n)));
+    await fixture.post(deposit(17n * 6n + 5n));
+    const work = Array.from({ length: 50 }, () => fixture.post(refund(6n)));
     const { won, errors } = await outcomes(work);
     expect(won).toBe(17);
     expect(errors.every(isOverdrawn)).toBe(true);
     expect(await owed()).toBe(5n);
-    expect(await findEntryCount(room.database, account_id)).toBe(18n);
+    expect(await findEntryCount(fixture.database, account_id)).toBe(18n);
   });
 
   test("a user to whom nothing was ever owed has nothing to spend", async () => {
-    const { won, errors } = await outcomes([room.post(refund(1n)), room.post(refund(1n))]);
+    const { won, errors } = await outcomes([fixture.post(refund(1n)), fixture.post(refund(1n))]);
     expect(won).toBe(0);
     expect(errors.every(isOverdrawn)).toBe(true);
   });
 
   test("one key is posted once, by however many at the same time", async () => {
     const entry = deposit(100n);
-    const work = Array.from({ length: 20 }, () => room.post(entry));
+    const work = Array.from({ length: 20 }, () => fixture.post(entry));
     const { won, errors } = await outcomes(work);
     expect(won).toBe(1);
     expect(errors.every(isAlreadyPosted)).toBe(true);
@@ -130,17 +130,17 @@ describe("against one another", () => {
 
   test("a key that was posted takes the whole set with it", async () => {
     const entry = deposit(100n);
-    await room.post(entry);
-    await expect(room.post(deposit(1n), entry)).rejects.toSatisfy(isAlreadyPosted);
+    await fixture.post(entry);
+    await expect(fixture.post(deposit(1n), entry)).rejects.toSatisfy(isAlreadyPosted);
     expect(await owed()).toBe(100n);
   });
 
   test("sets that touch the same balances in any order never wait in a circle", async () => {
     const users = Array.from({ length: 12 }, () => randomUUID());
-    await room.post(...users.map((user) => deposit(1_000n, user)));
+    await fixture.post(...users.map((user) => deposit(1_000n, user)));
     const work = Array.from({ length: 40 }, (_, turn) => {
       const order = turn % 2 === 0 ? users : users.toReversed();
-      return room.post(
+      return fixture.post(
         ...order.map((user, at) => ((turn + at) % 3 === 0 ? refund(1n, user) : deposit(1n, user))),
       );
     });
@@ -151,7 +151,7 @@ describe("against one another", () => {
     const users = Array.from({ length: 10 }, () => randomUUID());
     const work = Array.from({ length: 20 }, (_, turn) => {
       const order = turn % 2 === 0 ? users : users.toReversed();
-      return room.post(...order.map((user) => deposit(1n, user)));
+      return fixture.post(...order.map((user) => deposit(1n, user)));
     });
     expect((await outcomes(work)).errors).toEqual([]);
     expect(await Promise.all(users.map((user) => owed(user)))).toEqual(users.map(() => 20n));
@@ -160,8 +160,8 @@ describe("against one another", () => {
 
 describe("PostgreSQL", () => {
   test("refuses the row an upsert proposes before it looks for a conflict", async () => {
-    await room.post(deposit(100n));
-    const upsert = room.database.query(
+    await fixture.post(deposit(100n));
+    const upsert = fixture.database.query(
       `insert into ledger_balances (account_id, ledger_account, currency, balance)
        values ($1, $2, 'usdc', -1) on conflict (account_id, ledger_account, currency)
        do update set balance = ledger_balances.balance + excluded.balance`,

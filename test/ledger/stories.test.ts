@@ -4,15 +4,15 @@ import { owedTo } from "../../src/ledger/model.ts";
 import { isOverdrawn } from "../../src/ledger/post.ts";
 import { findLedgerAccountBalance } from "../../src/ledger/store.ts";
 import type { Offramp } from "../../src/offramps/model.ts";
-import { CURRENCY, type LedgerRoom, openLedgerRoom, TOKEN } from "./ledger-fixture.ts";
+import { CURRENCY, type LedgerFixture, openLedgerFixture, TOKEN } from "./ledger-fixture.ts";
 import { tellPayouts } from "./payout-story.ts";
 
-let room: LedgerRoom;
+let fixture: LedgerFixture;
 
 beforeAll(async () => {
-  room = await openLedgerRoom();
+  fixture = await openLedgerFixture();
 });
-afterAll(() => room.drop());
+afterAll(() => fixture.drop());
 
 const ACTIONS = ["fund", "hold", "send", "book", "reject", "bounce", "fail", "refund"] as const;
 type Step = { action: (typeof ACTIONS)[number]; which: number; amount: bigint };
@@ -51,7 +51,7 @@ const POSSIBLE: Record<Offramp["status"], readonly Step["action"][]> = {
 type Counted = { owed: bigint; wallet: bigint; fees: bigint; bank: bigint };
 
 async function take({ action, amount }: Step, offramp: Offramp, counted: Counted): Promise<void> {
-  const payouts = tellPayouts(room);
+  const payouts = tellPayouts(fixture);
   if (action === "refund") {
     const is_affordable = amount > 0n && amount <= counted.owed;
     const work = amount > 0n ? payouts.refund(offramp, amount) : Promise.resolve();
@@ -74,10 +74,10 @@ async function take({ action, amount }: Step, offramp: Offramp, counted: Counted
 test("whatever happens to payouts, nothing is lost and nothing is made", async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ items, short, over, steps }) => {
-      const account_id = await room.addAccount();
-      const user_id = await room.addUser(account_id);
-      const { quote, offramps } = await room.addQuote(account_id, user_id, items);
-      const payouts = tellPayouts(room);
+      const account_id = await fixture.addAccount();
+      const user_id = await fixture.addUser(account_id);
+      const { quote, offramps } = await fixture.addQuote(account_id, user_id, items);
+      const payouts = tellPayouts(fixture);
       const missing = over > 0n || short >= quote.token_amount ? 0n : short;
       const arrived = quote.token_amount - missing + over;
       await payouts.deposit(quote, arrived);
@@ -85,12 +85,12 @@ test("whatever happens to payouts, nothing is lost and nothing is made", async (
       const counted: Counted = { owed: over, wallet: arrived, fees: 0n, bank: 0n };
       for (const [at, step] of steps.entries()) {
         await take(step, offramps[step.which % offramps.length]!, counted);
-        if (at % 7 === 0) await room.seal();
-        if (at % 10 === 0) expect(await room.findFault(account_id)).toBeNull();
+        if (at % 7 === 0) await fixture.seal();
+        if (at % 10 === 0) expect(await fixture.findFault(account_id)).toBeNull();
       }
-      expect(await room.findFault(account_id)).toBeNull();
+      expect(await fixture.findFault(account_id)).toBeNull();
       const balance = (ledger_account: string, currency: string) =>
-        findLedgerAccountBalance(room.database, { account_id, ledger_account, currency });
+        findLedgerAccountBalance(fixture.database, { account_id, ledger_account, currency });
       expect({
         owed: await balance(owedTo(user_id), TOKEN),
         wallet: await balance("wallet", TOKEN),

@@ -5,12 +5,12 @@ import { UPLOAD, UPLOAD_TYPE } from "../harness/api-document.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute, setKyc } from "../harness/ramp.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { type Beats, openBeats, PAYOUT_BEATS } from "../harness/steps.ts";
+import { openSteps, PAYOUT_STEPS, type Steps } from "../harness/steps.ts";
 import { findFault, good } from "./story.ts";
 
 let server: TestServer;
 let bank: ScriptedBank;
-let beats: Beats;
+let steps: Steps;
 beforeAll(async () => {
   bank = createScriptedBank();
   server = await startTestServer({
@@ -20,10 +20,10 @@ beforeAll(async () => {
   // The test itself is the worker.
   await server.app.worker.stop();
   const { core } = server;
-  beats = await openBeats(core, { chain: createSandboxChain(core.database), bank: bank.port });
+  steps = await openSteps(core, { chain: createSandboxChain(core.database), bank: bank.port });
 });
 afterAll(async () => {
-  beats.close();
+  steps.close();
   await server.close();
 });
 beforeEach(() => {
@@ -46,7 +46,7 @@ async function addPayout(): Promise<Payout> {
   };
   const made = good(await server.call("POST", path, { offramps: [item] }));
   // The document's copy is stored.
-  await beats.runAll();
+  await steps.runAll();
   return { user_id, payment_detail_id, quote_id, offramp_id: made.offramps[0].id };
 }
 
@@ -117,7 +117,7 @@ const GATES: Record<string, Gate> = {
   },
 };
 
-/** Where the gate closes: after the execution and this many beats. */
+/** Where the gate closes: after the execution and this many steps. */
 const PLACES: [string, number][] = [
   ["after the execution", 0],
   ["after the deposit was credited", 1],
@@ -136,13 +136,13 @@ describe.each(Object.entries(GATES))("%s", (_, gate) => {
     await gate.close(payout);
     const executed = await execute(server, payout.user_id, payout.quote_id);
     if (gate.refusal) expect(executed.body.error_code).toBe(gate.refusal);
-    await beats.runAll();
+    await steps.runAll();
     expect(await statusOf(payout)).toBe(gate.refusal ? "initiated" : "ongoing_checks");
     expect(hasLeft(payout)).toBe(false);
     if (!gate.open) return;
     await gate.open(payout);
     if (gate.refusal) good(await execute(server, payout.user_id, payout.quote_id));
-    await beats.runAll();
+    await steps.runAll();
     expect(await statusOf(payout)).toBe("fiat_sent");
   });
 
@@ -150,13 +150,13 @@ describe.each(Object.entries(GATES))("%s", (_, gate) => {
   it.each(places)("%s: nothing leaves until it opens again", async (_place, beat) => {
     const payout = await addPayout();
     good(await execute(server, payout.user_id, payout.quote_id));
-    for (const kind of PAYOUT_BEATS.slice(0, beat)) expect(await beats.run(kind)).toBe(true);
+    for (const kind of PAYOUT_STEPS.slice(0, beat)) expect(await steps.run(kind)).toBe(true);
     await gate.close(payout);
-    await beats.runAll();
+    await steps.runAll();
     expect(await statusOf(payout)).toBe(beat === RECORDED ? "bounced" : "ongoing_checks");
     expect(hasLeft(payout)).toBe(false);
     await server.core.clock.advance(HOUR_MS);
-    await beats.runAll();
+    await steps.runAll();
     expect(hasLeft(payout)).toBe(false);
     await (beat === RECORDED ? leaveBounced(payout, gate) : leaveWaiting(payout, gate));
   });
@@ -167,20 +167,20 @@ describe.each(Object.entries(GATES))("%s", (_, gate) => {
     async () => {
       const payout = await addPayout();
       good(await execute(server, payout.user_id, payout.quote_id));
-      for (const kind of PAYOUT_BEATS.slice(0, RECORDED)) await beats.run(kind);
+      for (const kind of PAYOUT_STEPS.slice(0, RECORDED)) await steps.run(kind);
       bank.onSubmit = async () => {
         bank.onSubmit = async () => {};
         throw new Error("the process died");
       };
-      await expect(beats.run("send-payout")).rejects.toThrow("the process died");
+      await expect(steps.run("send-payout")).rejects.toThrow("the process died");
       await gate.close(payout);
-      await beats.runAll();
+      await steps.runAll();
       expect(await statusOf(payout)).toBe("sending_fiat");
       expect(hasLeft(payout)).toBe(false);
       if (!gate.open) return;
       await gate.open(payout);
       await server.core.clock.advance(HOUR_MS);
-      await beats.runAll();
+      await steps.runAll();
       expect(await statusOf(payout)).toBe("fiat_sent");
     },
   );
@@ -189,7 +189,7 @@ describe.each(Object.entries(GATES))("%s", (_, gate) => {
   ifEarly("after the instruction was recorded: refused", async () => {
     const payout = await addPayout();
     good(await execute(server, payout.user_id, payout.quote_id));
-    for (const kind of PAYOUT_BEATS.slice(0, RECORDED)) await beats.run(kind);
+    for (const kind of PAYOUT_STEPS.slice(0, RECORDED)) await steps.run(kind);
     const closed = (await gate.close(payout)) as { body: { error_code: string } };
     expect(closed.body.error_code).toBe("invalid_transition");
   });
@@ -200,7 +200,7 @@ async function leaveWaiting(payout: Payout, gate: Gate): Promise<void> {
   if (gate.open) {
     await gate.open(payout);
     await server.core.clock.advance(HOUR_MS);
-    await beats.runAll();
+    await steps.runAll();
     expect(await statusOf(payout)).toBe("fiat_sent");
   } else {
     const path = `/users/${payout.user_id}/offramps/${payout.offramp_id}/refund`;
@@ -223,7 +223,7 @@ async function leaveBounced(payout: Payout, gate: Gate): Promise<void> {
     ? payout.payment_detail_id
     : await addPaymentDetail(server, payout.user_id, "usd_swift");
   good(await reroute(detail_id));
-  await beats.runAll();
+  await steps.runAll();
   expect(await statusOf(payout)).toBe("fiat_sent");
   expect(hasLeft(payout)).toBe(false);
 }

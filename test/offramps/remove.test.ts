@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { openDocumentRoom, PDF } from "./documents/document-fixture.ts";
+import { openDocumentFixture, PDF } from "./documents/document-fixture.ts";
 import { advance, EXPIRY_MS, expectRefusal, findFault, good, openStory, settle } from "./story.ts";
 
 let server: TestServer;
@@ -91,12 +91,12 @@ describe("an offramp removed from its quote", () => {
   });
 
   it("takes the files of its document with it", async () => {
-    const room = await openDocumentRoom(server);
-    const offramp = await room.addOfframp();
-    await room.upload(offramp, PDF);
-    expect(await room.listFiles(offramp)).toHaveLength(1);
+    const fixture = await openDocumentFixture(server);
+    const offramp = await fixture.addOfframp();
+    await fixture.upload(offramp, PDF);
+    expect(await fixture.listFiles(offramp)).toHaveLength(1);
     good(await remove(offramp, offramp.id));
     await settle(server);
-    expect(await room.listFiles(offramp)).toEqual([]);
+    expect(await fixture.listFiles(offramp)).toEqual([]);
   });
 });

@@ -56,7 +56,7 @@ const NOTES = [
 ].map((column) => `quotes.${column}`);
 /** Which trace an event's webhooks belong to says nothing about money. */
 const TRACES = ["events.trace_id"];
-const HAND_OVER = ["payment_detail_id", "chased_at", "created_at", "updated_at"].map(
+const HAND_OVER = ["payment_detail_id", "flagged_at", "created_at", "updated_at"].map(
   (column) => `payouts.${column}`,
 );
 

@@ -11,7 +11,7 @@ import { eraseUser as erase } from "../../src/users/erase-user.ts";
 import { atEveryCommit } from "../harness/mortal.ts";
 import { createScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { openBeats } from "../harness/steps.ts";
+import { openSteps } from "../harness/steps.ts";
 import { findFault, good } from "../offramps/story.ts";
 import { act, credit, openOnramp } from "./story.ts";
 
@@ -44,13 +44,13 @@ afterAll(() => server.close());
 async function runWith(database: Database): Promise<void> {
   const { core } = server;
   const chain = countingChain(createSandboxChain(core.database));
-  const beats = await openBeats(core, { chain, bank: bank.port }, database);
+  const steps = await openSteps(core, { chain, bank: bank.port }, database);
   // The bank is asked every second; nobody moves the clock here.
   await core.database.query("update tasks set due_at = created_at where kind = $1", [
     READ_CREDITS_TASK,
   ]);
-  await beats.runAll();
-  beats.close();
+  await steps.runAll();
+  steps.close();
 }
 
 async function countBankLines(): Promise<number> {
@@ -130,7 +130,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
     });
     // A fault of any of these rounds would still be there.
     expect(await findFault(server)).toBeNull();
-    // Reading the bank, the two sides of the match, the beats of the delivery.
+    // Reading the bank, the two sides of the match, the steps of the delivery.
     expect(commits).toBeGreaterThanOrEqual(5);
     const sends = await server.db.database.query(
       "select key from sandbox_sends where key like 'onramp:%'",

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { addApprovedUser } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { advance, expectRefusal, findFault, good, ledgerBalance } from "../offramps/story.ts";
-import { ADDRESS, openOnramp, receive, WISH } from "./story.ts";
+import { ADDRESS, openOnramp, REQUEST, receive } from "./story.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -11,9 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const create = async (wish: object, user_id?: string) => {
+const create = async (request: object, user_id?: string) => {
   const id = user_id ?? (await addApprovedUser(server));
-  return server.call("POST", `/users/${id}/onramps`, { onramp: { ...WISH, ...wish } });
+  return server.call("POST", `/users/${id}/onramps`, { onramp: { ...REQUEST, ...request } });
 };
 
 describe("creating an onramp", () => {
@@ -53,8 +53,8 @@ describe("creating an onramp", () => {
   });
 
   it("eur by local shows an IBAN, and rounds fee and deposit up to the cent", async () => {
-    const wish = { destination_amount: "0.000001", fiat_currency: "EUR", fiat_rails: "local" };
-    const { created } = await openOnramp(server, wish);
+    const request = { destination_amount: "0.000001", fiat_currency: "EUR", fiat_rails: "local" };
+    const { created } = await openOnramp(server, request);
     expect(created).toMatchObject({ fiat_currency: "eur", fee: 0.01, deposit_amount: 0.02 });
     expect(created.deposit_instructions).toMatchObject({
       bank_account_number: null,
@@ -70,8 +70,8 @@ describe("creating an onramp", () => {
     ["tron", "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8"],
     ["solana", "7LJMjDRUtbBivAJSJgrDqAmfmbFCktDeUfczv7rhATaM"],
   ])("takes an address of %s and shows it as it was sent: %s", async (crypto_rails, address) => {
-    const wish = { crypto_rails, destination_address: address };
-    const { created, show } = await openOnramp(server, wish);
+    const request = { crypto_rails, destination_address: address };
+    const { created, show } = await openOnramp(server, request);
     expect(created.destination_address).toBe(address);
     expect((await show()).destination_address).toBe(address);
   });
@@ -92,8 +92,8 @@ describe("creating an onramp", () => {
       },
     ],
     ["an address of zeros", { destination_address: `0x${"0".repeat(40)}` }],
-  ])("refuses %s", async (_name, wish) => {
-    const answer = await create(wish);
+  ])("refuses %s", async (_name, request) => {
+    const answer = await create(request);
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual([
       expect.objectContaining({ field: "onramp.destination_address", code: "record_invalid" }),
@@ -148,7 +148,7 @@ describe("the onramps that a user has not paid", () => {
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, index) =>
           (index % 2 === 0 ? server : other).call("POST", `/users/${user_id}/onramps`, {
-            onramp: WISH,
+            onramp: REQUEST,
           }),
         ),
       );
@@ -161,7 +161,7 @@ describe("the onramps that a user has not paid", () => {
     } finally {
       await other.close();
     }
-    // The limit is the user's own, and one that ends makes room for another.
+    // The limit is the user's own, and one that ends makes fixture for another.
     good(await create({}));
     const { onramps } = good(await server.call("GET", `/users/${user_id}/onramps?limit=1`));
     const onramp = { status: "failed" };

@@ -5,7 +5,7 @@ import { good, settle } from "../offramps/story.ts";
 
 export const ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
 
-export type OnrampWish = Partial<{
+export type OnrampRequest = Partial<{
   destination_amount: number | string;
   crypto_currency: string;
   crypto_rails: string;
@@ -14,7 +14,7 @@ export type OnrampWish = Partial<{
   fiat_rails: string;
 }>;
 
-export const WISH = {
+export const REQUEST = {
   destination_amount: 1000,
   crypto_currency: "usdc",
   crypto_rails: "polygon",
@@ -26,12 +26,12 @@ export const WISH = {
 export type OnrampStory = Awaited<ReturnType<typeof openOnramp>>;
 
 /** A user who has passed KYC, and an onramp that waits for its deposit. */
-export async function openOnramp(server: TestServer, wish: OnrampWish = {}, key?: string) {
+export async function openOnramp(server: TestServer, request: OnrampRequest = {}, key?: string) {
   const options = key ? { key } : {};
   const user_id = await addApprovedUser(server, key);
   const path = `/users/${user_id}/onramps`;
   const created = good(
-    await server.call("POST", path, { onramp: { ...WISH, ...wish } }, options),
+    await server.call("POST", path, { onramp: { ...REQUEST, ...request } }, options),
   ).onramp;
   return {
     user_id,

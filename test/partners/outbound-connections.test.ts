@@ -192,20 +192,20 @@ test("an account takes a quarter of the requests under way, and all of them have
   const url = `http://127.0.0.1:${await start(server)}/`;
   const guarded = sender({ requests_max: 8 });
   for (const account_id of ["a", "b", "c", "d"]) {
-    expect(guarded.hasRoom(account_id)).toBe(true);
+    expect(guarded.hasCapacity(account_id)).toBe(true);
     for (let count = 0; count < 2; count += 1) void send(guarded, url, { account_id });
-    expect(guarded.hasRoom(account_id)).toBe(false);
+    expect(guarded.hasCapacity(account_id)).toBe(false);
     expect(await send(guarded, url, { account_id })).toMatchObject({
       failure: "connect",
       message: "Too many requests are in progress.",
     });
   }
-  expect(guarded.hasRoom("e")).toBe(false);
+  expect(guarded.hasCapacity("e")).toBe(false);
   while (open < 8) await sleep(5);
   guarded.close();
   await setImmediate();
   await sleep(20);
-  expect(guarded.hasRoom("a")).toBe(true);
+  expect(guarded.hasCapacity("a")).toBe(true);
 });
 
 test("follows as many redirects as asked for, and checks each URL anew", async () => {

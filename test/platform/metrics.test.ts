@@ -205,7 +205,7 @@ describe("what the metrics tell", () => {
     }
     expect(plans.length).toBeGreaterThan(7);
     // Two tables that have a handful of rows: the rates of a few tokens, and the workers.
-    const whole = /Seq Scan on (?!rate_checks|worker_beats)\w+/;
+    const whole = /Seq Scan on (?!rate_checks|worker_heartbeats)\w+/;
     expect(plans.filter((plan) => whole.test(plan))).toEqual([]);
   });
 });

@@ -12,23 +12,23 @@ import { openPriceBook, type PriceBook, type Prices } from "../../src/prices/pri
 import { checkRates, type RateCheck } from "../../src/prices/rate-checks.ts";
 import { listRateChecks } from "../../src/prices/store.ts";
 import { REFRESH_RATES_TASK, refreshRatesTask } from "../../src/prices/tasks.ts";
-import { openTaskRoom, SILENT, type TaskRoom } from "../harness/task-fixture.ts";
+import { openTaskFixture, SILENT, type TaskFixture } from "../harness/task-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const NOW = new Date("2026-11-15T12:00:00Z");
 const BY = { actor: "command line", reason: "checked with the bank" } as const;
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 beforeAll(async () => {
-  room = await openTaskRoom();
+  fixture = await openTaskFixture();
 });
 afterAll(async () => {
-  await room.clear();
-  await room.drop();
+  await fixture.clear();
+  await fixture.drop();
 });
 beforeEach(async () => {
-  await room.clear();
-  await room.database.query("truncate price_versions, rate_checks, audit_entries cascade");
+  await fixture.clear();
+  await fixture.database.query("truncate price_versions, rate_checks, audit_entries cascade");
 });
 
 /** A source that says what the test tells it to. */
@@ -50,7 +50,7 @@ function script(rates: Record<string, string>, as_of: Date | null = NOW): Script
 }
 
 function open(source: RateSource, extra: { fees?: string; now?: Date; log?: object } = {}) {
-  const { database } = room;
+  const { database } = fixture;
   const deps = { database, catalogue: loadCatalogue(), source, fees: loadFees(extra.fees) };
   const log = { ...SILENT, ...extra.log };
   return openPriceBook({ ...deps, max_age_ms: 72 * HOUR_MS, log }, extra.now ?? NOW);
@@ -68,7 +68,7 @@ async function rateOf(book: PriceBook, currency: string, token = "usdc") {
 }
 
 const countVersions = async () =>
-  (await room.database.query("select id from price_versions")).length;
+  (await fixture.database.query("select id from price_versions")).length;
 
 const set = (made: Script, rates: Record<string, string>, as_of: Date | null = NOW) => {
   made.reading = { as_of, rates: { usd: "1", ...rates } };
@@ -128,7 +128,7 @@ describe("the version of prices", () => {
     await book.refresh(NOW);
     const fresh = await open(made.source);
     for (const reader of [book, fresh, fresh]) {
-      const found = await reader.find(room.database, [version_id, version_id, randomUUID()]);
+      const found = await reader.find(fixture.database, [version_id, version_id, randomUUID()]);
       expect([...found.keys()]).toEqual([version_id]);
       expect(formatDecimal(found.get(version_id)!.rates.get("usdc")!.get("eur")!)).toBe("0.86");
     }
@@ -184,7 +184,7 @@ describe("a rate more than 5 % off the last accepted one", () => {
     set(made, { eur: "2" });
     await book.refresh(NOW);
     const key = { token: "usdc", currency: "eur", rate: "2" };
-    const confirmed = await confirmHeldRate(room.database, key, BY, NOW);
+    const confirmed = await confirmHeldRate(fixture.database, key, BY, NOW);
     expect(confirmed).toMatchObject({ accepted_rate: "2", held_rate: null, held_at: null });
     const other = await open({ ...made.source, read: () => Promise.reject(new Error("away")) });
     expect(await rateOf(other, "eur")).toBe("2");
@@ -193,7 +193,7 @@ describe("a rate more than 5 % off the last accepted one", () => {
     await book.refresh(NOW);
     expect(await rateOf(book, "eur")).toBe("2.05");
     expect(await rateOf(book, "eur", "usdt")).toBeUndefined();
-    const audit = await room.database.query(
+    const audit = await fixture.database.query(
       "select action, record, reason, detail from audit_entries",
     );
     expect(audit).toEqual([
@@ -214,11 +214,11 @@ describe("a rate more than 5 % off the last accepted one", () => {
       await book.refresh(NOW);
     }
     const confirm = (currency: string, rate: string) =>
-      confirmHeldRate(room.database, { token: "usdc", currency, rate }, BY, NOW);
+      confirmHeldRate(fixture.database, { token: "usdc", currency, rate }, BY, NOW);
     expect(await confirm("eur", "2")).toBeUndefined();
     expect(await confirm("usd", "1")).toBeUndefined();
     expect(await confirm("gbp", "1")).toBeUndefined();
-    expect(await room.database.query("select id from audit_entries")).toEqual([]);
+    expect(await fixture.database.query("select id from audit_entries")).toEqual([]);
     expect(await confirm("eur", "3")).toBeDefined();
   });
 
@@ -228,7 +228,12 @@ describe("a rate more than 5 % off the last accepted one", () => {
     made.reading = { as_of: NOW, rates: { usd: "0.9", eur: "0.85" } };
     await book.refresh(NOW);
     expect((await current(book)).rates.get("usdc")!.size).toBe(0);
-    await confirmHeldRate(room.database, { token: "usdc", currency: "usd", rate: "0.9" }, BY, NOW);
+    await confirmHeldRate(
+      fixture.database,
+      { token: "usdc", currency: "usd", rate: "0.9" },
+      BY,
+      NOW,
+    );
     await book.refresh(NOW);
     expect(await rateOf(book, "eur")).toBe("0.85");
     expect((await current(book)).rates.get("usdt")!.size).toBe(0);
@@ -252,7 +257,7 @@ describe("a rate more than 5 % off the last accepted one", () => {
     await book.refresh(new Date(NOW.getTime() + 1));
     set(made, { eur: "3" });
     await book.refresh(new Date(NOW.getTime() + 2));
-    expect((await listRateChecks(room.database))[0]).toEqual({
+    expect((await listRateChecks(fixture.database))[0]).toEqual({
       ...{ token: "usdc", currency: "eur", accepted_rate: "1", accepted_at: NOW },
       ...{ held_rate: "3", held_at: new Date(NOW.getTime() + 1) },
     });
@@ -302,12 +307,12 @@ describe("prices are stale", () => {
 
 it("the recurring task reads the source and comes again", async () => {
   const made = script({ eur: "0.86" });
-  const { database, clock, account_id } = room;
+  const { database, clock, account_id } = fixture;
   const book = await open(made.source);
   set(made, { eur: "0.87" });
   await ensureRecurring(database, { account_id, kind: REFRESH_RATES_TASK, now: clock.now() });
   const begun_ms = clock.now().getTime();
-  room.startWorker([refreshRatesTask(database, book)]);
+  fixture.startWorker([refreshRatesTask(database, book)]);
   await waitFor(async () => (await rateOf(book, "eur")) === "0.87");
   const isPutOff = async () => {
     const [task] = await database.query<{ due_at: Date }>("select due_at from tasks");

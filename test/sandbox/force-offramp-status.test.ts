@@ -3,12 +3,12 @@ import { OFFRAMP_STATUSES } from "../../src/offramps/model.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { type Beats, openBeats } from "../harness/steps.ts";
+import { openSteps, type Steps } from "../harness/steps.ts";
 import { expectRefusal, findFault, good, openStory } from "../offramps/story.ts";
 
 let server: TestServer;
 let bank: ScriptedBank;
-let beats: Beats;
+let steps: Steps;
 beforeAll(async () => {
   bank = createScriptedBank();
   bank.manner = "is_silent";
@@ -19,10 +19,10 @@ beforeAll(async () => {
   server = await startTestServer({ environment: { SLIPROAD_DOCUMENTS: "never" }, partners: open });
   // The test itself is the worker: a state that was walked to stays until it says so.
   await server.app.worker.stop();
-  beats = await openBeats(server.core, open(server.core));
+  steps = await openSteps(server.core, open(server.core));
 });
 afterAll(async () => {
-  beats.close();
+  steps.close();
   await server.close();
 });
 afterEach(async () => expect(await findFault(server)).toBeNull());
@@ -35,16 +35,16 @@ it.each(OFFRAMP_STATUSES)("walks a new offramp to %s, and the money goes along",
   expect(good(await walk(story.offramp_id, status)).offramp.status).toBe(status);
   expect(good(await walk(story.offramp_id, status)).offramp.status).toBe(status);
   expect(await findFault(server)).toBeNull();
-  await beats.runAll();
+  await steps.runAll();
 });
 
 it("takes over a payout that the worker has on record but not sent", async () => {
   const story = await openStory(server);
   good(await walk(story.offramp_id, "pending_internal_assessment"));
-  expect(await beats.run("assess-offramp")).toBe(true);
+  expect(await steps.run("assess-offramp")).toBe(true);
   expect((await story.show()).status).toBe("sending_fiat");
   expect(good(await walk(story.offramp_id, "fiat_sent")).offramp.status).toBe("fiat_sent");
-  await beats.runAll();
+  await steps.runAll();
   expect(bank.known.has(`${story.offramp_id.replaceAll("-", "")}001`)).toBe(false);
   expect(good(await walk(story.offramp_id, "failed")).offramp.status).toBe("failed");
   expect(await story.owed()).toBe(await story.total());

@@ -4,7 +4,7 @@ import { addPaymentDetail } from "../harness/ramp.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { findFault, good, openStory, type Story } from "../offramps/story.ts";
-import { addApp } from "../webhooks/webhook-room.ts";
+import { addApp } from "../webhooks/webhook-fixture.ts";
 
 let server: TestServer;
 let receiver: Receiver;

@@ -1,6 +1,6 @@
 import type { ScriptedBank } from "../harness/scripted-bank.ts";
 import type { Answer, TestServer } from "../harness/server.ts";
-import { credit, WISH } from "../onramps/story.ts";
+import { credit, REQUEST } from "../onramps/story.ts";
 import type { Random } from "./random.ts";
 
 type Onramp = { id: string; code: string; deposit_amount: number };
@@ -19,7 +19,7 @@ export function createDepositors(
   const onramps: Onramp[] = [];
 
   const openOnramp = async () => {
-    const onramp = { ...WISH, destination_amount: 1 + random.below(5_000) };
+    const onramp = { ...REQUEST, destination_amount: 1 + random.below(5_000) };
     const answer = await call("POST", `/users/${pickUser().id}/onramps`, { onramp });
     const made = answer.body.onramp;
     if (!made) return;
@@ -44,8 +44,8 @@ export function createDepositors(
     const deposit = random.pick<{ id: string }>(body.deposits);
     const action = random.pick(ACTIONS);
     const has_onramp = action === "match" || action === "accept_difference";
-    const wish = has_onramp && { deposit: { onramp_id: random.pick(onramps).id } };
-    await call("POST", `/deposits/${deposit.id}/${action}`, wish || undefined);
+    const request = has_onramp && { deposit: { onramp_id: random.pick(onramps).id } };
+    await call("POST", `/deposits/${deposit.id}/${action}`, request || undefined);
   };
 
   return { onramps, acts: [openOnramp, payIn, payIn, payIn, decide] };

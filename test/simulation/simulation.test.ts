@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { HOUR_MS, MINUTE_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { type Beats, openBeats } from "../harness/steps.ts";
+import { openSteps, type Steps } from "../harness/steps.ts";
 import { findFault } from "../offramps/story.ts";
 import { type Clients, createClients } from "./clients.ts";
 import {
@@ -31,7 +31,7 @@ const weather: Weather = { trouble: 0.03 };
 let server: TestServer;
 let bank: RandomBank;
 let clients: Clients;
-let beats: Beats;
+let steps: Steps;
 
 beforeAll(async () => {
   bank = createRandomBank(random, weather);
@@ -49,10 +49,10 @@ beforeAll(async () => {
   const { core } = server;
   const chain = createTroubledChain(createSandboxChain(core.database), random, weather);
   const database = createTroubledDatabase(core.database, random, weather);
-  beats = await openBeats(core, { chain, bank: bank.port }, database);
+  steps = await openSteps(core, { chain, bank: bank.port }, database);
 });
 afterAll(async () => {
-  beats.close();
+  steps.close();
   await server.close();
 });
 
@@ -89,11 +89,11 @@ async function takeStep(): Promise<string> {
     await server.core.clock.advance(advance_ms);
     return `clock +${advance_ms}`;
   }
-  const due = await beats.listDue();
+  const due = await steps.listDue();
   if (due.length === 0) return "nothing due";
   const kinds = Array.from({ length: 1 + random.below(4) }, () => random.pick(due));
   // A failing task is tried again; what matters is what it leaves behind.
-  await Promise.all(kinds.map((kind) => beats.run(kind).catch(() => {})));
+  await Promise.all(kinds.map((kind) => steps.run(kind).catch(() => {})));
   return kinds.join("+");
 }
 
@@ -110,11 +110,11 @@ async function calmDown(): Promise<void> {
   weather.trouble = 0;
   await clients.calmDown();
   for (let round = 0; round < 5; round += 1) {
-    await beats.runAll();
+    await steps.runAll();
     bank.calmDown();
     await server.core.clock.advance(26 * HOUR_MS);
   }
-  await beats.runAll();
+  await steps.runAll();
   await check();
   const rows = await server.db.database.query<{ id: string; status: string; hold: string | null }>(
     `select offramps.id, offramps.status, quotes.hold from offramps

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { verifyDeliveries } from "../../src/verify/verify-deliveries.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addApp, emit, idle } from "../webhooks/webhook-room.ts";
+import { addApp, emit, idle } from "../webhooks/webhook-fixture.ts";
 
 const CANCEL = new Error("undone on purpose");
 

@@ -8,15 +8,15 @@ import { verifyLedger } from "../../src/verify/verify-ledger.ts";
 import { verifyOfframps } from "../../src/verify/verify-offramps.ts";
 import { verifyQuotes } from "../../src/verify/verify-quotes.ts";
 import {
-  type LedgerRoom,
+  type LedgerFixture,
   NOW,
-  openLedgerRoom,
+  openLedgerFixture,
   type Quote,
   TOKEN,
 } from "../ledger/ledger-fixture.ts";
 import { tellPayouts } from "../ledger/payout-story.ts";
 
-let room: LedgerRoom;
+let fixture: LedgerFixture;
 let told: Told;
 
 type Told = {
@@ -32,20 +32,20 @@ type Told = {
 };
 
 beforeAll(async () => {
-  room = await openLedgerRoom();
+  fixture = await openLedgerFixture();
   told = await tell();
 });
-afterAll(() => room.drop());
+afterAll(() => fixture.drop());
 
 const ITEM = { destination_amount: 100_00n, fee: 40n, token_amount: 111_555_556n };
 
 /** An account in which much has happened, all of it right and sealed. */
 async function tell(): Promise<Told> {
-  const account_id = await room.addAccount();
-  const user_id = await room.addUser(account_id);
-  const payouts = tellPayouts(room);
+  const account_id = await fixture.addAccount();
+  const user_id = await fixture.addUser(account_id);
+  const payouts = tellPayouts(fixture);
   const items = [ITEM, ITEM, ITEM, ITEM];
-  const { quote, offramps } = await room.addQuote(account_id, user_id, items);
+  const { quote, offramps } = await fixture.addQuote(account_id, user_id, items);
   const [sent, bounced, failed, waiting] = offramps as [Offramp, Offramp, Offramp, Offramp];
   await payouts.deposit(quote, quote.token_amount + 5_000n);
   await payouts.fundQuote(quote, quote.token_amount);
@@ -56,8 +56,8 @@ async function tell(): Promise<Told> {
   await payouts.bounce(bounced, 90_00n);
   await payouts.fail(failed);
   await payouts.refund({ account_id, user_id }, 1_000n);
-  const unpaid = await room.addQuote(account_id, user_id, [ITEM]);
-  await room.seal();
+  const unpaid = await fixture.addQuote(account_id, user_id, [ITEM]);
+  await fixture.seal();
   return { account_id, user_id, quote, unpaid, sent, bounced, failed, waiting };
 }
 
@@ -69,9 +69,9 @@ const funded = () => entryOf(`fund:${told.sent.id}`);
 
 describe("what was sealed", () => {
   test("is found right as it stands, sealed or not", async () => {
-    expect(await room.findFault(told.account_id)).toBeNull();
+    expect(await fixture.findFault(told.account_id)).toBeNull();
     const other = await tell();
-    expect(await room.findFault(other.account_id)).toBeNull();
+    expect(await fixture.findFault(other.account_id)).toBeNull();
   });
 
   const changes: [string, () => string][] = [
@@ -102,17 +102,17 @@ describe("what was sealed", () => {
     ],
   ];
   test.each(changes)("a changed entry is named: its %s", async (_, change) => {
-    const [row] = await room.database.query<{ id: string }>(`select ${funded()} as id`, [
+    const [row] = await fixture.database.query<{ id: string }>(`select ${funded()} as id`, [
       told.account_id,
     ]);
-    const fault = await room.findFault(told.account_id, sql(change()));
+    const fault = await fixture.findFault(told.account_id, sql(change()));
     expect(fault).toBe(
       `ledger entry ${row!.id} of account ${told.account_id}: it was changed after it was sealed`,
     );
   });
 
   test("an entry that is gone is named", async () => {
-    const fault = await room.findFault(told.account_id, async (session) => {
+    const fault = await fixture.findFault(told.account_id, async (session) => {
       await sql(`delete from ledger_lines where entry_id = ${funded()}`)(session);
       await sql(`delete from ledger_entries where id = ${funded()}`)(session);
     });
@@ -120,7 +120,7 @@ describe("what was sealed", () => {
   });
 
   test("an entry slipped in past the seal is found", async () => {
-    const fault = await room.findFault(
+    const fault = await fixture.findFault(
       told.account_id,
       sql(`insert into ledger_entries (account_id, id, key, kind, created_at)
         select account_id, gen_random_uuid(), 'fund:x', kind, created_at from ledger_entries
@@ -142,15 +142,15 @@ describe("what was sealed", () => {
   ];
   test.each(blocks)("a changed block is named: its %s", async (_, change, sentence) => {
     const where = " where account_id = $1 and log = 'ledger'";
-    expect(await room.findFault(told.account_id, sql(change + where))).toMatch(sentence);
+    expect(await fixture.findFault(told.account_id, sql(change + where))).toMatch(sentence);
   });
 
   test("a digest changed while it waits for the seal is found", async () => {
-    const account_id = await room.addAccount();
-    await room.post(
+    const account_id = await fixture.addAccount();
+    await fixture.post(
       postings.suspenseReceived({ account_id, bank_reference: "1", currency: "eur", amount: 1n }),
     );
-    const fault = await room.findFault(account_id, (session) =>
+    const fault = await fixture.findFault(account_id, (session) =>
       session.query("update seal_pending set digest = '' where account_id = $1", [account_id]),
     );
     expect(fault).toMatch(/^ledger entry .* it was changed before it was sealed$/);
@@ -178,7 +178,7 @@ describe("balances", () => {
     ],
   ];
   test.each(changes)("a wrong balance is named: %s", async (_, change, sentence) => {
-    expect(await room.findFault(told.account_id, sql(change()))).toMatch(sentence);
+    expect(await fixture.findFault(told.account_id, sql(change()))).toMatch(sentence);
   });
 });
 
@@ -217,7 +217,7 @@ describe("the ledger's own rules", () => {
     ],
   ];
   test.each(wrong)("a broken one is named: %s", async (_, tamper, sentence) => {
-    expect(await room.findFault(told.account_id, tamper(), verifyLedger)).toMatch(sentence);
+    expect(await fixture.findFault(told.account_id, tamper(), verifyLedger)).toMatch(sentence);
   });
 });
 
@@ -275,7 +275,7 @@ describe("quotes, deposits and refunds", () => {
     ],
   ];
   test.each(wrong)("a wrong row is named: %s", async (_, change, sentence) => {
-    expect(await room.findFault(told.account_id, sql(change()), verifyQuotes)).toMatch(sentence);
+    expect(await fixture.findFault(told.account_id, sql(change()), verifyQuotes)).toMatch(sentence);
   });
 });
 
@@ -352,7 +352,7 @@ describe("offramps", () => {
     ],
   ];
   test.each(wrong)("a wrong one is named: %s", async (_, change, sentence) => {
-    const fault = await room.findFault(told.account_id, sql(change()), verifyOfframps);
+    const fault = await fixture.findFault(told.account_id, sql(change()), verifyOfframps);
     expect(fault).toMatch(sentence);
     expect(fault).toContain(`of account ${told.account_id}`);
   });
@@ -363,22 +363,22 @@ describe("offramps", () => {
       "said to be paid, and not booked",
       async (payouts, { waiting }) => {
         await payouts.send(waiting);
-        await room.database.query("update payouts set status = 'sent' where offramp_id = $1", [
+        await fixture.database.query("update payouts set status = 'sent' where offramp_id = $1", [
           waiting.id,
         ]);
-        await room.change(waiting, { status: "fiat_sent" });
+        await fixture.change(waiting, { status: "fiat_sent" });
       },
       /it is fiat_sent, but its money is pending in currency$/,
     ],
     [
       "failed, and nothing given back",
-      (_, { waiting }) => room.change(waiting, { status: "failed" }),
+      (_, { waiting }) => fixture.change(waiting, { status: "failed" }),
       /it is failed, but its money is pending in token$/,
     ],
     [
       "failed, and given back at another place's expense",
       (_, { bounced }) =>
-        room.change(
+        fixture.change(
           bounced,
           { status: "failed" },
           postings.offrampFailedAfterInstruction({ ...bounced, token_amount: 1n }),
@@ -387,14 +387,15 @@ describe("offramps", () => {
     ],
     [
       "paid twice under one instruction",
-      (_, { bounced }) => room.change(bounced, { attempt: 2 }, postings.payoutBooked(bounced, 2)),
+      (_, { bounced }) =>
+        fixture.change(bounced, { attempt: 2 }, postings.payoutBooked(bounced, 2)),
       /its ledger entry .* \(book:.*:2\) belongs to no change of it$/,
     ],
     [
       "funded without its quote",
       async (payouts, { unpaid, quote }) => {
         await payouts.deposit(quote, ITEM.token_amount);
-        await room.post(postings.quoteFunded(unpaid.quote, ITEM.token_amount));
+        await fixture.post(postings.quoteFunded(unpaid.quote, ITEM.token_amount));
         await payouts.fund(unpaid.offramps[0]!);
       },
       /it is funded, but its quote is not$/,
@@ -402,7 +403,7 @@ describe("offramps", () => {
     [
       "marked as funded, without money",
       (_, { unpaid }) =>
-        room.change(unpaid.offramps[0]!, {
+        fixture.change(unpaid.offramps[0]!, {
           status: "pending_internal_assessment",
           funded_at: NOW,
         }),
@@ -411,39 +412,39 @@ describe("offramps", () => {
   ];
   test.each(stories)("a wrong story is named: %s", async (_, happen, sentence) => {
     const own = await tell();
-    await happen(tellPayouts(room), own);
-    expect(await verifyOfframps(room.database, own.account_id)).toMatch(sentence);
+    await happen(tellPayouts(fixture), own);
+    expect(await verifyOfframps(fixture.database, own.account_id)).toMatch(sentence);
   });
 
   test("an offramp that failed while its part of a funded quote waits is a fault", async () => {
     const own = await tell();
-    const payouts = tellPayouts(room);
+    const payouts = tellPayouts(fixture);
     await payouts.deposit(own.quote, ITEM.token_amount);
     await payouts.fundQuote(own.unpaid.quote, ITEM.token_amount);
     await payouts.fail(own.unpaid.offramps[0]!);
-    const fault = await verifyQuotes(room.database, own.account_id);
+    const fault = await verifyQuotes(fixture.database, own.account_id);
     expect(fault).toContain(`quote ${own.unpaid.quote.id} of account ${own.account_id}`);
   });
 
   test("a funded quote on its way to its offramps is no fault", async () => {
     const own = await tell();
-    const payouts = tellPayouts(room);
+    const payouts = tellPayouts(fixture);
     const items = [ITEM, ITEM];
-    const { quote, offramps } = await room.addQuote(own.account_id, own.user_id, items);
+    const { quote, offramps } = await fixture.addQuote(own.account_id, own.user_id, items);
     await payouts.deposit(quote, quote.token_amount - 3n);
     await payouts.fundQuote(quote, quote.token_amount - 3n);
-    expect(await room.findFault(own.account_id)).toBeNull();
+    expect(await fixture.findFault(own.account_id)).toBeNull();
     await payouts.fund(offramps[0]!);
-    expect(await room.findFault(own.account_id)).toBeNull();
+    expect(await fixture.findFault(own.account_id)).toBeNull();
     await payouts.fund(offramps[1]!);
-    expect(await room.findFault(own.account_id)).toBeNull();
+    expect(await fixture.findFault(own.account_id)).toBeNull();
   });
 
   test("a bounced payout is sent again, bounces again and is given back whole", async () => {
     const own = await tell();
-    const payouts = tellPayouts(room);
+    const payouts = tellPayouts(fixture);
     const owed = async () => {
-      const [row] = await room.database.query<{ balance: bigint }>(
+      const [row] = await fixture.database.query<{ balance: bigint }>(
         `select balance from ledger_balances
          where account_id = $1 and ledger_account = $2 and currency = $3`,
         [own.account_id, owedTo(own.user_id), TOKEN],
@@ -455,7 +456,7 @@ describe("offramps", () => {
     await payouts.book(own.bounced);
     await payouts.bounce(own.bounced, 110_00n);
     await payouts.fail(own.bounced);
-    expect(await room.findFault(own.account_id)).toBeNull();
+    expect(await fixture.findFault(own.account_id)).toBeNull();
     expect(await owed()).toBe(before + ITEM.token_amount);
   });
 });

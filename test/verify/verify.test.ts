@@ -224,7 +224,7 @@ describe("a block", () => {
 describe("what waits to be sealed", () => {
   const later = () => ({ now: new Date(server.core.clock.now().getTime() + MINUTE_MS + 1_000) });
   const beat = (session: Session) =>
-    session.query("insert into worker_beats (worker_id, beat_at) values ($1, $2)", [
+    session.query("insert into worker_heartbeats (worker_id, seen_at) values ($1, $2)", [
       randomUUID(),
       new Date(),
     ]);

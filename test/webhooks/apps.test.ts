@@ -3,7 +3,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
-import { addApp, advance, emit, HOUR_MS, idle } from "./webhook-room.ts";
+import { addApp, advance, emit, HOUR_MS, idle } from "./webhook-fixture.ts";
 
 let server: TestServer;
 let receiver: Receiver;

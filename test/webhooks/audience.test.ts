@@ -13,7 +13,7 @@ import {
   idle,
   revoke,
   use,
-} from "./webhook-room.ts";
+} from "./webhook-fixture.ts";
 
 let server: TestServer;
 let receiver: Receiver;

@@ -3,7 +3,7 @@ import { startCommand } from "../harness/command-line.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { addApp, emit } from "./webhook-room.ts";
+import { addApp, emit } from "./webhook-fixture.ts";
 
 let server: TestServer;
 let receiver: Receiver;

@@ -16,7 +16,7 @@ import {
   idle,
   MINUTE_MS,
   readEvents,
-} from "./webhook-room.ts";
+} from "./webhook-fixture.ts";
 
 let server: TestServer;
 let receiver: Receiver;

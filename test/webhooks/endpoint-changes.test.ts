@@ -15,7 +15,7 @@ import {
   idle,
   revoke,
   use,
-} from "./webhook-room.ts";
+} from "./webhook-fixture.ts";
 
 type Arrival = { at_ms: number; path: string; raw: Buffer; headers: IncomingMessage["headers"] };
 

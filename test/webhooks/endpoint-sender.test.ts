@@ -44,7 +44,10 @@ function openSender(loadDue: (calls: number) => Page) {
   let polled: Polled | undefined;
   const deps = {
     clock: { now: () => new Date(), difference_ms: () => 0 },
-    sender: { hasRoom: () => true, send: () => new Promise((resolve) => answers.push(resolve)) },
+    sender: {
+      hasCapacity: () => true,
+      send: () => new Promise((resolve) => answers.push(resolve)),
+    },
     random: () => 0,
     isStopping: () => false,
   } as unknown as DeliverDeps;

@@ -22,7 +22,7 @@ import {
   idle,
   newEvent,
   readEvents,
-} from "./webhook-room.ts";
+} from "./webhook-fixture.ts";
 
 let server: TestServer;
 let receiver: Receiver;
@@ -348,5 +348,5 @@ async function writeLate(
     await tx.query("select pg_sleep($1)", [wait_s / 2]);
     tx.write("select pg_sleep($1)", [wait_s / 2]);
   });
-  server.app.worker.poke();
+  server.app.worker.wake();
 }

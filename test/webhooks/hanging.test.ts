@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { addApp, emit } from "./webhook-room.ts";
+import { addApp, emit } from "./webhook-fixture.ts";
 
 let server: TestServer;
 let receiver: Receiver;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { healthAfter } from "../../src/webhooks/delivery/endpoint-health.ts";
 import { nextAttemptAt, readRetryAfter } from "../../src/webhooks/model.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "./webhook-room.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "./webhook-fixture.ts";
 
 const NOW = new Date("2026-11-15T12:00:00Z");
 const delayOf = (failures: number, random: number, retry_after_ms = 0) => {

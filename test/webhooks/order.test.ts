@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { MINUTE_MS } from "../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { addApp, advance, emit, expectQueue } from "./webhook-room.ts";
+import { addApp, advance, emit, expectQueue } from "./webhook-fixture.ts";
 
 const RECORDS = 120;
 const EVENTS = 5;

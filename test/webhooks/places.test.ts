@@ -16,7 +16,7 @@ import { updateAccountEnabled } from "../../src/webhooks/store.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { addApp, emit } from "./webhook-room.ts";
+import { addApp, emit } from "./webhook-fixture.ts";
 
 /** Who may send, and when; the deliverer is the test's own, beside a service without a worker. */
 let server: TestServer;
@@ -99,13 +99,13 @@ it("one account's hanging endpoints leave others their places; a lost lease send
     await waitFor(() => count("/hook/frozen") > 0);
     for (const id of hanging) {
       await server.call("POST", `/apps/${id}/resume`);
-      worker.poke();
+      worker.wake();
       await sleep(350);
     }
     expect(count("/hook/hang")).toBeGreaterThanOrEqual(2);
     const begun_ms = performance.now();
     await server.call("POST", `/apps/${well}/resume`, undefined, { key: other.key });
-    worker.poke();
+    worker.wake();
     await waitFor(() => count("/hook/well") > 0);
     expect(performance.now() - begun_ms).toBeLessThan(1_000);
     // The rest of them waits, and has its turn when the first have given up.

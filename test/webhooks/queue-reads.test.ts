@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Transaction } from "../../src/platform/db/database.ts";
 import { listDueDeliveries, listDueOfRecords } from "../../src/webhooks/delivery/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { addApp } from "./webhook-room.ts";
+import { addApp } from "./webhook-fixture.ts";
 
 const QUEUED = 3_000;
 const RECORDS = 100;

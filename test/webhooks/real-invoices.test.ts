@@ -12,7 +12,7 @@ import {
   show,
 } from "../invoices/invoice-fixture.ts";
 import { good } from "../offramps/story.ts";
-import { addApp, advance, idle, type MadeApp } from "./webhook-room.ts";
+import { addApp, advance, idle, type MadeApp } from "./webhook-fixture.ts";
 
 /**
  * Invoices that are made and changed through OAuth tokens, told of by the fan-out, and taken by a

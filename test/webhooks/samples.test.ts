@@ -4,7 +4,7 @@ import { createRecords, newInvoice } from "../harness/records.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { good } from "../offramps/story.ts";
 import { openOnramp } from "../onramps/story.ts";
-import { addApp, idle } from "./webhook-room.ts";
+import { addApp, idle } from "./webhook-fixture.ts";
 
 const EVENTS = ["kyc_update", "payment_detail_update", "offramp_update", "onramp_update"];
 

@@ -19,7 +19,7 @@ import { accountOfGrant, mayGrant, REFRESH_GRACE_MS } from "./model.ts";
 import { revokeGrant } from "./revoke-grant.ts";
 import { hashArtifactId, openPayload, sealPayload } from "./sealed-artifacts.ts";
 
-export type AdapterDeps = {
+type AdapterDeps = {
   database: Database;
   index_key: Buffer;
   clock: Clock;

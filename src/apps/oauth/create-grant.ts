@@ -11,7 +11,7 @@ import { insertAppGrant } from "../store.ts";
 import { findGrantId } from "./artifacts-store.ts";
 import { makeGrantId, mayGrant, type Scope } from "./model.ts";
 
-export type NewGrant = {
+type NewGrant = {
   app: App;
   person_id: string;
   /** As the form sent it. */

@@ -10,7 +10,7 @@ export type ReceivedEvent = {
 };
 
 /** Of what it says of itself only the record is kept, to tell whom it concerns. */
-export type RefusedEvent = { offramp_id: string | null; why: string };
+type RefusedEvent = { offramp_id: string | null; why: string };
 
 /** A webhook receiver on loopback, written as a caller of the SDK would write it. */
 export type DemoReceiver = {

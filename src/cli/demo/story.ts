@@ -17,7 +17,7 @@ export type Tell = <Result>(
   play: () => Promise<{ facts: Facts; result: Result }>,
 ) => Promise<Result>;
 
-export type StoryDeps = {
+type StoryDeps = {
   sliproad: Sliproad;
   receiver: DemoReceiver;
   tell: Tell;

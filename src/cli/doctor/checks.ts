@@ -24,8 +24,8 @@ const WATCHERS = [
   ...[READ_BANK_TASK, READ_CREDITS_TASK, READ_IDENTITY_TASK],
   ...[REFRESH_RATES_TASK, WATCH_CHAINS_TASK],
 ];
-/** Beats come every 5 s. One that was killed lately leaves its last behind. */
-const BEAT_LATE_MS = 10_000;
+/** Steps come every 5 s. One that was killed lately leaves its last behind. */
+const HEARTBEAT_LATE_MS = 10_000;
 const WATCHER_LATE_MS = MINUTE_MS;
 /** A partner that is silent once or twice is nothing to be woken for. */
 const WATCHER_FAILURES_MAX = 3;
@@ -65,10 +65,10 @@ function checkClock({ clock }: Core): Finding {
 
 /** A stopped service has no worker, which is no fault; one that serves without a worker is. */
 async function checkWorker({ database, clock }: Core, is_service_up: boolean): Promise<Finding> {
-  const { beating, silent_ms, problems } = await workerHealth(database, timeOf(clock));
+  const { is_running, silent_ms, problems } = await workerHealth(database, timeOf(clock));
   const check = "worker";
-  const is_left = !is_service_up && silent_ms > BEAT_LATE_MS;
-  if (!beating || is_left) {
+  const is_left = !is_service_up && silent_ms > HEARTBEAT_LATE_MS;
+  if (!is_running || is_left) {
     const finding = "none is running; run sliproad start, or sliproad worker next to an API";
     return { check, ok: !is_service_up, finding };
   }
@@ -84,7 +84,7 @@ async function checkWatchers({ database, clock }: Core): Promise<Finding> {
   const watchers = await listRecurring(database, WATCHERS);
   if (watchers.length === 0) return { check, ok: true, finding: "not yet started" };
   const late_before = clock.now().getTime() - WATCHER_LATE_MS;
-  const is_working = (await workerHealth(database, timeOf(clock))).beating;
+  const is_working = (await workerHealth(database, timeOf(clock))).is_running;
   const ailing = watchers.filter(
     ({ attempts, due_at }) =>
       attempts > WATCHER_FAILURES_MAX || (is_working && due_at.getTime() < late_before),

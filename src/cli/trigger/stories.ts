@@ -9,7 +9,7 @@ import { StartupError } from "../../platform/startup-error.ts";
 import { KYC_STATUSES } from "../../users/model.ts";
 import type { ApiClient } from "../api-client.ts";
 
-export type Triggered = { record: string; id: string };
+type Triggered = { record: string; id: string };
 
 /** How an event comes about in earnest: a record is made and taken to a state. */
 export type Story = {

@@ -5,7 +5,7 @@ import { TAGS } from "./tags.ts";
 export const API_PATH = "/docs/api";
 const KEY = "$SLIPROAD_API_KEY";
 
-export type ApiText = { url: string; title: string; text: string };
+type ApiText = { url: string; title: string; text: string };
 
 /** The API reference as Markdown: an overview, a page for each tag, and one for the webhooks. */
 export function referenceTexts(document: Json, base_url: string): ApiText[] {

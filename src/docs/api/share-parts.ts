@@ -54,7 +54,7 @@ export function shareEnums(document: Json): Json {
   return { ...walked, components: { ...walked.components, schemas: { ...schemas, ...shared } } };
 }
 
-export function enumSchema(name: EnumName, values: readonly string[]): Json {
+function enumSchema(name: EnumName, values: readonly string[]): Json {
   return { type: "string", enum: values, description: describeEnum(name) };
 }
 

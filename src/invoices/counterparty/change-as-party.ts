@@ -14,7 +14,7 @@ import {
 import { changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 
-export type PartyAct = {
+type PartyAct = {
   name: ChangeType;
   input: ChangeInput | null;
   role: Role;

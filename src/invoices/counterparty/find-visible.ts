@@ -6,7 +6,7 @@ import type { KeyedInvoice, Role } from "../model.ts";
 import { findInvoices, openInvoices } from "../store.ts";
 import { findView, type InvoiceView } from "./view-store.ts";
 
-export type VisibleInvoice = { entry: KeyedInvoice; role: Role };
+type VisibleInvoice = { entry: KeyedInvoice; role: Role };
 
 type Deps = { database: Database; keyring: Keyring };
 

@@ -4,8 +4,8 @@ import { FIRST_ID } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import { listUnshared, lockInvoices, openInvoices, updateInvoices } from "../store.ts";
-import { CARRY_CHANGES_TASK } from "../task-kinds.ts";
-import type { CarryDeps } from "./sync-counterparty.ts";
+import { SYNC_COUNTERPARTY_TASK } from "../task-kinds.ts";
+import type { SyncDeps } from "./sync-counterparty.ts";
 
 const PAGE_ROWS = 200;
 
@@ -13,7 +13,7 @@ const PAGE_ROWS = 200;
  * An account got its billing address: what others have billed to it before becomes visible to it.
  * It is told of what happens from now on. Writes for one owner at a time.
  */
-export async function shareInvoices(deps: CarryDeps, set: TaskSet): Promise<void> {
+export async function shareInvoices(deps: SyncDeps, set: TaskSet): Promise<void> {
   for (const task of set.tasks) {
     const party_index = await findBillingIndex(deps.database, task.account_id);
     if (party_index) await shareAll(deps, task.account_id, party_index, set.now);
@@ -22,7 +22,7 @@ export async function shareInvoices(deps: CarryDeps, set: TaskSet): Promise<void
 }
 
 async function shareAll(
-  deps: CarryDeps,
+  deps: SyncDeps,
   account_id: string,
   party_index: Buffer,
   now: Date,
@@ -42,7 +42,7 @@ async function shareAll(
 }
 
 async function sharePage(
-  { database, keyring }: CarryDeps,
+  { database, keyring }: SyncDeps,
   page: { owner_id: string; ids: string[]; account_id: string; party_index: Buffer },
   now: Date,
 ): Promise<void> {
@@ -67,7 +67,7 @@ async function sharePage(
     updateInvoices(tx, shared);
     enqueueTasks(
       tx,
-      shared.map(({ invoice }) => taskNow(CARRY_CHANGES_TASK, invoice, now)),
+      shared.map(({ invoice }) => taskNow(SYNC_COUNTERPARTY_TASK, invoice, now)),
     );
   });
 }

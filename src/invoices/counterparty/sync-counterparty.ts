@@ -17,20 +17,20 @@ import {
   updateViews,
 } from "./view-store.ts";
 
-export type CarryDeps = InvoiceUseCaseDeps & { database: Database };
+export type SyncDeps = InvoiceUseCaseDeps & { database: Database };
 
 /**
  * Tells the other party's account what happened to invoices: each change once and in order,
  * however often and in whatever order the tasks run, since the account's own row counts how far it
  * has come. Writes for that account only.
  */
-export async function carryChanges(deps: CarryDeps, set: TaskSet): Promise<void> {
-  // Several changes of one invoice are one errand.
+export async function syncCounterparty(deps: SyncDeps, set: TaskSet): Promise<void> {
+  // Several changes of one invoice are one job.
   const by_invoice = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
   for (const tasks of by_invoice.values()) await carryOne(deps, set, tasks);
 }
 
-async function carryOne(deps: CarryDeps, set: TaskSet, wanted: Task[]): Promise<void> {
+async function carryOne(deps: SyncDeps, set: TaskSet, wanted: Task[]): Promise<void> {
   const key = { account_id: wanted[0]!.account_id, id: wanted[0]!.record_id };
   await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx, wanted);
@@ -44,7 +44,7 @@ async function carryOne(deps: CarryDeps, set: TaskSet, wanted: Task[]): Promise<
 
 async function tellOther(
   tx: Transaction,
-  { keyring, index_key }: CarryDeps,
+  { keyring, index_key }: SyncDeps,
   entry: KeyedInvoice,
   now: Date,
 ): Promise<void> {

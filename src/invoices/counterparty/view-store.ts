@@ -68,7 +68,7 @@ export function lockViews(tx: Session, keys: readonly InvoiceKey[]): Promise<Inv
   );
 }
 
-export type NewView = {
+type NewView = {
   account_id: string;
   role: Role;
   sequence: number;

@@ -1,6 +1,6 @@
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
-import type { CarryDeps } from "../counterparty/sync-counterparty.ts";
+import type { SyncDeps } from "../counterparty/sync-counterparty.ts";
 import { findView } from "../counterparty/view-store.ts";
 import { CHANGES, type ChangeName, type KeyedInvoice } from "../model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
@@ -27,12 +27,12 @@ const STEP_CHANGES: Readonly<Record<StepKind, readonly ChangeName[]>> = {
  * step sees those before it, and applies them first. Each step is a transaction under the invoice's
  * owner; that it was taken is noted under the payer in another, and found again if that one fails.
  */
-export async function applyPayments(deps: CarryDeps, set: TaskSet): Promise<void> {
+export async function applyPayments(deps: SyncDeps, set: TaskSet): Promise<void> {
   const by_offramp = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
   for (const tasks of by_offramp.values()) await applySteps(deps, set, tasks);
 }
 
-async function applySteps(deps: CarryDeps, set: TaskSet, tasks: Task[]): Promise<void> {
+async function applySteps(deps: SyncDeps, set: TaskSet, tasks: Task[]): Promise<void> {
   const { account_id, record_id: offramp_id } = tasks[0]!;
   const steps = await listUnappliedSteps(deps.database, account_id, offramp_id);
   for (const step of steps) {
@@ -49,7 +49,7 @@ async function applySteps(deps: CarryDeps, set: TaskSet, tasks: Task[]): Promise
 }
 
 async function applyStep(
-  { database, keyring, renderer }: CarryDeps,
+  { database, keyring, renderer }: SyncDeps,
   key: InvoiceKey,
   step: PaymentStep,
   now: Date,

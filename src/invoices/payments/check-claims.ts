@@ -4,7 +4,7 @@ import { MINUTE_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task, taskNow } from "../../platform/tasks/tasks.ts";
 import type { Act } from "../apply-change.ts";
-import type { CarryDeps } from "../counterparty/sync-counterparty.ts";
+import type { SyncDeps } from "../counterparty/sync-counterparty.ts";
 import { insertWords } from "../counterparty/view-store.ts";
 import { wordsOf } from "../links.ts";
 import { CHANGES, type KeyedInvoice, type TrackedTransaction } from "../model.ts";
@@ -20,7 +20,7 @@ import {
   listUsedTransfers,
 } from "./claim-store.ts";
 
-export type ClaimDeps = CarryDeps & { chain: ChainPort };
+export type ClaimDeps = SyncDeps & { chain: ChainPort };
 
 const AGAIN_MIN_MS = 15_000;
 const AGAIN_MAX_MS = 10 * MINUTE_MS;

@@ -105,7 +105,7 @@ function walletsOn(options: readonly PaymentOption[], chain: Chain): Wallet[] {
 }
 
 /** Which of its transfers may pay the invoice, in order; or that it waits, or why none can. */
-export type Judged = { candidates: TrackedTransaction[] } | { reason: string } | { wait: true };
+type Judged = { candidates: TrackedTransaction[] } | { reason: string } | { wait: true };
 
 export function judgeClaim(
   invoice: Pick<Invoice, "total" | "document">,

@@ -7,9 +7,9 @@ import { shapesOf } from "./text-layout.ts";
 export type Doc = InstanceType<typeof PDFDocument>;
 
 /** A part of a line in one font; without a name it is the one that is set. */
-export type FontRun = { text: string; font: string | undefined };
+type FontRun = { text: string; font: string | undefined };
 
-export type DocumentFonts = {
+type DocumentFonts = {
   weight: Weight;
   hasGlyph(char: string): boolean;
   /** From left to right; undefined when the font that is set draws the whole line. */

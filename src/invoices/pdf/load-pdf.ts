@@ -9,7 +9,7 @@ import type { Invoice } from "../model.ts";
 export type PrintedInvoice = { invoice: Invoice; ways_to_pay: WayToPay[] };
 
 /** A heading and its lines, each a label and a value. */
-export type WayToPay = { title: string; lines: [label: string, value: string][] };
+type WayToPay = { title: string; lines: [label: string, value: string][] };
 
 /** Looks up the payment details that the invoice only names. */
 export async function loadPdf(

@@ -2,7 +2,7 @@ import { type Doc, fontsOf } from "./document-fonts.ts";
 import type { Weight } from "./script-fonts.ts";
 import { type Line, layoutText } from "./text-layout.ts";
 
-export type TextOptions = {
+type TextOptions = {
   width: number;
   /** `start` is the side from which the text is read. */
   align?: "left" | "right" | "start";

@@ -5,7 +5,7 @@ import { lineNet } from "../totals.ts";
 import { formatMoney, formatQuantity } from "./printed-text.ts";
 
 /** An item in words and figures, the same on the page and in the PDF. */
-export type PrintedItem = {
+type PrintedItem = {
   name: string;
   /** What else is known of it. */
   details: string[];

@@ -1,5 +1,5 @@
 /** Print jobs that wait: accounts take turns, so that who asks for much delays only itself. */
-export type PdfQueue<Job> = {
+type PdfQueue<Job> = {
   /** False when there is no room. */
   add(job: Job): boolean;
   take(): Job | undefined;
@@ -19,7 +19,7 @@ export function createPdfQueue<Job extends { account_id: string }>(
   const served: string[] = [];
 
   /** An account may have half of what the others leave: one alone gets much, and never all. */
-  const hasRoom = (account_id: string): boolean => {
+  const hasCapacity = (account_id: string): boolean => {
     if (waiting.length >= waiting_max) return false;
     const own = waiting.filter((job) => job.account_id === account_id).length;
     const left_by_others = waiting_max - (waiting.length - own);
@@ -40,9 +40,9 @@ export function createPdfQueue<Job extends { account_id: string }>(
 
   return {
     add: (job) => {
-      const has_room = hasRoom(job.account_id);
-      if (has_room) waiting.push(job);
-      return has_room;
+      const has_capacity = hasCapacity(job.account_id);
+      if (has_capacity) waiting.push(job);
+      return has_capacity;
     },
     take: () => {
       // Who never had a turn stands at -1, before all others.

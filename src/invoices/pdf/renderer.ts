@@ -6,7 +6,7 @@ import type { PrintedInvoice } from "./load-pdf.ts";
 import { createPdfQueue } from "./queue.ts";
 
 /** Prints invoices away from the thread that answers requests. */
-export type PdfPress = {
+export type PdfRenderer = {
   /**
    * `account_id` is whose share of the queue it takes; `gone` fires when the caller has hung up:
    * what nobody waits for any more is not printed.
@@ -16,7 +16,7 @@ export type PdfPress = {
   close(): Promise<void>;
 };
 
-export type PressLimits = {
+export type RendererLimits = {
   /** Jobs that wait while one is printed; what comes then is told to come again. */
   waiting_max: number;
   /** Of all files that are kept for whoever asks again. */
@@ -27,7 +27,7 @@ export type PressLimits = {
   job_ms_max: number;
 };
 
-const LIMITS: PressLimits = {
+const LIMITS: RendererLimits = {
   waiting_max: 64,
   kept_bytes_max: 8 * 1024 * 1024,
   idle_ms: 60_000,
@@ -59,7 +59,7 @@ type PdfThread = {
 export type PrintOrder = { job_id: number; printed: PrintedInvoice };
 export type PrintResult = { job_id: number; bytes: Uint8Array };
 
-export function createPdfPress(limits: PressLimits = LIMITS): PdfPress {
+export function createPdfRenderer(limits: RendererLimits = LIMITS): PdfRenderer {
   const kept = keepFiles(limits.kept_bytes_max);
   const under_way = new Map<string, SharedJob>();
   const thread = openThread(limits, kept.clear);
@@ -113,7 +113,7 @@ function hungUp(): Refusal {
 }
 
 /** One job at a time, in a thread that is started when there is one. */
-function openThread(limits: PressLimits, onIdle: () => void): PdfThread {
+function openThread(limits: RendererLimits, onIdle: () => void): PdfThread {
   const queue = createPdfQueue<Job>(limits.waiting_max);
   let worker: Worker | null = null;
   let current: Job | null = null;

@@ -8,7 +8,7 @@ import type { Bidi, EmbeddingLevels } from "bidi-js";
 export type Line = { text: string; width: number; is_rtl: boolean };
 
 /** How wide a text is in the font that it will be drawn with. */
-export type Measure = (text: string) => number;
+type Measure = (text: string) => number;
 
 type Span = { start: number; end: number };
 

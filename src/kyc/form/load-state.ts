@@ -88,8 +88,6 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
   };
 }
 
-export type KycState = Awaited<ReturnType<typeof loadState>>;
-
 /** What holds: the draft where it says something, else what is known. */
 export function laidOver(known: Partial<Values>, draft: KycDraft): Partial<Values> {
   const typed = Object.entries(draft).map(([name, entry]) => [name, entry.value]);

@@ -5,6 +5,6 @@ import { type LockedUser, recordMoves } from "../move-kyc.ts";
 export function recordBegun(tx: Transaction, locked: LockedUser, now: Date): void {
   const { status, moderation_comment } = locked.user.kyc.general;
   if (status === "initiated") return;
-  // What a person was asked to mend stays in sight while they mend it.
+  // What a person was asked to fix stays in sight while they fix it.
   recordMoves(tx, locked, ["initiated"], moderation_comment, now);
 }

@@ -24,11 +24,11 @@ import { submitApplication } from "./submit-application.ts";
 import { createTokenAttempts, type TokenAttempts } from "./token-attempts.ts";
 import { assertOpen, findLinkSession, findVisitor, startVisit, type Visitor } from "./visitor.ts";
 
-export type KycPageDeps = FileDeps & {
+type KycPageDeps = FileDeps & {
   public_url: () => string;
   mode: Mode;
   /** Lets a worker of this process look for tasks at once. */
-  poke: () => void;
+  wake: () => void;
 };
 
 type Deps = KycPageDeps & { attempts: TokenAttempts };
@@ -157,7 +157,7 @@ function addChanges(app: FastifyInstance, deps: Deps): void {
   app.post("/kyc/session/submit", HIDDEN, async (request, reply) => {
     const visitor = visitorOf(request);
     await submitApplication(deps, visitor);
-    deps.poke();
+    deps.wake();
     return sendState(deps, reply, visitor);
   });
 }

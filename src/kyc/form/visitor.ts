@@ -31,7 +31,7 @@ export type VisitorDeps = {
 export type Visitor = { key: UserKey; session: KycSession; visit: KycVisit };
 
 /** The link was good once. The code is that of one that never was: pages treat them alike. */
-export class SessionGone extends Refusal {
+class SessionGone extends Refusal {
   constructor(message: string) {
     super("record_not_found", message);
   }

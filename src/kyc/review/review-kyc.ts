@@ -43,7 +43,7 @@ import { digestSeen, type Papers, readPapers } from "./seen.ts";
 
 export type ReviewDeps = MoveDeps & { database: Database; clock: Clock; catalogue: Catalogue };
 
-export type Review = {
+type Review = {
   decision: Decision;
   comment: string;
   /** The version of the user that was shown: nobody decides on what they have not seen. */

@@ -19,7 +19,7 @@ import { QUEUE_PATH, QUEUES, type Queue, queuePage, reviewPage, reviewPath } fro
 import { type ReviewDeps, type ReviewOutcome, reviewKyc } from "./review-kyc.ts";
 import { listReviews, type QueuePlace } from "./review-store.ts";
 
-export type ReviewPageDeps = PageDeps & ReviewDeps & { files: FileStore; poke: () => void };
+type ReviewPageDeps = PageDeps & ReviewDeps & { files: FileStore; wake: () => void };
 
 const ROWS_MAX = 100;
 /** Of the last day that a date can name. */
@@ -77,7 +77,7 @@ async function decide(
   try {
     const review = { decision, comment, seen: readField(request, "seen") };
     const outcome = await reviewKyc(deps, request.member!, key, review);
-    deps.poke();
+    deps.wake();
     return reply.redirect(`${reviewPath(key)}?done=${outcome}`, 303);
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === "record_not_found") throw error;

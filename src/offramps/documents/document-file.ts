@@ -21,7 +21,7 @@ export function uploadedPlace({ account_id, id }: Record): Place {
 }
 
 /** Where an offramp's document stands, and what its encryption is bound to. */
-export function locateDocument(row: Record & { document_id: string | null }, version: string) {
+function locateDocument(row: Record & { document_id: string | null }, version: string) {
   const { account_id, document_id } = row;
   if (document_id === null) return { key: documentKey(row, version), place: documentPlace(row) };
   const uploaded = { account_id, id: document_id };

@@ -24,11 +24,11 @@ import {
   rejectedDocumentsPage,
 } from "./pages.ts";
 
-export type DocumentPageDeps = PageDeps &
+type DocumentPageDeps = PageDeps &
   ApproveDocumentDeps & {
     files: FileStore;
     /** A worker of this process looks for tasks at once. */
-    poke: () => void;
+    wake: () => void;
   };
 
 const SHOWN_MAX = 50;
@@ -74,7 +74,7 @@ async function approve(
     const given = { reason, document_hash, actor: `member:${person_id}` as const };
     const approval = await approveDocument(deps, { account_id, id }, given);
     if (!approval) throw new Refusal("record_not_found");
-    deps.poke();
+    deps.wake();
     const done = approval.proposal_id === null ? "approved" : "proposed";
     return reply.redirect(`${DOCUMENTS_PATH}?done=${done}`, 303);
   } catch (error) {

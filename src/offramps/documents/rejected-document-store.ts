@@ -18,7 +18,7 @@ export function listRejectedDocuments(
 }
 
 /** An offramp whose document is rejected; `rejected_at` is null when no file was received. */
-export type RejectedOfframpRow = OfframpRow & { rejected_at: Date | null };
+type RejectedOfframpRow = OfframpRow & { rejected_at: Date | null };
 
 /** Those whose payout has not begun, the newest first. */
 export function listRejectedOfframps(

@@ -22,7 +22,7 @@ import { attachDocuments } from "./attach-documents.ts";
 import { DOCUMENT_BYTES_MAX, documentKey, documentPlace, openDocument } from "./document-file.ts";
 import type { Review } from "./review-documents.ts";
 
-export type DocumentDeps = ApprovedChangeDeps & {
+type DocumentDeps = ApprovedChangeDeps & {
   database: Database;
   executor: Executor;
   clock: Clock;

@@ -18,7 +18,7 @@ import {
   type UploadedDocument,
 } from "./uploaded-document-store.ts";
 
-export type NewUpload = {
+type NewUpload = {
   user_id: string;
   id: string;
   version: string;

@@ -18,7 +18,7 @@ import { DOCUMENT_BYTES_MAX, documentKey, uploadedPlace } from "./document-file.
 import { uploadDocuments } from "./upload-documents.ts";
 import { findUploadedDocument } from "./uploaded-document-store.ts";
 
-export type UploadedDocumentDeps = {
+type UploadedDocumentDeps = {
   database: Database;
   executor: Executor;
   keyring: Keyring;

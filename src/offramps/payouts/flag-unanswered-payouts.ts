@@ -7,9 +7,9 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { changeOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
 import { lockOfframps, openOfframps } from "../store.ts";
-import { claimUnanswered, updateChased } from "./store.ts";
+import { claimUnanswered, updateFlagged } from "./store.ts";
 
-export type ChaseDeps = {
+export type FlagDeps = {
   database: Database;
   keyring: Keyring;
   renderer: OfframpRenderer;
@@ -25,10 +25,10 @@ const PAYOUTS_AT_ONCE = 200;
  * A bank's silence moves no money, however long it lasts. Past the horizon a person is told: in the
  * offramp's message, the audit log and the program's log.
  */
-export async function chasePayouts(deps: ChaseDeps, set: TaskSet): Promise<void> {
+export async function flagUnansweredPayouts(deps: FlagDeps, set: TaskSet): Promise<void> {
   const before = new Date(set.now.getTime() - deps.bank_horizon_ms);
   for (let count = PAYOUTS_AT_ONCE; count === PAYOUTS_AT_ONCE; ) {
-    count = await deps.database.transaction((tx) => chaseSome(tx, deps, before, set.now));
+    count = await deps.database.transaction((tx) => flagSome(tx, deps, before, set.now));
   }
   await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx);
@@ -36,9 +36,9 @@ export async function chasePayouts(deps: ChaseDeps, set: TaskSet): Promise<void>
   });
 }
 
-async function chaseSome(
+async function flagSome(
   tx: Transaction,
-  { keyring, renderer, log }: ChaseDeps,
+  { keyring, renderer, log }: FlagDeps,
   before: Date,
   now: Date,
 ): Promise<number> {
@@ -57,6 +57,6 @@ async function chaseSome(
     recordAudit(tx, { ...entry, record, reason: MESSAGE, detail: { attempt } }, now);
     log.warn({ account_id, offramp_id: id, attempt }, "the bank has not answered a payout in time");
   }
-  updateChased(tx, payouts, now);
+  updateFlagged(tx, payouts, now);
   return payouts.length;
 }

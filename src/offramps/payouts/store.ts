@@ -125,19 +125,19 @@ export function claimUnanswered(
 ): Promise<{ account_id: string; offramp_id: string; attempt: number }[]> {
   return tx.query(
     `select account_id, offramp_id, attempt from payouts
-     where status in ('submitting', 'sent') and chased_at is null and created_at < $1
+     where status in ('submitting', 'sent') and flagged_at is null and created_at < $1
      order by created_at limit $2`,
     [before, limit],
   );
 }
 
-export function updateChased(
+export function updateFlagged(
   tx: Transaction,
   payouts: readonly { account_id: string; offramp_id: string; attempt: number }[],
   now: Date,
 ): void {
   tx.write(
-    `update payouts set chased_at = $4
+    `update payouts set flagged_at = $4
      from unnest($1::uuid[], $2::uuid[], $3::int[]) as t (account_id, offramp_id, attempt)
      where payouts.account_id = t.account_id and payouts.offramp_id = t.offramp_id
        and payouts.attempt = t.attempt`,

@@ -12,7 +12,7 @@ import type { WantedQuote } from "./check-new-quote.ts";
 import { EXECUTION_GRACE_MS, type Quote } from "./model.ts";
 import { insertQuotes } from "./store.ts";
 
-export type NewQuote = {
+type NewQuote = {
   user_id: string;
   wanted: Checked<WantedQuote>;
   /** The rates and fees it is priced with, for its whole life; null when none are at hand. */

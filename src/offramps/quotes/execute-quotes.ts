@@ -24,7 +24,7 @@ import { listQuotesByTransfer, lockQuotes, updateProgress } from "./store.ts";
 
 export const OFFRAMPS_EMBEDDED_MAX = 500;
 
-export type Execution = {
+type Execution = {
   user_id: string;
   quote_id: string;
   tx_id: string;

@@ -30,7 +30,7 @@ import { withoutAbandoned } from "./fund-quote.ts";
 import { fundingProblems, type Quote } from "./model.ts";
 import { lockQuotes, updateProgress } from "./store.ts";
 
-export type BalanceFunding = { user_id: string; quote_id: string; problems: readonly Problem[] };
+type BalanceFunding = { user_id: string; quote_id: string; problems: readonly Problem[] };
 
 type Loaded = {
   quotes: AccountMap<Quote>;

@@ -12,7 +12,7 @@ import { FUND_OFFRAMPS_TASK } from "../task-kinds.ts";
 import { type Quote, TOP_UP_MS, toleranceOf } from "./model.ts";
 import { lockQuotes, type QuoteKey, updateProgress } from "./store.ts";
 
-export type Funding =
+type Funding =
   | { decision: "nothing" }
   | { decision: "short" }
   | { decision: "fund"; used: bigint; hold: Quote["hold"] };
@@ -21,7 +21,7 @@ export type Funding =
  * What is to be done for a quote that was executed or received a deposit. `owed` is what the user
  * has with us in the quote's token: a deposit that was spent otherwise meanwhile funds nothing.
  */
-export function decideFunding(
+function decideFunding(
   quote: Quote,
   deposits: readonly Deposit[],
   owed: bigint,

@@ -21,7 +21,7 @@ import { CreateQuoteBody } from "./schemas.ts";
 import { findQuote, listQuotes } from "./store.ts";
 import { checkTransfer } from "./transfer.ts";
 
-export type QuoteDeps = {
+type QuoteDeps = {
   database: Database;
   executor: Executor;
   keyring: Keyring;

@@ -4,7 +4,7 @@ import { checkTxId } from "../../partners/chain/tx-id.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { Problems } from "../../platform/problems.ts";
 
-export type CheckedTransfer = {
+type CheckedTransfer = {
   tx_id: string;
   blockchain: string;
   network: string;

@@ -46,7 +46,7 @@ const GAP = /^[\s\p{Pd}_\u00ad\u200b-\u200d\u2060\u2212\ufeff]+$/u;
 const TEXT_LENGTH_MAX = 4_000;
 
 /** A code and where it stands. */
-export type FoundCode = { code: string; start: number; end: number };
+type FoundCode = { code: string; start: number; end: number };
 
 /**
  * The codes that stand whole in a text, in any case, with spaces and hyphens anywhere. A code

@@ -16,7 +16,7 @@ import {
 import { type ApprovedSettlementDeps, settlementsWithApproval } from "./approved-settlements.ts";
 import { findDeposit, listDeposits, openDeposits } from "./store.ts";
 
-export type DepositDeps = ApprovedSettlementDeps & {
+type DepositDeps = ApprovedSettlementDeps & {
   database: Database;
   executor: Executor;
   operator_id: string;

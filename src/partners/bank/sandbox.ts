@@ -8,8 +8,8 @@ import {
   listSandboxCredits,
 } from "./sandbox-store.ts";
 
-export const SANDBOX_OUTCOMES = ["fiat_sent", "bounced", "failed", "stuck"] as const;
-export type SandboxOutcome = (typeof SANDBOX_OUTCOMES)[number];
+const SANDBOX_OUTCOMES = ["fiat_sent", "bounced", "failed", "stuck"] as const;
+type SandboxOutcome = (typeof SANDBOX_OUTCOMES)[number];
 
 /** What the bank of the sandbox answers, in order, for each outcome that can be asked for. */
 const SCRIPTS: Record<SandboxOutcome, readonly BankAnswer["kind"][]> = {

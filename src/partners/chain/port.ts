@@ -14,7 +14,7 @@ export type Transfer = {
   mined_at: Date;
 };
 
-export type ExpectedTransfer = {
+type ExpectedTransfer = {
   chain: Chain;
   tx_id: string;
   address: string;

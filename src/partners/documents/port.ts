@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-export type DocumentRequest = {
+type DocumentRequest = {
   account_id: string;
   url: string;
   bytes_max: number;

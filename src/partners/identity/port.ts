@@ -12,7 +12,7 @@ export type IdentityApplication = {
   files: readonly IdentityFile[];
 };
 
-export type IdentityFile = {
+type IdentityFile = {
   slot: string;
   type: FileType;
   /** The file's bytes, decrypted while they are read. */

@@ -122,7 +122,7 @@ export function isLocalName(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");
 }
 
-export type AllowEntry =
+type AllowEntry =
   | { kind: "host"; hostname: string; port: number | null }
   | { kind: "network"; network: BlockList; port: number | null }
   | { kind: "port"; port: number };

@@ -6,7 +6,7 @@ import { LruMap } from "../../platform/lru-map.ts";
 import type { Target } from "./outbound-request.ts";
 import { SendError } from "./send-error.ts";
 
-export type ConnectRules = {
+type ConnectRules = {
   /** The addresses of a host that may be connected to; throws where one of them may not be. */
   findAddresses: (hostname: string, port: number) => Promise<string[]>;
   /** Whether an address is this machine: it is reached without the proxy. */

@@ -35,7 +35,7 @@ export type GuardedSenderOptions = AddressRules & {
 export type GuardedSender = {
   send(request: OutboundRequest): Promise<OutboundResult>;
   /** Whether one more request of this account would be sent now. */
-  hasRoom(account_id: string): boolean;
+  hasCapacity(account_id: string): boolean;
   /** Why a URL could not be sent to, as far as its text tells; null when it could. */
   refuse(url: string): string | null;
   /** Ends all connections; what is under way fails. */
@@ -70,7 +70,7 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
     }),
   );
   const { requests_max = REQUESTS_MAX, whole_timeout_ms = WHOLE_TIMEOUT_MS } = options;
-  const room = new Room(requests_max);
+  const room = new Fixture(requests_max);
   const targets = new LruMap<string, Target>(TARGETS_CACHED_MAX);
   const targetOf = (url: string): Target => {
     const known = targets.get(url);
@@ -83,7 +83,7 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
     try {
       const target = targetOf(request.url);
       const dispatched = dispatchOptions(target, request);
-      if (!room.take(request.account_id)) throw new SendError("connect", NO_ROOM);
+      if (!room.take(request.account_id)) throw new SendError("connect", NO_CAPACITY);
       return exchange(pools, target, dispatched, request, time_ms).finally(() =>
         room.leave(request.account_id),
       );
@@ -99,7 +99,7 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
         ? sendFollowing(sendOne, request, time_ms)
         : sendOne(request, time_ms);
     },
-    hasRoom: (account_id) => room.has(account_id),
+    hasCapacity: (account_id) => room.has(account_id),
     refuse: (url) => {
       try {
         const { hostname, port } = readTarget(url);
@@ -117,14 +117,14 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
   };
 }
 
-const NO_ROOM = "Too many requests are in progress.";
+const NO_CAPACITY = "Too many requests are in progress.";
 
 function failureOf({ failure, message }: SendError): OutboundFailure {
   return { failure, message, status: null, body: null };
 }
 
 /** Counts the requests under way, so that no account takes the places of all others. */
-class Room {
+class Fixture {
   readonly #max: number;
   readonly #per_account = new Map<string, number>();
   #taken = 0;

@@ -15,7 +15,7 @@ const CLOSE_IDLE_FROM = (CONNECTIONS_MAX * 3) / 4;
 const BY_NODE_MAX = 1_000;
 
 /** The connections to one origin on behalf of one account. */
-export type Connections = {
+type Connections = {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** Asked when a request is written: whether its connection was made for it just now. */
   isNew(): boolean;

@@ -4,7 +4,7 @@ import { type Decimal, divideDecimals, formatDecimal, roundDown } from "../../pl
 import type { RateReading, RateSource } from "./port.ts";
 import { parseExactJson, RATE_DIGITS_MAX, toRate, toTime } from "./rate-text.ts";
 
-export type HttpJsonOptions = { url: string; timeout_ms?: number; bytes_max?: number };
+type HttpJsonOptions = { url: string; timeout_ms?: number; bytes_max?: number };
 
 const EVERY_MS = 15 * MINUTE_MS;
 const TIMEOUT_MS = 10_000;

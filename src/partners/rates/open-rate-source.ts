@@ -3,7 +3,7 @@ import { createHttpJson } from "./http-json.ts";
 import type { RateSource } from "./port.ts";
 import { createShippedTable, openRateFile } from "./table-file.ts";
 
-export type RateSettings = {
+type RateSettings = {
   mode: "sandbox" | "live";
   rates_file: string | undefined;
   rates_url: string | undefined;

@@ -15,7 +15,7 @@ export function createShippedTable(): RateSource {
   return { name: "built-in table", every_ms: EVERY_MS, read: async () => reading };
 }
 
-export type RateFileOptions = { path: string; needs_as_of: boolean };
+type RateFileOptions = { path: string; needs_as_of: boolean };
 
 /** The operator's own table. Reads it at once, to refuse a bad file before anything is started. */
 export function openRateFile({ path, needs_as_of }: RateFileOptions): RateSource {

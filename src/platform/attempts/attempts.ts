@@ -28,7 +28,7 @@ export type Attempts = {
 };
 
 export type AttemptDeps = { database: Database; index_key: Buffer; clock: Clock };
-export type AttemptRule = { purpose: string; limit: number; window_ms: number };
+type AttemptRule = { purpose: string; limit: number; window_ms: number };
 
 const BLOCKED_MAX = 100_000;
 /** How long to wait for attempts that are under way in other processes. */

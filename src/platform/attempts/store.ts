@@ -1,7 +1,7 @@
 import type { Session } from "../db/database.ts";
 
 export type AttemptKey = { window_ends_at: Date; caller_hash: Buffer };
-export type AttemptCounts = { failed: number; under_way: number };
+type AttemptCounts = { failed: number; under_way: number };
 
 /** Counts one failure more, up to the limit; undefined when that was reached before. */
 export async function upsertFailure(

@@ -14,7 +14,7 @@ export type BatcherOptions<Command extends Batchable, Answer> = {
   /** Bounds of a batch; a single command beyond them runs alone. */
   rows_max?: number;
   bytes_max?: number;
-  /** These hold for each of the two lanes. */
+  /** These hold for each of the two queues. */
   batches_in_flight_max?: number;
   /** How long a batch waits at most for those who were just answered; 0 for not at all. */
   gather_ms?: number;
@@ -30,7 +30,7 @@ type Waiting<Command, Answer> = {
 
 type Space = { rows: number; bytes: number };
 
-/** A command with more rows than this runs in a lane of its own, so that small ones do not wait. */
+/** A command with more rows than this runs in a queue of its own, so that small ones do not wait. */
 const LARGE_ROWS = 100;
 /** One account gets at most this part of a batch while others wait. */
 const ACCOUNT_SHARE = 1 / 4;
@@ -43,21 +43,21 @@ const GATHER_MS = 4;
  * form the next set. An idle service adds no delay, nor does one with a single caller.
  */
 export class Batcher<Command extends Batchable, Answer> {
-  readonly #small: Lane<Command, Answer>;
-  readonly #large: Lane<Command, Answer>;
+  readonly #small: BatchQueue<Command, Answer>;
+  readonly #large: BatchQueue<Command, Answer>;
 
   constructor(options: BatcherOptions<Command, Answer>) {
-    this.#small = new Lane(options);
-    this.#large = new Lane(options);
+    this.#small = new BatchQueue(options);
+    this.#large = new BatchQueue(options);
   }
 
   submit(command: Command): Promise<Answer> {
-    const lane = command.rows > LARGE_ROWS ? this.#large : this.#small;
-    return lane.submit(command);
+    const queue = command.rows > LARGE_ROWS ? this.#large : this.#small;
+    return queue.submit(command);
   }
 }
 
-class Lane<Command extends Batchable, Answer> {
+class BatchQueue<Command extends Batchable, Answer> {
   readonly #options: Required<BatcherOptions<Command, Answer>>;
   // One queue per account, in turn: the account at the front is served first, then goes to the end.
   readonly #queues = new Map<string, Waiting<Command, Answer>[]>();

@@ -21,7 +21,7 @@ export type Command<Input> = {
 };
 
 /** The person whose data an answer holds: the stored copy is sealed with their key. */
-export type AnswerSubject = { subject_id: string; key: Buffer };
+type AnswerSubject = { subject_id: string; key: Buffer };
 
 export type Verdict<Output> =
   | { output: Output; subject: AnswerSubject | null }

@@ -14,7 +14,7 @@ export type Transaction = Session & {
   write(text: string, values: readonly unknown[]): void;
 };
 
-export type TransactionOptions = {
+type TransactionOptions = {
   /** A statement unanswered for this long counts as a lost connection. Absent: no limit. */
   answer_max_ms?: number;
 };
@@ -31,7 +31,7 @@ export type Database = Session & {
   close(): Promise<void>;
 };
 
-export type PoolUse = { in_use: number; idle: number; waiting: number; max: number };
+type PoolUse = { in_use: number; idle: number; waiting: number; max: number };
 
 /** The database cannot be reached or cannot work, or was lost before COMMIT: nothing happened. */
 export class DatabaseUnavailableError extends Error {}
@@ -39,7 +39,7 @@ export class DatabaseUnavailableError extends Error {}
 /** COMMIT was sent and its answer never came: only the database knows whether it happened. */
 export class CommitUnknownError extends Error {}
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   url: string;
   connections_max: number;
   /** Statements leave without waiting for the answers before them; absent: they do. */

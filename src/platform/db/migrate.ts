@@ -80,7 +80,7 @@ function assertUnchanged(files: readonly MigrationFile[], applied: readonly Appl
   }
 }
 
-export type Migration = { name: string; applied_at: Date };
+type Migration = { name: string; applied_at: Date };
 
 /** What a migrated database went through, in order. */
 export function listMigrations(session: Session): Promise<Migration[]> {

@@ -5,7 +5,7 @@ import { KEY_BYTES, type Place } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";
 import { rewrapAccountKey, type WrappedAccountKey } from "./keyring.ts";
 
-export type Installation = {
+type Installation = {
   /** Key of all keyed hashes. It survives a rotation of the master key: hashes stay the same. */
   index_key: Buffer;
 };

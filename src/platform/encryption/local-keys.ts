@@ -7,7 +7,7 @@ import { StartupError } from "../startup-error.ts";
 import { KEY_BYTES, open, seal } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";
 
-export type MasterKey = { id: string; bytes: Buffer };
+type MasterKey = { id: string; bytes: Buffer };
 
 /** Account keys have one version until one must be replaced; its number is part of every wrap. */
 export const ACCOUNT_KEY_VERSION = 1;

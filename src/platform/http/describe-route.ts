@@ -28,7 +28,7 @@ const ON_WRITES: readonly ErrorCode[] = [
   "outcome_unknown",
 ];
 
-export const ErrorBody = Type.Object(
+const ErrorBody = Type.Object(
   {
     error_code: Type.Enum(Object.keys(ERRORS)),
     message: Type.String({ description: "What to do next." }),

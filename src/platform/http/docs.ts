@@ -30,7 +30,7 @@ const OAUTH = {
   },
 };
 
-export type FinishDocument = (described: object) => object;
+type FinishDocument = (described: object) => object;
 
 /**
  * Must be registered before the routes that it describes. `finish` turns what the routes declare

@@ -8,7 +8,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { realTime } from "../tasks/real-time.ts";
 import { workerHealth } from "../tasks/worker-health.ts";
 
-export type HealthDeps = {
+type HealthDeps = {
   database: Database;
   clock: Clock;
   metrics: Metrics;

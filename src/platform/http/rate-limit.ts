@@ -4,7 +4,7 @@ import { LruMap } from "../lru-map.ts";
  * Counts requests per caller in windows, in this process. Attempts at secrets are counted for all
  * processes instead (platform/attempts).
  */
-export type RateLimiter = {
+type RateLimiter = {
   take(caller: string): RateLimit;
 };
 

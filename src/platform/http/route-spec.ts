@@ -65,7 +65,7 @@ export function mapParams<Params extends Readonly<Record<string, string>>>(
 export type RouteAnswer = string | Answer | FileAnswer;
 export type FileAnswer = { file: Readable; media_type: string; file_name: string };
 
-export type ApiRequest<Path extends string, Query, Body> = {
+type ApiRequest<Path extends string, Query, Body> = {
   caller: Caller;
   params: PathParams<Path>;
   query: Sound<Query>;

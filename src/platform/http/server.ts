@@ -45,7 +45,7 @@ declare module "fastify" {
 /** Where log lines go instead of standard output. */
 export type LogDestination = { write(line: string): void };
 
-export type ServerOptions = {
+type ServerOptions = {
   log_level: string;
   log_destination?: LogDestination;
   public_url: () => string;

@@ -4,10 +4,10 @@ import { extname, join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { Refusal } from "../errors.ts";
 
-export type StaticFile = { bytes: Buffer; media_type: string; etag: string };
+type StaticFile = { bytes: Buffer; media_type: string; etag: string };
 
 /** By name: a flat directory, read once. What is asked for is looked up here, never on the disk. */
-export type StaticFiles = ReadonlyMap<string, StaticFile>;
+type StaticFiles = ReadonlyMap<string, StaticFile>;
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",

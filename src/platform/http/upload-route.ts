@@ -13,7 +13,7 @@ import { mapParams } from "./route-spec.ts";
 import { readUpload } from "./upload.ts";
 
 /** What an upload asks of the place for files; a file store fits. */
-export type UploadFiles<FileType extends string> = {
+type UploadFiles<FileType extends string> = {
   putTemporary(
     content: AsyncIterable<Buffer>,
     limits: { bytes_max: number },
@@ -23,7 +23,7 @@ export type UploadFiles<FileType extends string> = {
   judge(head: Buffer): FileType | null;
 };
 
-export type UploadedFile<FileType extends string> = {
+type UploadedFile<FileType extends string> = {
   /** SHA-256 of the file's bytes, in hex. */
   hash: string;
   type: FileType;
@@ -32,7 +32,7 @@ export type UploadedFile<FileType extends string> = {
   temporary_key: string;
 };
 
-export type UploadRequest<Path extends string, FileType extends string, Prepared> = {
+type UploadRequest<Path extends string, FileType extends string, Prepared> = {
   caller: Caller;
   params: PathParams<Path>;
   prepared: Prepared;
@@ -43,11 +43,7 @@ export type UploadRequest<Path extends string, FileType extends string, Prepared
 
 type Sealing = { seal: () => Transform };
 
-export type UploadSpec<
-  Path extends string,
-  FileType extends string,
-  Prepared extends Sealing,
-> = Pick<
+type UploadSpec<Path extends string, FileType extends string, Prepared extends Sealing> = Pick<
   RouteSpec<Path, TObject, TObject>,
   "path" | "operation" | "summary" | "description" | "tag" | "answer"
 > & {

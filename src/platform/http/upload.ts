@@ -6,7 +6,7 @@ import { Refusal } from "../errors.ts";
 import { drain } from "./drain.ts";
 import { FRAME_BYTES_MAX, missingPart, readBoundary, readOnePart } from "./multipart.ts";
 
-export type UploadRules<Type> = {
+type UploadRules<Type> = {
   /** Name of the one part that the body must have. */
   part: string;
   /** Inclusive. */
@@ -15,7 +15,7 @@ export type UploadRules<Type> = {
   judge: (head: Buffer) => Type | null;
 };
 
-export type Upload<Type, Kept> = {
+type Upload<Type, Kept> = {
   /** SHA-256 of the file's bytes, in hex. */
   hash: string;
   type: Type;

@@ -13,7 +13,7 @@ const body_ajv = new Ajv({ ...options, coerceTypes: false });
 const query_ajv = new Ajv({ ...options, coerceTypes: true });
 
 type Source = "body" | "query";
-export type Check<Value> = (value: unknown) => { sound: Sound<Value>; problems: Problem[] };
+type Check<Value> = (value: unknown) => { sound: Sound<Value>; problems: Problem[] };
 type Fault = { problem: Problem; pointer: string };
 
 /**

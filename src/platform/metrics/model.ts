@@ -1,11 +1,11 @@
 import type { Session } from "../db/database.ts";
 
 /** One number that is read from the database, with the label that tells its rows apart. */
-export type Gauge = { name: string; help: string; label?: string };
+type Gauge = { name: string; help: string; label?: string };
 
 export type Sample = { name: string; label?: string; value: number };
 
-export type ReadTime = { now: Date; real_now: Date };
+type ReadTime = { now: Date; real_now: Date };
 
 /**
  * What a module tells of its records. Every statement must cost the same on a thousand rows and on

@@ -2,7 +2,7 @@ import type { CookieSerializeOptions } from "@fastify/cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** `session` holds who is signed in, `form` guards the forms shown before that. */
-export type CookieKind = "session" | "form";
+type CookieKind = "session" | "form";
 
 export function readCookie(
   request: FastifyRequest,

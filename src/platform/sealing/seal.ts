@@ -6,7 +6,7 @@ import type { Database, Transaction } from "../db/database.ts";
  * hashed together with the block before, one chain per account and log. Place in the chain, not
  * time, is the order. Heads are signed with a key that is not in the database.
  */
-export type LogEntry = { account_id: string; id: string; digest: Buffer };
+type LogEntry = { account_id: string; id: string; digest: Buffer };
 
 export type Block = {
   account_id: string;

@@ -4,7 +4,7 @@ import { MINUTE_MS } from "../durations.ts";
 import { type Block, hashBlock } from "./seal.ts";
 
 /** How a log's entries are read back: the digests of these entries, recomputed from their rows. */
-export type ReadDigests = (
+type ReadDigests = (
   session: Session,
   account_id: string,
   entry_ids: string[],
@@ -20,7 +20,7 @@ export type SealedLog = {
 /** A log with the table that holds its entries, by `account_id` and `id`. */
 export type SealedTable = SealedLog & { table: string };
 
-export type ChainTime = {
+type ChainTime = {
   now: Date;
   /** Whether any worker runs: without one, nobody could have sealed what is waiting. */
   is_sealer_running: boolean;

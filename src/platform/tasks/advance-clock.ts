@@ -4,7 +4,7 @@ import type { Session } from "../db/database.ts";
 import { KINDS } from "./kinds.ts";
 import { type IdleDependencies, waitUntilIdle } from "./wait-until-idle.ts";
 
-export type AdvanceDependencies = IdleDependencies & { clock: Clock & SandboxClock };
+type AdvanceDependencies = IdleDependencies & { clock: Clock & SandboxClock };
 
 /**
  * Moves the sandbox clock forward by way of every time at which a task falls due, and lets the

@@ -4,7 +4,7 @@ import type { Database } from "../db/database.ts";
 import { HOUR_MS } from "../durations.ts";
 import type { Outage } from "./outage.ts";
 import { realTime } from "./real-time.ts";
-import { deleteBeat, updateBeat } from "./store.ts";
+import { deleteHeartbeat, upsertHeartbeat } from "./store.ts";
 
 const FORGET_SILENT_MS = HOUR_MS;
 
@@ -14,20 +14,20 @@ const FORGET_SILENT_MS = HOUR_MS;
  */
 export function startHeartbeat(
   { database, clock, outage }: { database: Database; clock: Clock; outage: Outage },
-  beat_ms: number,
+  heartbeat_ms: number,
 ): () => Promise<void> {
   const worker_id = randomUUID();
   let last: Promise<void>;
   const beat = () => {
     const real_now = realTime(clock);
     const forget_before = new Date(real_now.getTime() - FORGET_SILENT_MS);
-    last = updateBeat(database, worker_id, { real_now, forget_before }).catch(outage.failed);
+    last = upsertHeartbeat(database, worker_id, { real_now, forget_before }).catch(outage.failed);
   };
   beat();
-  const timer = setInterval(beat, beat_ms);
+  const timer = setInterval(beat, heartbeat_ms);
   return async () => {
     clearInterval(timer);
     await last;
-    await deleteBeat(database, worker_id).catch(outage.failed);
+    await deleteHeartbeat(database, worker_id).catch(outage.failed);
   };
 }

@@ -1,16 +1,16 @@
 /** Waiting that can be cut short. */
-export type Pause = {
-  /** Waits `longest_ms`, or from `shortest_ms` on until poked. */
+type Pause = {
+  /** Waits `longest_ms`, or from `shortest_ms` on until woken. */
   between(shortest_ms: number, longest_ms: number): Promise<void>;
-  /** Waits whether poked or not; only `end` cuts it short. */
+  /** Waits whether woken or not; only `end` cuts it short. */
   atLeast(wait_ms: number): Promise<void>;
-  poke(): void;
+  wake(): void;
   /** Ends this pause and every later one. */
   end(): void;
 };
 
 export function createPause(): Pause {
-  let poked = false;
+  let woken = false;
   let ended = false;
   let wake: (() => void) | undefined;
 
@@ -31,12 +31,12 @@ export function createPause(): Pause {
   return {
     between: async (shortest_ms, longest_ms) => {
       await wait(shortest_ms, () => ended);
-      await wait(longest_ms - shortest_ms, () => ended || poked);
-      poked = false;
+      await wait(longest_ms - shortest_ms, () => ended || woken);
+      woken = false;
     },
     atLeast: (wait_ms) => wait(wait_ms, () => ended),
-    poke: () => {
-      poked = true;
+    wake: () => {
+      woken = true;
       wake?.();
     },
     end: () => {

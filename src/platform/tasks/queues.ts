@@ -2,7 +2,7 @@ import type { TaskHandler } from "./run-set.ts";
 import type { DueKind } from "./store.ts";
 
 /** A kind's fresh tasks, or those of them that failed before. */
-export type Lane = {
+export type TaskQueue = {
   handler: TaskHandler;
   failed: boolean;
   /** How many tasks a claim takes. */
@@ -13,13 +13,19 @@ export type Lane = {
   ended(): void;
 };
 
-export type Lanes = {
-  /** Tells which kinds have due tasks; lanes with room start to claim. */
+type Queues = {
+  /** Tells which kinds have due tasks; queues with room start to claim. */
   offer(due: readonly DueKind[]): void;
   close(): void;
 };
 
-type LaneState = { lane: Lane; due: boolean; claiming: boolean; sets: number; sets_max: number };
+type QueueState = {
+  queue: TaskQueue;
+  due: boolean;
+  claiming: boolean;
+  sets: number;
+  sets_max: number;
+};
 
 const SETS_AT_ONCE = 2;
 // Failed tasks are handed over alone, so that a poison task harms no neighbour, and apart from the
@@ -28,14 +34,14 @@ const SETS_AT_ONCE = 2;
 const FAILED_AT_ONCE = 4;
 
 /**
- * Decides who may claim next: at most one claim at a time in a lane, a limit of sets in each lane
- * and in all, and turns between the lanes when that last limit is what they wait for.
+ * Decides who may claim next: at most one claim at a time in a queue, a limit of sets in each queue
+ * and in all, and turns between the queues when that last limit is what they wait for.
  */
-export function createLanes(
+export function createQueues(
   handlers: readonly TaskHandler[],
   sets_max: number,
-  start: (lane: Lane) => void,
-): Lanes {
+  start: (queue: TaskQueue) => void,
+): Queues {
   if (new Set(handlers.map((handler) => handler.kind)).size < handlers.length) {
     throw new Error("two task handlers have the same kind");
   }
@@ -44,9 +50,9 @@ export function createLanes(
   let turn = 0;
   const states = handlers.flatMap((handler) => [stateOf(handler, false), stateOf(handler, true)]);
 
-  function stateOf(handler: TaskHandler, failed: boolean): LaneState {
-    const state: LaneState = {
-      lane: {
+  function stateOf(handler: TaskHandler, failed: boolean): QueueState {
+    const state: QueueState = {
+      queue: {
         handler,
         failed,
         limit: failed ? 1 : handler.set_max,
@@ -79,7 +85,7 @@ export function createLanes(
       state.claiming = true;
       state.sets += 1;
       sets += 1;
-      start(state.lane);
+      start(state.queue);
     }
   }
 
@@ -87,7 +93,7 @@ export function createLanes(
     offer: (due) => {
       const by_kind = new Map(due.map((kind) => [kind.kind, kind]));
       for (const state of states) {
-        const { failed, handler } = state.lane;
+        const { failed, handler } = state.queue;
         const offered = by_kind.get(handler.kind);
         state.due ||= (failed ? offered?.failed : offered?.fresh) ?? false;
       }

@@ -31,7 +31,7 @@ const leased = (locking: string) => `${KEYS} cross join lateral (
   ) as mine`;
 
 /**
- * Which kinds have work, one probe per kind and lane: the only statement of an idle worker. Fresh
+ * Which kinds have work, one probe per kind and queue: the only statement of an idle worker. Fresh
  * tasks are not asked whether they are leased: without a filter the probe is the first entry of
  * the index whatever the planner believes, and a claim that finds nothing costs little.
  */
@@ -49,7 +49,7 @@ export async function listDueKinds(
   );
 }
 
-export type ClaimQuery = {
+type ClaimQuery = {
   kind: string;
   /** Tasks that failed before are claimed apart from the fresh ones. */
   failed: boolean;
@@ -165,21 +165,21 @@ export async function updateLeases(
   );
 }
 
-export async function updateBeat(
+export async function upsertHeartbeat(
   session: Session,
   worker_id: string,
   beat: { real_now: Date; forget_before: Date },
 ): Promise<void> {
   await session.query(
-    `with silent as (delete from worker_beats where beat_at < $3 and worker_id <> $1)
-     insert into worker_beats (worker_id, beat_at) values ($1, $2)
-     on conflict (worker_id) do update set beat_at = excluded.beat_at`,
+    `with silent as (delete from worker_heartbeats where seen_at < $3 and worker_id <> $1)
+     insert into worker_heartbeats (worker_id, seen_at) values ($1, $2)
+     on conflict (worker_id) do update set seen_at = excluded.seen_at`,
     [worker_id, beat.real_now, beat.forget_before],
   );
 }
 
-export async function deleteBeat(session: Session, worker_id: string): Promise<void> {
-  await session.query("delete from worker_beats where worker_id = $1", [worker_id]);
+export async function deleteHeartbeat(session: Session, worker_id: string): Promise<void> {
+  await session.query("delete from worker_heartbeats where worker_id = $1", [worker_id]);
 }
 
 function keys(tasks: readonly Task[]): [string[], string[]] {

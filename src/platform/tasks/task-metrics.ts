@@ -28,10 +28,12 @@ export const taskMetrics: MetricSource = {
   read: async (session, { now, real_now }) => {
     const [kinds, [beat]] = await Promise.all([
       listKinds(session, now),
-      session.query<{ beat_at: Date | null }>("select max(beat_at) as beat_at from worker_beats"),
+      session.query<{ seen_at: Date | null }>(
+        "select max(seen_at) as seen_at from worker_heartbeats",
+      ),
     ]);
-    const silent = beat?.beat_at
-      ? [{ name: "sliproad_worker_silent_seconds", value: ageSeconds(beat.beat_at, real_now) }]
+    const silent = beat?.seen_at
+      ? [{ name: "sliproad_worker_silent_seconds", value: ageSeconds(beat.seen_at, real_now) }]
       : [];
     const by_kind = kinds.flatMap(({ kind, due, failing, oldest_due_at }) => [
       { name: "sliproad_tasks_due", label: kind, value: due },

@@ -33,7 +33,7 @@ export type TaskSet = {
   leavePlace(): void;
 };
 
-export type DueAt = Date | ((task: Task) => Date);
+type DueAt = Date | ((task: Task) => Date);
 
 export function createTaskSet(
   claim: Claim,

@@ -9,7 +9,7 @@ export type IdleDependencies = {
   database: Session;
   clock: Clock;
   /** Wakes the worker of this process, if it has one. */
-  poke?: () => void;
+  wake?: () => void;
 };
 
 const ASK_FIRST_MS = 2;
@@ -33,7 +33,7 @@ export async function waitUntilIdle(deps: IdleDependencies, deadline_ms: number)
     if (await isIdle(deps)) return true;
     const left_ms = end_ms - performance.now();
     if (left_ms <= 0) return false;
-    deps.poke?.();
+    deps.wake?.();
     await sleep(Math.min(ask_ms, left_ms));
   }
 }

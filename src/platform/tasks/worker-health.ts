@@ -2,9 +2,9 @@ import type { Session } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
 import { KINDS } from "./kinds.ts";
 
-export type WorkerHealth = {
+type WorkerHealth = {
   /** Some worker has given a sign of life lately. */
-  beating: boolean;
+  is_running: boolean;
   /** Since the last sign of life of any worker. */
   silent_ms: number;
   /** How long the oldest due task has been waiting or at work. */
@@ -15,24 +15,24 @@ export type WorkerHealth = {
   problems: string[];
 };
 
-export const BEAT_MAX_MS = 30_000;
-export const OVERDUE_MAX_MS = 5 * MINUTE_MS;
-export const FAILURES_MAX = 10;
+const SILENT_MAX_MS = 30_000;
+const OVERDUE_MAX_MS = 5 * MINUTE_MS;
+const FAILURES_MAX = 10;
 
 export async function workerHealth(
   session: Session,
   time: { now: Date; real_now: Date },
 ): Promise<WorkerHealth> {
-  const [beat] = await session.query<{ beat_at: Date | null }>(
-    "select max(beat_at) as beat_at from worker_beats",
+  const [beat] = await session.query<{ seen_at: Date | null }>(
+    "select max(seen_at) as seen_at from worker_heartbeats",
   );
   const [oldest] = await listOldestDue(session, time.now);
   const failing = await listFailing(session);
-  const silent_ms = beat!.beat_at ? time.real_now.getTime() - beat!.beat_at.getTime() : Infinity;
-  const beating = silent_ms <= BEAT_MAX_MS;
+  const silent_ms = beat!.seen_at ? time.real_now.getTime() - beat!.seen_at.getTime() : Infinity;
+  const is_running = silent_ms <= SILENT_MAX_MS;
   const overdue_ms = oldest ? time.now.getTime() - oldest.due_at.getTime() : 0;
   const problems: string[] = [];
-  if (!beating) problems.push("No worker is running.");
+  if (!is_running) problems.push("No worker is running.");
   if (oldest && overdue_ms > OVERDUE_MAX_MS) {
     const minutes = Math.floor(overdue_ms / 60_000);
     problems.push(`A task "${oldest.kind}" has been due for ${minutes} minutes.`);
@@ -42,7 +42,7 @@ export async function workerHealth(
     problems.push(`${subject} "${kind}" failed up to ${attempts} times in a row.`);
   }
   const oldest_due_at = oldest?.due_at ?? null;
-  return { beating, silent_ms, overdue_ms, oldest_due_at, failing, problems };
+  return { is_running, silent_ms, overdue_ms, oldest_due_at, failing, problems };
 }
 
 /** Recurring work of these kinds, each with how often it failed in a row. */

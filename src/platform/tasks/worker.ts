@@ -18,7 +18,7 @@ export type WorkerOptions = {
   log: TaskLog;
   poll_ms?: number;
   lease_ms?: number;
-  beat_ms?: number;
+  heartbeat_ms?: number;
   /** Sets at work at a time, of all kinds together. */
   sets_max?: number;
 };
@@ -28,7 +28,7 @@ export type Worker = {
   /** Claims nothing more, lets running handlers end, gives back what was claimed meanwhile. */
   stop(): Promise<void>;
   /** Looks for due work at once; the API calls it after a commit in the same process. */
-  poke(): void;
+  wake(): void;
   /**
    * True when no task of the installation is due or at work, in any process; false when that was
    * not so within `deadline_ms`. To move the clock and have the work run in order: `advanceClock`.
@@ -42,12 +42,12 @@ const CLOCK_REFRESH_MS = 1_000;
 const LOOK_GAP_MS = 5;
 
 /**
- * Claims due tasks and hands them to their handlers as sets. Every kind has lanes of its own and
+ * Claims due tasks and hands them to their handlers as sets. Every kind has queues of its own and
  * they take turns, so that a flood in one kind leaves the others their share.
  */
 export function createWorker(options: WorkerOptions): Worker {
   const { database, clock, handlers, log } = options;
-  const { poll_ms = 100, lease_ms = 30_000, beat_ms = 5_000, sets_max = 16 } = options;
+  const { poll_ms = 100, lease_ms = 30_000, heartbeat_ms = 5_000, sets_max = 16 } = options;
   const outage = createOutage(log, poll_ms);
   const pump = createPump({ database, clock, log, outage, lease_ms }, handlers, sets_max);
   const kinds = handlers.map((handler) => handler.kind);
@@ -79,7 +79,7 @@ export function createWorker(options: WorkerOptions): Worker {
     start: () => {
       if (state !== "new") throw new Error("a worker is started once");
       state = "running";
-      stopHeartbeat = startHeartbeat({ database, clock, outage }, beat_ms);
+      stopHeartbeat = startHeartbeat({ database, clock, outage }, heartbeat_ms);
       looking = look();
     },
     stop: async () => {
@@ -89,8 +89,8 @@ export function createWorker(options: WorkerOptions): Worker {
       await Promise.all([looking, pump.close()]);
       await stopHeartbeat();
     },
-    poke: pause.poke,
+    wake: pause.wake,
     runUntilIdle: (deadline_ms) =>
-      waitUntilIdle({ database, clock, poke: pause.poke }, deadline_ms),
+      waitUntilIdle({ database, clock, wake: pause.wake }, deadline_ms),
   };
 }

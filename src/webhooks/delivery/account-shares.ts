@@ -1,7 +1,7 @@
 type OfAccount = { account_id: string };
 
 /** What a set of endpoints takes of the shares of their accounts. */
-export type SetShare = {
+type SetShare = {
   /** The set lasts long: it counts for every account that still has an endpoint at work in it. */
   take(): void;
   ended(endpoint: OfAccount): void;

@@ -9,7 +9,7 @@ import { EndpointSender } from "./endpoint-sender.ts";
 import { createRecorder } from "./record-outcomes.ts";
 import type { DeliverDeps } from "./sender-model.ts";
 
-export type DeliverLimits = {
+type DeliverLimits = {
   sets_at_once: number;
   /** Sets that last long are no longer counted among those, but among these. */
   long_sets: number;
@@ -81,7 +81,7 @@ async function putOff(
   return set.tasks.filter((task) => !over.includes(task));
 }
 
-export async function deliverSet(
+async function deliverSet(
   deps: DeliverDeps,
   set: TaskSet,
   tasks: readonly Task[],

@@ -15,7 +15,7 @@ import { type DueDelivery, type DueQuery, listDueDeliveries, listDueOfRecords } 
 export type Sendable = { delivery: DueDelivery; open: (delivery: DueDelivery) => OpenBody };
 
 /** The bytes to send, or the reason why there are none. */
-export type OpenBody = { body: Buffer; missing: null } | { body: null; missing: string };
+type OpenBody = { body: Buffer; missing: null } | { body: null; missing: string };
 
 export type Page = {
   /** Undefined when the application is gone. */

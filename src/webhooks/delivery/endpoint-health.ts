@@ -1,7 +1,7 @@
 import { type Health, WELL } from "../../apps/model.ts";
 import { CIRCUIT_FAILURES, circuitOpenMs, DISABLE_AFTER_MS } from "../model.ts";
 
-export type Verdict = {
+type Verdict = {
   /** Null when nothing changed. */
   health: Health | null;
   disable_reason: string | null;

@@ -155,7 +155,7 @@ export class EndpointSender implements Polled {
       this.#under_way < this.#under_way_max &&
       this.#turn.outcomes.length < UNWRITTEN_MAX &&
       performance.now() - this.#seen_ms <= SEEN_MAX_MS &&
-      this.#deps.sender.hasRoom(this.key.account_id)
+      this.#deps.sender.hasCapacity(this.key.account_id)
     );
   }
 

@@ -22,7 +22,7 @@ export function createRecorder(deps: DeliverDeps, set: TaskSet): Recorder {
 }
 
 /** One transaction for all, and only for endpoints that are still ours. */
-export async function recordOutcomes(
+async function recordOutcomes(
   deps: DeliverDeps,
   set: TaskSet,
   turns: readonly Turn[],

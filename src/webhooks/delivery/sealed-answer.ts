@@ -1,7 +1,7 @@
 import { open, type Place, seal } from "../../platform/encryption/cipher.ts";
 import { ANSWER_BYTES_MAX } from "../model.ts";
 
-export type AttemptKey = { account_id: string; delivery_id: string; number: number };
+type AttemptKey = { account_id: string; delivery_id: string; number: number };
 
 /** The beginning of what an endpoint answered; it may repeat what it was sent. */
 export function sealAnswer(

@@ -13,7 +13,7 @@ export type DeliverDeps = {
   database: Database;
   clock: Clock;
   keyring: Keyring;
-  sender: Pick<GuardedSender, "send" | "hasRoom">;
+  sender: Pick<GuardedSender, "send" | "hasCapacity">;
   log: TaskLog;
   /** Called once for each attempt that was recorded. */
   countAttempt?: (result: AttemptResult) => void;

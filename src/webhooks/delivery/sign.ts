@@ -5,7 +5,7 @@ const PREFIX = "whsec_";
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** The secrets that sign now: the first alone in the interface's header, all in Standard's. */
-export type SigningSecrets = { current: SigningSecret; next: SigningSecret | null };
+type SigningSecrets = { current: SigningSecret; next: SigningSecret | null };
 export type SigningSecret = { own_key: KeyObject; standard_key: KeyObject };
 
 /** The headers that prove where a request comes from; the body is signed as the bytes it is. */

@@ -117,7 +117,7 @@ export type DueQuery = {
   after: { due_at: string; id: string } | null;
 };
 
-export type RecordQuery = { account_id: string; app_id: string; record_id: string };
+type RecordQuery = { account_id: string; app_id: string; record_id: string };
 
 // For entries of one record. `is not distinct from` cannot be looked up in an index, so that the
 // one by record is the only one left: the queue is always another than at its last analysis, and

@@ -29,9 +29,9 @@ export function createDeliveryWorker(deps: Omit<DeliverDeps, "random" | "isStopp
 /** The worker of everything else, and that of deliveries, as one. */
 export function withDeliveries(deliveries: Worker, options: WorkerOptions): Worker {
   const worker = createWorker(options);
-  const poke = () => {
-    worker.poke();
-    deliveries.poke();
+  const wake = () => {
+    worker.wake();
+    deliveries.wake();
   };
   return {
     ...worker,
@@ -42,8 +42,8 @@ export function withDeliveries(deliveries: Worker, options: WorkerOptions): Work
     stop: async () => {
       await Promise.all([worker.stop(), deliveries.stop()]);
     },
-    poke,
-    // Whoever waits pokes both: events become deliveries only on the way.
+    wake,
+    // Whoever waits wakes both: events become deliveries only on the way.
     runUntilIdle: worker.runUntilIdle,
   };
 }

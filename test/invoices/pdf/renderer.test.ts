@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { PrintedInvoice } from "../../../src/invoices/pdf/load-pdf.ts";
 import {
-  createPdfPress,
-  type PdfPress,
-  type PressLimits,
+  createPdfRenderer,
+  type PdfRenderer,
+  type RendererLimits,
 } from "../../../src/invoices/pdf/renderer.ts";
 
-let press: PdfPress;
+let press: PdfRenderer;
 afterEach(() => press.close());
 
-const open = (limits: Partial<PressLimits> = {}) => {
-  press = createPdfPress({
+const open = (limits: Partial<RendererLimits> = {}) => {
+  press = createPdfRenderer({
     ...{
       waiting_max: 2,
       kept_bytes_max: 1_000_000,
@@ -93,7 +93,7 @@ describe("the PDF press", () => {
     expect((await print(printed("b"))).length).toBeGreaterThan(1000);
   });
 
-  it("keeps room for other accounts when one asks for many", async () => {
+  it("keeps fixture for other accounts when one asks for many", async () => {
     open({ waiting_max: 12 });
     const greedy = idsOf(9).map((id) => print(printed(id)));
     const others = idsOf(4).map((id) => print(printed(`other ${id}`), "two"));
@@ -107,13 +107,13 @@ describe("the PDF press", () => {
   });
 
   it("prints ten of one account when nobody else prints", async () => {
-    press = createPdfPress();
+    press = createPdfRenderer();
     const files = await Promise.all(idsOf(10).map((id) => print(printed(id))));
     expect(files).toHaveLength(10);
   });
 
   it("serves accounts in turn: who asks for one waits for the job that is printed only", async () => {
-    press = createPdfPress();
+    press = createPdfRenderer();
     const done: string[] = [];
     const note = (id: string, account_id: string) =>
       print(printed(id), account_id).then(() => done.push(id));
@@ -130,7 +130,7 @@ describe("the PDF press", () => {
     expect(done.slice(7, 10)).toEqual(["again 1", "more invoice 0", "again 2"]);
   });
 
-  it("drops what waits for callers who have all hung up, and has room again", async () => {
+  it("drops what waits for callers who have all hung up, and has fixture again", async () => {
     open();
     const [one, two] = [new AbortController(), new AbortController()];
     const first = print(printed("a"));

@@ -122,7 +122,7 @@ describe("a KYC decision that needs two people", () => {
     const by = { actor: "command line", reason: "asked to" } as const;
     const now = clock.now();
     expect(await eraseUser(database, keyring, key, by, now, async () => false)).toBe("erased");
-    server.app.worker.poke();
+    server.app.worker.wake();
     await waitFor(async () => (await proposalsOn(user_id))[0].status === "void");
     expect(await proposalsOn(user_id)).toMatchObject([{ outcome: "The user was erased." }]);
     expect((await ben.visitor.get(PROPOSALS)).body).not.toContain(`href="${path}"`);

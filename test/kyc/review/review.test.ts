@@ -93,7 +93,7 @@ describe("a reviewer", () => {
     expect(actions).toEqual(expect.arrayContaining(["kyc.read", "kyc.read_file"]));
   });
 
-  it("asks again with a comment that the person reads, mends, and submits anew", async () => {
+  it("asks again with a comment that the person reads, fixes, and submits anew", async () => {
     const { user_id, page, path } = await addWaiting(server);
     const comment = "The picture of the document is blurred; take it in daylight.";
     expect((await decide(admin.visitor, path, "ask_again", comment)).statusCode).toBe(303);

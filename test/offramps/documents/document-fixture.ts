@@ -32,9 +32,9 @@ export type UploadOptions = {
 };
 
 /** What tests of documents do, on a server of theirs. */
-export type DocumentRoom = Awaited<ReturnType<typeof openDocumentRoom>>;
+export type DocumentFixture = Awaited<ReturnType<typeof openDocumentFixture>>;
 
-export async function openDocumentRoom(server: TestServer) {
+export async function openDocumentFixture(server: TestServer) {
   const user_id = await addApprovedUser(server);
   const details = {
     eur: await addPaymentDetail(server, user_id, "eur"),
@@ -43,8 +43,8 @@ export async function openDocumentRoom(server: TestServer) {
   };
 
   /** The answer to creating an offramp in a quote of its own. */
-  async function tryOfframp(wish: NewOfframp, quote_id?: string): Promise<Answer> {
-    const { account = "eur", amount = 1000, submitted_url } = wish;
+  async function tryOfframp(request: NewOfframp, quote_id?: string): Promise<Answer> {
+    const { account = "eur", amount = 1000, submitted_url } = request;
     const item = {
       payment_detail_id: details[account],
       destination_amount: amount,
@@ -57,9 +57,9 @@ export async function openDocumentRoom(server: TestServer) {
   }
 
   /** An offramp in a quote of its own. */
-  async function addOfframp(wish: NewOfframp = {}): Promise<TestOfframp> {
+  async function addOfframp(request: NewOfframp = {}): Promise<TestOfframp> {
     const quote_id = await addQuote(server, user_id);
-    const made = await tryOfframp(wish, quote_id);
+    const made = await tryOfframp(request, quote_id);
     expect(made.status, made.text).toBe(200);
     return { id: made.body.offramps[0].id, user_id, quote_id };
   }
@@ -103,8 +103,8 @@ export async function openDocumentRoom(server: TestServer) {
     beginPayout: (offramp: TestOfframp) => moveTo(server, offramp, "sending_fiat"),
     moveTo: (offramp: TestOfframp, status: string) => moveTo(server, offramp, status),
     advance: async (minutes: number) => {
-      const wish = { advance_ms: minutes * 60_000 };
-      const moved = await server.call("POST", "/sandbox/clock", wish);
+      const request = { advance_ms: minutes * 60_000 };
+      const moved = await server.call("POST", "/sandbox/clock", request);
       expect(moved.body, moved.text).toMatchObject({ clock: { idle: true } });
     },
     audit: ({ id }: TestOfframp) => listAudit(server, id),

@@ -3,10 +3,10 @@ import { SAMPLE_PDF } from "../../../src/partners/documents/sample-pdf.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import {
-  type DocumentRoom,
+  type DocumentFixture,
   type Handle,
   JPG,
-  openDocumentRoom,
+  openDocumentFixture,
   PDF,
   PNG,
   sha256,
@@ -19,7 +19,7 @@ const BYTES_MAX = 5_242_880;
 const LARGEST = Buffer.concat([PDF, Buffer.alloc(BYTES_MAX - PDF.length, "x")]);
 
 let server: TestServer;
-let room: DocumentRoom;
+let fixture: DocumentFixture;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let answerHeld: () => void;
 let serveLate: Handle = (answer) => answer.writeHead(503).end();
@@ -53,7 +53,7 @@ beforeAll(async () => {
     },
   });
   server = await startTestServer();
-  room = await openDocumentRoom(server);
+  fixture = await openDocumentFixture(server);
 });
 afterAll(async () => {
   receiver.close();
@@ -63,26 +63,26 @@ afterAll(async () => {
 describe("a document named by its address", () => {
   it("is fetched and kept; the address stays what it was", async () => {
     const submitted_url = `${receiver.url}/invoice.pdf`;
-    const offramp = await room.addOfframp({ account: "usd_swift", submitted_url });
+    const offramp = await fixture.addOfframp({ account: "usd_swift", submitted_url });
     const document = { submitted_url, status: "not_checked" };
-    expect((await room.show(offramp)).supporting_document).toEqual(document);
+    expect((await fixture.show(offramp)).supporting_document).toEqual(document);
     await waitForCopy(offramp);
-    expect(await room.show(offramp)).toMatchObject({
+    expect(await fixture.show(offramp)).toMatchObject({
       supporting_document: document,
       status: "initiated",
       status_message: null,
     });
-    const served = await room.download(offramp);
+    const served = await fixture.download(offramp);
     expect(served.content.equals(PDF)).toBe(true);
     expect(served.headers.get("content-disposition")).toMatch(/^attachment;/);
-    const [line, ...more] = await room.audit(offramp);
+    const [line, ...more] = await fixture.audit(offramp);
     expect(line).toMatchObject({ actor: "worker", action: "document.attach", hash: sha256(PDF) });
     expect(more).toEqual([]);
   });
 
   it("is judged by its first bytes, be it ever so small", async () => {
-    const photo = await room.addOfframp({ submitted_url: `${receiver.url}/photo` });
-    const tiny = await room.addOfframp({ submitted_url: `${receiver.url}/tiny` });
+    const photo = await fixture.addOfframp({ submitted_url: `${receiver.url}/photo` });
+    const tiny = await fixture.addOfframp({ submitted_url: `${receiver.url}/tiny` });
     expect((await waitForCopy(photo)).headers.get("content-type")).toBe("image/jpeg");
     expect((await waitForCopy(tiny)).content.toString()).toBe("%PDF-");
   });
@@ -93,29 +93,29 @@ describe("a document named by its address", () => {
     ["/empty.pdf", "is not a PDF, JPG or PNG file."],
     ["/larger.pdf", "is larger than 5 MB."],
   ])("is rejected at once for %s, with the reason", async (path, reason) => {
-    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}${path}` });
+    const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}${path}` });
     const { status, status_message } = await waitForRejection(offramp);
     expect(status).toBe("initiated");
     expect(status_message).toMatch(/^The supporting document could not be used: /);
     expect(status_message.endsWith(reason), status_message).toBe(true);
     expect(receiver.tries[path]).toBe(1);
-    expect(await room.listFiles(offramp)).toEqual([]);
+    expect(await fixture.listFiles(offramp)).toEqual([]);
   });
 
   it("is fetched from where its URL redirects to", async () => {
-    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/moved.pdf` });
+    const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/moved.pdf` });
     expect((await waitForCopy(offramp)).content.equals(PDF)).toBe(true);
   });
 
   it("may have 5 242 880 bytes", async () => {
-    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/largest.pdf` });
+    const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/largest.pdf` });
     expect((await waitForCopy(offramp)).content.equals(LARGEST)).toBe(true);
   });
 
   it.each(["10.1.2.3", "0x0a010203", "[::ffff:10.1.2.3]", "169.254.169.254", "[fd00::1]:80"])(
     "is 422 at creation where its host is the private address %s",
     async (host) => {
-      const answer = await room.tryOfframp({ submitted_url: `http://${host}/invoice.pdf` });
+      const answer = await fixture.tryOfframp({ submitted_url: `http://${host}/invoice.pdf` });
       expect(answer.status, answer.text).toBe(422);
       expect(answer.body.errors).toMatchObject([{ field: URL_FIELD, code: "record_invalid" }]);
       expect(answer.body.errors[0].message).toContain("is not a public address");
@@ -123,13 +123,13 @@ describe("a document named by its address", () => {
   );
 
   it("is 422 at creation where nothing would be fetched from its port", async () => {
-    const answer = await room.tryOfframp({ submitted_url: "https://files.example:8443/a.pdf" });
+    const answer = await fixture.tryOfframp({ submitted_url: "https://files.example:8443/a.pdf" });
     expect(answer.body.errors).toMatchObject([{ field: URL_FIELD, code: "record_invalid" }]);
     expect(answer.body.errors[0].message).toContain("port 8443");
   });
 
   it("is not fetched from a private address that its URL redirects to", async () => {
-    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/inside.pdf` });
+    const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/inside.pdf` });
     expect((await waitForRejection(offramp)).status_message).toMatch(/its URL is not public/);
   });
 
@@ -140,7 +140,7 @@ describe("a document named by its address", () => {
   ])("is refused on loopback once the service %s", async (_, environment) => {
     const open = await startTestServer({ environment });
     try {
-      const other = await openDocumentRoom(open);
+      const other = await openDocumentFixture(open);
       for (const url of [receiver.url, "http://localhost:80", "http://a.localhost:80"]) {
         const answer = await other.tryOfframp({ submitted_url: `${url}/never-asked.pdf` });
         expect(answer.body.errors).toMatchObject([{ field: URL_FIELD, code: "record_invalid" }]);
@@ -151,75 +151,77 @@ describe("a document named by its address", () => {
   });
 
   it("is a sample under .test, without any network", async () => {
-    const offramp = await room.addOfframp({ submitted_url: "https://Files.TEST:8443/invoice.pdf" });
+    const offramp = await fixture.addOfframp({
+      submitted_url: "https://Files.TEST:8443/invoice.pdf",
+    });
     expect((await waitForCopy(offramp)).content.equals(SAMPLE_PDF)).toBe(true);
   });
 
   it("is tried three times over ten minutes, then rejected", async () => {
-    const busy = await room.addOfframp({ submitted_url: `${receiver.url}/busy.pdf` });
+    const busy = await fixture.addOfframp({ submitted_url: `${receiver.url}/busy.pdf` });
     // Nothing listens on port 1.
-    const dead = await room.addOfframp({ submitted_url: "http://127.0.0.1:1/invoice.pdf" });
+    const dead = await fixture.addOfframp({ submitted_url: "http://127.0.0.1:1/invoice.pdf" });
     await waitFor(() => receiver.tries["/busy.pdf"] === 1);
-    await room.advance(2);
+    await fixture.advance(2);
     expect(receiver.tries["/busy.pdf"]).toBe(1);
-    await room.advance(7);
+    await fixture.advance(7);
     expect(receiver.tries["/busy.pdf"]).toBe(2);
-    expect((await room.show(busy)).supporting_document.status).toBe("not_checked");
-    expect((await room.show(dead)).supporting_document.status).toBe("not_checked");
-    await room.advance(2);
+    expect((await fixture.show(busy)).supporting_document.status).toBe("not_checked");
+    expect((await fixture.show(dead)).supporting_document.status).toBe("not_checked");
+    await fixture.advance(2);
     expect(receiver.tries["/busy.pdf"]).toBe(3);
     expect((await waitForRejection(busy)).status_message).toMatch(/answered with status 503\.$/);
     expect((await waitForRejection(dead)).status_message).toMatch(/could not be reached\.$/);
-    await room.advance(30);
+    await fixture.advance(30);
     expect(receiver.tries["/busy.pdf"]).toBe(3);
   });
 
   it("is kept when a later try succeeds", async () => {
-    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/late.pdf` });
+    const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/late.pdf` });
     await waitFor(() => receiver.tries["/late.pdf"] === 1);
     serveLate = (answer) => answer.end(PDF);
-    await room.advance(4);
-    expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
-    expect((await room.show(offramp)).supporting_document.status).toBe("not_checked");
+    await fixture.advance(4);
+    expect((await fixture.download(offramp)).content.equals(PDF)).toBe(true);
+    expect((await fixture.show(offramp)).supporting_document.status).toBe("not_checked");
   });
 
   it("gives way to an upload that comes while it is fetched", async () => {
-    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/held.pdf` });
+    const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/held.pdf` });
     await waitFor(() => receiver.tries["/held.pdf"] === 1);
-    expect((await room.upload(offramp, PNG)).status).toBe(200);
+    expect((await fixture.upload(offramp, PNG)).status).toBe(200);
     answerHeld();
-    await room.advance(0);
-    expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
-    expect(await room.listFiles(offramp)).toHaveLength(1);
-    expect(await room.audit(offramp)).toHaveLength(1);
+    await fixture.advance(0);
+    expect((await fixture.download(offramp)).content.equals(PNG)).toBe(true);
+    expect(await fixture.listFiles(offramp)).toHaveLength(1);
+    expect(await fixture.audit(offramp)).toHaveLength(1);
   });
 
   it("is dropped when the payout began while it was fetched", async () => {
-    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/held-too.pdf` });
+    const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/held-too.pdf` });
     await waitFor(() => receiver.tries["/held-too.pdf"] === 1);
-    await room.beginPayout(offramp);
+    await fixture.beginPayout(offramp);
     answerHeld();
-    await room.advance(0);
-    expect(await room.listFiles(offramp)).toEqual([]);
-    expect(await room.show(offramp)).toMatchObject({
+    await fixture.advance(0);
+    expect(await fixture.listFiles(offramp)).toEqual([]);
+    expect(await fixture.show(offramp)).toMatchObject({
       status: "sending_fiat",
       supporting_document: { status: "not_checked" },
     });
   });
 
   it("may be uploaded after its address was of no use", async () => {
-    const offramp = await room.addOfframp({ submitted_url: `${receiver.url}/page` });
+    const offramp = await fixture.addOfframp({ submitted_url: `${receiver.url}/page` });
     await waitForRejection(offramp);
-    expect((await room.upload(offramp, PDF)).status).toBe(200);
-    expect(await room.show(offramp)).toMatchObject({
+    expect((await fixture.upload(offramp, PDF)).status).toBe(200);
+    expect(await fixture.show(offramp)).toMatchObject({
       status_message: null,
       supporting_document: { status: "not_checked" },
     });
   });
 
   it("leaves records in which verify finds no fault", async () => {
-    await room.advance(2);
-    expect(await room.verify()).toMatchObject({ fault: null });
+    await fixture.advance(2);
+    expect(await fixture.verify()).toMatchObject({ fault: null });
   });
 });
 
@@ -229,12 +231,12 @@ function isRejected(shown: any): boolean {
 }
 
 function waitForRejection(offramp: TestOfframp) {
-  return room.waitUntil(offramp, isRejected);
+  return fixture.waitUntil(offramp, isRejected);
 }
 
 function waitForCopy(offramp: TestOfframp) {
   return waitFor(async () => {
-    const served = await room.download(offramp);
+    const served = await fixture.download(offramp);
     return served.status === 200 && served;
   });
 }

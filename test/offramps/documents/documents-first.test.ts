@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addApprovedUser } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { findFault, good } from "../story.ts";
-import { type DocumentRoom, openDocumentRoom, PDF, PNG, sha256 } from "./document-fixture.ts";
+import { type DocumentFixture, openDocumentFixture, PDF, PNG, sha256 } from "./document-fixture.ts";
 
 const DAY_MINUTES = 24 * 60;
 
 let server: TestServer;
-let room: DocumentRoom;
+let fixture: DocumentFixture;
 beforeAll(async () => {
   server = await startTestServer();
-  room = await openDocumentRoom(server);
+  fixture = await openDocumentFixture(server);
 });
 afterAll(() => server.close());
 
@@ -28,7 +28,7 @@ const uploadFirst = async (user_id: string, key = server.key) => {
 };
 const download = (url: string, key = server.key) =>
   fetch(`${server.url}${new URL(url).pathname}`, { headers: { authorization: `Bearer ${key}` } });
-const userOf = async () => (await room.addOfframp()).user_id;
+const userOf = async () => (await fixture.addOfframp()).user_id;
 
 describe("a document that is uploaded before its offramps", () => {
   it("is taken at creation without a fetch, by as many as name it, and opens their gate", async () => {
@@ -38,20 +38,20 @@ describe("a document that is uploaded before its offramps", () => {
     expect(Object.keys(body.document)).toEqual(["id", "submitted_url", "created_at", "updated_at"]);
     const { submitted_url } = body.document;
     const offramps = [
-      await room.addOfframp({ account: "usd_swift", submitted_url }),
-      await room.addOfframp({ amount: 20_000, submitted_url }),
+      await fixture.addOfframp({ account: "usd_swift", submitted_url }),
+      await fixture.addOfframp({ amount: 20_000, submitted_url }),
     ];
     for (const offramp of offramps) {
-      expect((await room.show(offramp)).supporting_document).toEqual({
+      expect((await fixture.show(offramp)).supporting_document).toEqual({
         submitted_url,
         status: "not_checked",
       });
-      expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
-      expect(await room.audit(offramp)).toMatchObject([
+      expect((await fixture.download(offramp)).content.equals(PDF)).toBe(true);
+      expect(await fixture.audit(offramp)).toMatchObject([
         { action: "document.attach", hash: sha256(PDF) },
       ]);
-      await room.execute(offramp);
-      await room.waitForStatus(offramp, "fiat_sent");
+      await fixture.execute(offramp);
+      await fixture.waitForStatus(offramp, "fiat_sent");
     }
     const served = await download(submitted_url);
     expect(Buffer.from(await served.arrayBuffer()).equals(PDF)).toBe(true);
@@ -64,9 +64,9 @@ describe("a document that is uploaded before its offramps", () => {
     expect((await uploadFirst(other_user, key)).status).toBe(404);
     const { submitted_url } = (await uploadFirst(other_user)).body.document;
     expect((await download(submitted_url, key)).status).toBe(404);
-    const offramp = await room.addOfframp();
+    const offramp = await fixture.addOfframp();
     const foreign = submitted_url.replace(other_user, offramp.user_id);
-    const { payment_detail_id } = await room.show(offramp);
+    const { payment_detail_id } = await fixture.show(offramp);
     const path = `/users/${offramp.user_id}/quotes/${offramp.quote_id}/offramps`;
     const refused = await server.call("POST", path, {
       offramps: [
@@ -89,17 +89,17 @@ describe("a document that is uploaded before its offramps", () => {
     const unused = (await uploadFirst(user_id)).body.document.submitted_url;
     const used = (await uploadFirst(user_id)).body.document.submitted_url;
     const replaced = (await uploadFirst(user_id)).body.document.submitted_url;
-    const offramp = await room.addOfframp({ submitted_url: used });
-    const other = await room.addOfframp({ submitted_url: replaced });
-    expect((await room.upload(other, PNG)).status).toBe(200);
-    expect((await room.download(other)).content.equals(PNG)).toBe(true);
-    await room.advance(7 * DAY_MINUTES - 10);
+    const offramp = await fixture.addOfframp({ submitted_url: used });
+    const other = await fixture.addOfframp({ submitted_url: replaced });
+    expect((await fixture.upload(other, PNG)).status).toBe(200);
+    expect((await fixture.download(other)).content.equals(PNG)).toBe(true);
+    await fixture.advance(7 * DAY_MINUTES - 10);
     expect((await download(unused)).status).toBe(200);
-    await room.advance(20);
+    await fixture.advance(20);
     expect((await download(unused)).status).toBe(404);
     expect((await download(replaced)).status).toBe(404);
     expect((await download(used)).status).toBe(200);
-    expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
+    expect((await fixture.download(offramp)).content.equals(PDF)).toBe(true);
     expect(await findFault(server)).toBeNull();
   });
 

@@ -7,16 +7,23 @@ import { createApiKey } from "../../../src/accounts/create-api-key.ts";
 import { makeApiKey } from "../../../src/accounts/model.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { type DocumentRoom, JPG, openDocumentRoom, PDF, PNG, sha256 } from "./document-fixture.ts";
+import {
+  type DocumentFixture,
+  JPG,
+  openDocumentFixture,
+  PDF,
+  PNG,
+  sha256,
+} from "./document-fixture.ts";
 
 const BYTES_MAX = 5_242_880;
 const PUBLIC_URL = "https://ramp.invented.example";
 
 let server: TestServer;
-let room: DocumentRoom;
+let fixture: DocumentFixture;
 beforeAll(async () => {
   server = await startTestServer({ environment: { SLIPROAD_PUBLIC_URL: PUBLIC_URL } });
-  room = await openDocumentRoom(server);
+  fixture = await openDocumentFixture(server);
 });
 afterAll(() => server.close());
 
@@ -26,12 +33,12 @@ describe("an uploaded document", () => {
     ["JPG", JPG, "image/jpeg", "jpg"],
     ["PNG", PNG, "image/png", "png"],
   ])("may be a %s, whatever its name and declared type say", async (_, content, type, ending) => {
-    const offramp = await room.addOfframp();
+    const offramp = await fixture.addOfframp();
     const wrong = { name: "page.html", declared_type: "text/html" };
-    const answer = await room.upload(offramp, content, wrong);
+    const answer = await fixture.upload(offramp, content, wrong);
     expect(answer.status, answer.text).toBe(200);
     expect(answer.body).toEqual({ message: expect.stringMatching(/uploaded successfully/) });
-    const served = await room.download(offramp);
+    const served = await fixture.download(offramp);
     expect(served.content.equals(content)).toBe(true);
     expect(served.headers.get("content-type")).toBe(type);
     expect(served.headers.get("content-disposition")).toBe(
@@ -40,38 +47,38 @@ describe("an uploaded document", () => {
   });
 
   it("422 when it is of another type, though it is called invoice.pdf", async () => {
-    const offramp = await room.addOfframp();
-    const page = await room.upload(offramp, Buffer.from("<html>an invoice</html>"));
+    const offramp = await fixture.addOfframp();
+    const page = await fixture.upload(offramp, Buffer.from("<html>an invoice</html>"));
     expect(page).toMatchObject({ status: 422, body: { error_code: "unsupported_file_type" } });
-    expect((await room.show(offramp)).supporting_document).toBe(null);
+    expect((await fixture.show(offramp)).supporting_document).toBe(null);
   });
 
   it("400 when the part is missing or empty", async () => {
-    const offramp = await room.addOfframp();
+    const offramp = await fixture.addOfframp();
     const missing = { status: 400, body: { error_code: "parameter_missing" } };
-    expect(await room.upload(offramp, Buffer.alloc(0))).toMatchObject(missing);
+    expect(await fixture.upload(offramp, Buffer.alloc(0))).toMatchObject(missing);
     const form = { "content-type": "multipart/form-data; boundary=x" };
     const nothing = { raw: "--x--\r\n", headers: form };
-    const path = room.documentPath(offramp.id);
+    const path = fixture.documentPath(offramp.id);
     expect(await server.call("POST", path, undefined, nothing)).toMatchObject(missing);
     expect(await server.call("POST", path)).toMatchObject(missing);
   });
 
   it("may have 5 242 880 bytes; one more is 413, and the earlier document stays", async () => {
-    const offramp = await room.addOfframp();
+    const offramp = await fixture.addOfframp();
     const largest = Buffer.concat([PDF, Buffer.alloc(BYTES_MAX - PDF.length, "x")]);
-    expect((await room.upload(offramp, largest)).status).toBe(200);
-    const larger = await room.upload(offramp, Buffer.concat([largest, Buffer.from("x")]));
+    expect((await fixture.upload(offramp, largest)).status).toBe(200);
+    const larger = await fixture.upload(offramp, Buffer.concat([largest, Buffer.from("x")]));
     expect(larger).toMatchObject({ status: 413, body: { error_code: "file_too_large" } });
-    expect((await room.download(offramp)).content.equals(largest)).toBe(true);
-    expect(await room.listFiles(offramp)).toHaveLength(1);
+    expect((await fixture.download(offramp)).content.equals(largest)).toBe(true);
+    expect(await fixture.listFiles(offramp)).toHaveLength(1);
   });
 
   it("stays when a later upload breaks off, which leaves nothing behind", async () => {
-    const offramp = await room.addOfframp();
-    await room.upload(offramp, PDF);
+    const offramp = await fixture.addOfframp();
+    await fixture.upload(offramp, PDF);
     const temporary = join(server.data_dir, "files", "temporary");
-    const request = http.request(`${server.url}${room.documentPath(offramp.id)}`, {
+    const request = http.request(`${server.url}${fixture.documentPath(offramp.id)}`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${server.key}`,
@@ -89,42 +96,42 @@ describe("an uploaded document", () => {
     });
     request.destroy();
     await waitFor(async () => (await readdir(temporary)).length === 0);
-    expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
-    expect(await room.listFiles(offramp)).toHaveLength(1);
+    expect((await fixture.download(offramp)).content.equals(PDF)).toBe(true);
+    expect(await fixture.listFiles(offramp)).toHaveLength(1);
   });
 
   it("takes the place of the earlier one, of which the hash stays", async () => {
-    const offramp = await room.addOfframp();
-    await room.upload(offramp, PDF);
-    await room.review(offramp, { status: "approved" });
-    expect((await room.show(offramp)).supporting_document.status).toBe("approved");
-    await room.upload(offramp, PNG);
-    expect((await room.show(offramp)).supporting_document.status).toBe("not_checked");
-    expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
-    const lines = (await room.audit(offramp)).map(({ action, hash }) => [action, hash]);
+    const offramp = await fixture.addOfframp();
+    await fixture.upload(offramp, PDF);
+    await fixture.review(offramp, { status: "approved" });
+    expect((await fixture.show(offramp)).supporting_document.status).toBe("approved");
+    await fixture.upload(offramp, PNG);
+    expect((await fixture.show(offramp)).supporting_document.status).toBe("not_checked");
+    expect((await fixture.download(offramp)).content.equals(PNG)).toBe(true);
+    const lines = (await fixture.audit(offramp)).map(({ action, hash }) => [action, hash]);
     expect(lines).toEqual([
       ["document.attach", sha256(PDF)],
       ["document.approved", sha256(PDF)],
       ["document.attach", sha256(PNG)],
     ]);
-    const both = await room.listFiles(offramp);
+    const both = await fixture.listFiles(offramp);
     expect(both).toHaveLength(2);
-    await room.advance(6);
-    expect(await room.listFiles(offramp)).toEqual(both.slice(1));
-    expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
+    await fixture.advance(6);
+    expect(await fixture.listFiles(offramp)).toEqual(both.slice(1));
+    expect((await fixture.download(offramp)).content.equals(PNG)).toBe(true);
   });
 
   it("is written down as the act of the key that brought it, also of several at once", async () => {
-    const offramp = await room.addOfframp();
+    const offramp = await fixture.addOfframp();
     const { key, actor } = await addKey();
     const other = await server.addAccount("Bystander");
     const [first, second, foreign] = await Promise.all([
-      room.upload(offramp, PDF),
-      room.upload(offramp, PNG, { key }),
-      room.upload(offramp, JPG, { key: other.key }),
+      fixture.upload(offramp, PDF),
+      fixture.upload(offramp, PNG, { key }),
+      fixture.upload(offramp, JPG, { key: other.key }),
     ]);
     expect([first.status, second.status, foreign.status]).toEqual([200, 200, 404]);
-    const lines = await room.audit(offramp);
+    const lines = await fixture.audit(offramp);
     expect(lines).toHaveLength(2);
     expect(lines.find((line) => line.hash === sha256(PNG))?.actor).toBe(actor);
     expect(lines.find((line) => line.hash === sha256(PDF))?.actor).not.toBe(actor);
@@ -133,18 +140,18 @@ describe("an uploaded document", () => {
   it.each(["sending_fiat", "fiat_sent", "bounced", "failed"])(
     "is taken when the offramp is %s, and the accepted file's hash stays on record",
     async (status) => {
-      const offramp = await room.addOfframp();
-      await room.upload(offramp, PDF);
-      await room.moveTo(offramp, status);
-      const before = await room.show(offramp);
-      expect((await room.upload(offramp, PNG)).status).toBe(200);
-      expect((await room.download(offramp)).content.equals(PNG)).toBe(true);
-      expect(await room.show(offramp)).toMatchObject({
+      const offramp = await fixture.addOfframp();
+      await fixture.upload(offramp, PDF);
+      await fixture.moveTo(offramp, status);
+      const before = await fixture.show(offramp);
+      expect((await fixture.upload(offramp, PNG)).status).toBe(200);
+      expect((await fixture.download(offramp)).content.equals(PNG)).toBe(true);
+      expect(await fixture.show(offramp)).toMatchObject({
         status,
         status_message: before.status_message,
         supporting_document: { status: "not_checked" },
       });
-      const [first, late, ...more] = await room.audit(offramp);
+      const [first, late, ...more] = await fixture.audit(offramp);
       expect(first).toMatchObject({ action: "document.attach", hash: sha256(PDF) });
       expect(late).toMatchObject({
         action: "document.attach",
@@ -157,44 +164,44 @@ describe("an uploaded document", () => {
   );
 
   it("gives the first answer again for the same key and bytes, 409 for other bytes", async () => {
-    const offramp = await room.addOfframp();
+    const offramp = await fixture.addOfframp();
     const again = { idempotency_key: `upload-${offramp.id}` };
-    const first = await room.upload(offramp, PDF, again);
-    const second = await room.upload(offramp, PDF, { ...again, name: "renamed.pdf" });
+    const first = await fixture.upload(offramp, PDF, again);
+    const second = await fixture.upload(offramp, PDF, { ...again, name: "renamed.pdf" });
     expect(second.text).toBe(first.text);
     expect(second.headers.get("idempotent-replayed")).toBe("true");
-    const other = await room.upload(offramp, PNG, again);
+    const other = await fixture.upload(offramp, PNG, again);
     expect(other).toMatchObject({ status: 409, body: { error_code: "idempotency_key_reused" } });
-    expect(await room.audit(offramp)).toHaveLength(1);
-    expect(await room.listFiles(offramp)).toHaveLength(1);
-    await room.beginPayout(offramp);
-    expect((await room.upload(offramp, PDF, again)).text).toBe(first.text);
+    expect(await fixture.audit(offramp)).toHaveLength(1);
+    expect(await fixture.listFiles(offramp)).toHaveLength(1);
+    await fixture.beginPayout(offramp);
+    expect((await fixture.upload(offramp, PDF, again)).text).toBe(first.text);
   });
 
   it("404 for another account, be it to upload, to read or to review", async () => {
-    const offramp = await room.addOfframp();
-    await room.upload(offramp, PDF);
+    const offramp = await fixture.addOfframp();
+    await fixture.upload(offramp, PDF);
     const { key } = await server.addAccount("Stranger");
-    expect(await room.upload(offramp, PNG, { key })).toMatchObject({
+    expect(await fixture.upload(offramp, PNG, { key })).toMatchObject({
       status: 404,
       body: { error_code: "record_not_found" },
     });
-    expect((await room.download(offramp, key)).status).toBe(404);
+    expect((await fixture.download(offramp, key)).status).toBe(404);
     const body = { supporting_document: { status: "rejected" } };
-    const path = room.documentPath(offramp.id);
+    const path = fixture.documentPath(offramp.id);
     expect((await server.call("PATCH", path, body, { key })).status).toBe(404);
     expect((await server.call("GET", path, undefined, { key: null })).status).toBe(401);
-    expect((await room.download(offramp)).content.equals(PDF)).toBe(true);
+    expect((await fixture.download(offramp)).content.equals(PDF)).toBe(true);
   });
 
   it("shows an address of this service that serves it for nothing but keeping", async () => {
-    const offramp = await room.addOfframp({ submitted_url: "https://files.test/other.pdf" });
-    await room.upload(offramp, PDF);
-    expect((await room.show(offramp)).supporting_document).toEqual({
-      submitted_url: `${PUBLIC_URL}${room.documentPath(offramp.id)}`,
+    const offramp = await fixture.addOfframp({ submitted_url: "https://files.test/other.pdf" });
+    await fixture.upload(offramp, PDF);
+    expect((await fixture.show(offramp)).supporting_document).toEqual({
+      submitted_url: `${PUBLIC_URL}${fixture.documentPath(offramp.id)}`,
       status: "not_checked",
     });
-    const { headers } = await room.download(offramp);
+    const { headers } = await fixture.download(offramp);
     expect(headers.get("content-disposition")).toMatch(/^attachment;/);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(headers.get("content-security-policy")).toMatch(/^sandbox;/);
@@ -202,14 +209,14 @@ describe("an uploaded document", () => {
   });
 
   it("404 where an offramp has no document", async () => {
-    expect((await room.download(await room.addOfframp())).status).toBe(404);
+    expect((await fixture.download(await fixture.addOfframp())).status).toBe(404);
   });
 
   it("is encrypted on the disk", async () => {
-    const offramp = await room.addOfframp();
+    const offramp = await fixture.addOfframp();
     const canary = "canary-7f3d0c";
     const content = Buffer.from(`%PDF-1.7 ${canary.repeat(20_000)}`);
-    expect((await room.upload(offramp, content)).status).toBe(200);
+    expect((await fixture.upload(offramp, content)).status).toBe(200);
     const entries = await readdir(server.data_dir, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile());
     let largest = 0;
@@ -223,8 +230,8 @@ describe("an uploaded document", () => {
   });
 
   it("leaves records in which verify finds no fault", async () => {
-    await room.advance(2);
-    expect(await room.verify()).toMatchObject({ fault: null });
+    await fixture.advance(2);
+    expect(await fixture.verify()).toMatchObject({ fault: null });
   });
 });
 
@@ -233,9 +240,15 @@ async function addKey() {
   const { database, index_key, clock, config } = server.core;
   const key = makeApiKey(config.mode);
   const { account_id } = server;
-  const wish = { account_id, name: "second", key, actor: "command line", reason: "test" } as const;
+  const request = {
+    account_id,
+    name: "second",
+    key,
+    actor: "command line",
+    reason: "test",
+  } as const;
   const made = await database.transaction(async (tx) =>
-    createApiKey(tx, index_key, wish, clock.now()),
+    createApiKey(tx, index_key, request, clock.now()),
   );
   return { key, actor: `api_key:${made.id}` };
 }

@@ -11,16 +11,21 @@ import {
 } from "../../harness/browser.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { png } from "../../kyc/kyc-fixture.ts";
-import { type DocumentRoom, openDocumentRoom, PDF, type TestOfframp } from "./document-fixture.ts";
+import {
+  type DocumentFixture,
+  openDocumentFixture,
+  PDF,
+  type TestOfframp,
+} from "./document-fixture.ts";
 
 let server: TestServer;
-let room: DocumentRoom;
+let fixture: DocumentFixture;
 let browser: Browser;
 
 beforeAll(async () => {
   const environment = { SLIPROAD_DOCUMENTS: "review", SLIPROAD_APPROVAL_ABOVE_USD: "5000" };
   server = await startTestServer({ environment });
-  room = await openDocumentRoom(server);
+  fixture = await openDocumentFixture(server);
   browser = await openBrowser();
 });
 
@@ -33,9 +38,9 @@ afterAll(async () => {
 });
 
 async function addRejected(amount: number, file: Buffer, comment: string): Promise<TestOfframp> {
-  const offramp = await room.addOfframp({ amount });
-  expect((await room.upload(offramp, file)).status).toBe(200);
-  const answer = await room.review(offramp, { status: "rejected", comment });
+  const offramp = await fixture.addOfframp({ amount });
+  expect((await fixture.upload(offramp, file)).status).toBe(200);
+  const answer = await fixture.review(offramp, { status: "rejected", comment });
   expect(answer.status, answer.text).toBe(200);
   return offramp;
 }
@@ -83,13 +88,13 @@ describe.each([
       await page.getByRole("status").waitFor();
       expect(await page.getByRole("status").textContent()).toContain("approved");
       expect(await section.count()).toBe(0);
-      expect((await room.show(picture)).supporting_document.status).toBe("approved");
-      expect((await room.show(waiting)).supporting_document.status).toBe("rejected");
+      expect((await fixture.show(picture)).supporting_document.status).toBe("approved");
+      expect((await fixture.show(waiting)).supporting_document.status).toBe("rejected");
       expect(await findBarriers(page)).toEqual([]);
       await takeShot(page, `rejected-documents-approved-${width}`);
       expect(errors).toEqual([]);
 
-      await room.upload(waiting, png("another file"));
+      await fixture.upload(waiting, png("another file"));
       await page.getByLabel("Reason for approving").fill("It is the right month after all");
       await page.getByRole("button", { name: "Approve with this reason" }).click();
       expect(await page.getByRole("alert").textContent()).toContain("was replaced");

@@ -4,8 +4,8 @@ import { addApprovedUser, addPaymentDetail, addQuote } from "../../harness/ramp.
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { findFault } from "../story.ts";
 import {
-  type DocumentRoom,
-  openDocumentRoom,
+  type DocumentFixture,
+  openDocumentFixture,
   PDF,
   PNG,
   sha256,
@@ -15,23 +15,23 @@ import {
 const PAGE = "/dashboard/documents";
 
 let server: TestServer;
-let room: DocumentRoom;
+let fixture: DocumentFixture;
 let ada: TestMember;
 let ben: TestMember;
 
 beforeAll(async () => {
   const environment = { SLIPROAD_DOCUMENTS: "review", SLIPROAD_APPROVAL_ABOVE_USD: "5000" };
   server = await startTestServer({ environment });
-  room = await openDocumentRoom(server);
+  fixture = await openDocumentFixture(server);
   ada = await addMember(server, "admin");
   ben = await addMember(server, "approver");
 });
 afterAll(() => server.close());
 
 async function addRejected(amount = 1000, comment = "Last month's payslip"): Promise<TestOfframp> {
-  const offramp = await room.addOfframp({ amount });
-  expect((await room.upload(offramp, PDF)).status).toBe(200);
-  const answer = await room.review(offramp, { status: "rejected", comment });
+  const offramp = await fixture.addOfframp({ amount });
+  expect((await fixture.upload(offramp, PDF)).status).toBe(200);
+  const answer = await fixture.review(offramp, { status: "rejected", comment });
   expect(answer.status, answer.text).toBe(200);
   const { proposal } = answer.body;
   if (!proposal) return offramp;
@@ -52,7 +52,7 @@ function approve(
 }
 
 const documentOf = async (offramp: TestOfframp) =>
-  (await room.show(offramp)).supporting_document.status;
+  (await fixture.show(offramp)).supporting_document.status;
 
 function sectionOf(page: string, { id }: TestOfframp): string {
   return page.slice(page.indexOf(`title-${id}`)).split("</section>")[0]!;
@@ -61,8 +61,8 @@ function sectionOf(page: string, { id }: TestOfframp): string {
 describe("the page of rejected documents", () => {
   it("shows the offramp, the file, the reason and when, and only what was rejected", async () => {
     const offramp = await addRejected();
-    const other = await room.addOfframp();
-    await room.upload(other, PNG);
+    const other = await fixture.addOfframp();
+    await fixture.upload(other, PNG);
     const { body, statusCode } = await ada.visitor.get(PAGE);
     expect(statusCode).toBe(200);
     expect(body).not.toContain(other.id);
@@ -84,7 +84,7 @@ describe("the page of rejected documents", () => {
       "x-content-type-options": "nosniff",
     });
     expect(file.headers["content-disposition"]).toContain("attachment");
-    const { actor, action, hash } = (await room.audit(offramp)).at(-1)!;
+    const { actor, action, hash } = (await fixture.audit(offramp)).at(-1)!;
     expect({ actor, action, hash }).toEqual({
       actor: `member:${ada.person_id}`,
       action: "document.read",
@@ -93,8 +93,8 @@ describe("the page of rejected documents", () => {
   });
 
   it("says that there is nothing to approve where no file was received", async () => {
-    const offramp = await room.addOfframp({ submitted_url: "http://127.0.0.1:9/none.pdf" });
-    await room.review(offramp, { status: "rejected", comment: "No such page" });
+    const offramp = await fixture.addOfframp({ submitted_url: "http://127.0.0.1:9/none.pdf" });
+    await fixture.review(offramp, { status: "rejected", comment: "No such page" });
     const section = sectionOf((await ada.visitor.get(PAGE)).body, offramp);
     expect(section).toContain("No file was received");
     expect(section).not.toContain("<form");
@@ -139,7 +139,7 @@ describe("approving with a reason", () => {
     expect(answer.headers.location).toBe(`${PAGE}?done=approved`);
     expect((await ada.visitor.get(`${PAGE}?done=approved`)).body).toContain("approved");
     expect(await documentOf(offramp)).toBe("approved");
-    expect((await room.audit(offramp)).at(-1)).toEqual({
+    expect((await fixture.audit(offramp)).at(-1)).toEqual({
       actor: `member:${ada.person_id}`,
       action: "document.approved",
       reason: "The payer called: right month",
@@ -184,7 +184,7 @@ describe("approving with a reason", () => {
     await ben.confirm(proposal.id);
     expect((await waitForEnd(server, proposal.id)).status).toBe("done");
     expect(await documentOf(offramp)).toBe("approved");
-    expect((await room.audit(offramp)).at(-1)).toMatchObject({
+    expect((await fixture.audit(offramp)).at(-1)).toMatchObject({
       actor: `proposal:${proposal.id}`,
       action: "document.approved",
       reason: "The payer called: right month",
@@ -216,7 +216,7 @@ describe("approving with a reason", () => {
 
 it("the API's refusal to approve a rejected file says where a member can", async () => {
   const offramp = await addRejected();
-  const { status, body } = await room.review(offramp, { status: "approved" });
+  const { status, body } = await fixture.review(offramp, { status: "approved" });
   expect(status).toBe(422);
   expect(body.message).toContain("/dashboard/documents");
 });

@@ -5,48 +5,48 @@ import { DAY_MS, MINUTE_MS } from "../../../src/platform/durations.ts";
 import { addQuote } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { advance, findFault, good, settle } from "../story.ts";
-import { type DocumentRoom, openDocumentRoom, PDF } from "./document-fixture.ts";
+import { type DocumentFixture, openDocumentFixture, PDF } from "./document-fixture.ts";
 
 const KEPT_UNUSED_MS = 7 * DAY_MS;
 const ROUNDS = 6;
 
 let server: TestServer;
-let room: DocumentRoom;
+let fixture: DocumentFixture;
 beforeAll(async () => {
   server = await startTestServer();
-  room = await openDocumentRoom(server);
+  fixture = await openDocumentFixture(server);
 });
 afterAll(() => server.close());
 afterEach(async () => expect(await findFault(server)).toBeNull());
 
 it("an offramp removed while its document is uploaded leaves no file behind", async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
-    const offramp = await room.addOfframp();
+    const offramp = await fixture.addOfframp();
     const path = `/users/${offramp.user_id}/quotes/${offramp.quote_id}/offramps/${offramp.id}`;
     const [first, removed, second] = await Promise.all([
-      room.upload(offramp, PDF),
+      fixture.upload(offramp, PDF),
       server.call("DELETE", path),
-      room.upload(offramp, Buffer.concat([PDF, Buffer.alloc(100_000, "x")])),
+      fixture.upload(offramp, Buffer.concat([PDF, Buffer.alloc(100_000, "x")])),
     ]);
     expect(removed.status, removed.text).toBe(200);
     for (const { status } of [first, second]) expect([200, 404]).toContain(status);
-    expect((await room.upload(offramp, PDF)).status).toBe(404);
+    expect((await fixture.upload(offramp, PDF)).status).toBe(404);
     await settle(server);
-    expect(await room.listFiles(offramp)).toEqual([]);
+    expect(await fixture.listFiles(offramp)).toEqual([]);
   }
   expect(await readdir(join(server.data_dir, "files", "temporary"))).toEqual([]);
 });
 
 it("a document uploaded first that falls due while offramps name it is used or gone, never both", async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
-    const uploaded = await room.uploadFirst(PDF);
+    const uploaded = await fixture.uploadFirst(PDF);
     await advance(server, KEPT_UNUSED_MS - MINUTE_MS);
-    const quote_id = await addQuote(server, room.user_id);
+    const quote_id = await addQuote(server, fixture.user_id);
     const submitted_url = uploaded.submitted_url;
     const [, ...answers] = await Promise.all([
       advance(server, 2 * MINUTE_MS),
-      room.tryOfframp({ submitted_url }, quote_id),
-      room.tryOfframp({ submitted_url }, quote_id),
+      fixture.tryOfframp({ submitted_url }, quote_id),
+      fixture.tryOfframp({ submitted_url }, quote_id),
     ]);
     await settle(server);
     const path = new URL(submitted_url).pathname;
@@ -55,13 +55,15 @@ it("a document uploaded first that falls due while offramps name it is used or g
     expect(status).toBe(created.length > 0 ? 200 : 404);
     for (const { body } of created) {
       const [{ id }] = body.offramps;
-      const served = await room.download({ id, user_id: room.user_id, quote_id });
+      const served = await fixture.download({ id, user_id: fixture.user_id, quote_id });
       expect(served.content.equals(PDF)).toBe(true);
     }
     // Removed from their quote, the offramps no longer keep it; after 7 days it goes.
     for (const { body } of created) {
       const [{ id }] = body.offramps;
-      good(await server.call("DELETE", `/users/${room.user_id}/quotes/${quote_id}/offramps/${id}`));
+      good(
+        await server.call("DELETE", `/users/${fixture.user_id}/quotes/${quote_id}/offramps/${id}`),
+      );
     }
     await advance(server, KEPT_UNUSED_MS);
     expect((await server.call("GET", path)).status).toBe(404);

@@ -23,7 +23,7 @@ afterAll(() => server.close());
 // Whatever happened, nothing is lost, doubled or unexplained.
 afterEach(async () => expect(await findFault(server)).toBeNull());
 
-const walkKyc = (user_id: string, status: string) =>
+const forceKycStatus = (user_id: string, status: string) =>
   server.call("PATCH", `/sandbox/users/${user_id}/kycs`, { kyc: { status } });
 
 /** To the sixth decimal: sums of amounts as JSON numbers carry them. */
@@ -117,7 +117,7 @@ describe("a deposit that no quote can use stays owed, and leaves by a door", () 
     const story = await openStory(server);
     const amount = await story.total();
     await deposit(server, { quote_id: story.quote_id, amount });
-    good(await walkKyc(story.user_id, "suspended"));
+    good(await forceKycStatus(story.user_id, "suspended"));
     expectRefusal(await story.execute(), "not_yet_passed_kyc_kyb");
     expect(await story.owed()).toBe(amount);
     await story.takeOut(amount);

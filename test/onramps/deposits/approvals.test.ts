@@ -31,8 +31,8 @@ describe("decisions on deposits above the approval amount", () => {
       const onramp = await openOnramp(server);
       const amount = action === "accept_difference" ? 1003 : 1004;
       const deposit = await receive(server, { amount, deposit_message: "no code" });
-      const wish = action === "return" ? undefined : { onramp_id: onramp.id };
-      const proposal = proposalIn(await act(server, deposit.id, action, wish));
+      const request = action === "return" ? undefined : { onramp_id: onramp.id };
+      const proposal = proposalIn(await act(server, deposit.id, action, request));
       expect(proposal).toMatchObject({ record_id: deposit.id, status: "pending" });
       await ada.confirm(proposal.id);
       await settle(server);
@@ -61,8 +61,8 @@ describe("decisions on deposits above the approval amount", () => {
     const [seen, other] = [await openOnramp(server), await openOnramp(server)];
     const deposit = await receive(server, { amount: 1003, deposit_message: seen.code });
     const first = proposalIn(await act(server, deposit.id, "accept_difference"));
-    const wish = { onramp_id: other.id };
-    const second = proposalIn(await act(server, deposit.id, "accept_difference", wish));
+    const request = { onramp_id: other.id };
+    const second = proposalIn(await act(server, deposit.id, "accept_difference", request));
     for (const member of [ada, ben]) await member.confirm(second.id);
     expect((await waitForEnd(server, second.id)).status).toBe("done");
     await settle(server);
@@ -75,8 +75,8 @@ describe("decisions on deposits above the approval amount", () => {
   it("what became impossible meanwhile fails with a sentence and moves nothing", async () => {
     const onramp = await openOnramp(server);
     const deposit = await receive(server, { amount: 1004, deposit_message: "no code" });
-    const wish = { onramp_id: onramp.id };
-    const proposal = proposalIn(await act(server, deposit.id, "match", wish));
+    const request = { onramp_id: onramp.id };
+    const proposal = proposalIn(await act(server, deposit.id, "match", request));
     await receive(server, { amount: 1004, deposit_message: onramp.code });
     for (const member of [ada, ben]) await member.confirm(proposal.id);
     const end = await waitForEnd(server, proposal.id);

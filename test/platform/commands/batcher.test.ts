@@ -12,7 +12,7 @@ type Command = Batchable & { marker: string; is_poison?: boolean };
 type Run = { commands: Command[]; finish(): Promise<void> };
 
 /** A batcher whose runs end when the test says so; every answer repeats its command's marker. */
-function openRoom(options: Partial<BatcherOptions<Command, string>> = {}) {
+function openFixture(options: Partial<BatcherOptions<Command, string>> = {}) {
   /** All runs, in the order in which they began. */
   const begun: Run[] = [];
   const running = new Set<Run>();
@@ -81,7 +81,7 @@ function bytesOf(run: Run): number {
 
 describe("forming batches", () => {
   it("runs a command at once when idle, before submit has returned", async () => {
-    const { batcher, begun, finishAll } = openRoom();
+    const { batcher, begun, finishAll } = openFixture();
     for (let round = 1; round <= 3; round += 1) {
       const answer = batcher.submit(command("a"));
       expect(begun).toHaveLength(round);
@@ -92,7 +92,7 @@ describe("forming batches", () => {
   });
 
   it("makes one batch of all that arrive while others are in flight", async () => {
-    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 2 });
+    const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 2 });
     const sent = commands("a", 12);
     const answers = submitAll(sent);
     expect(sizesOf(begun)).toEqual([1, 1]);
@@ -103,21 +103,21 @@ describe("forming batches", () => {
   });
 
   it("puts at most 500 rows into a batch", async () => {
-    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     submitAll([...commands("a", 1), ...commands("a", 60, { rows: 20 })]);
     await finishAll();
     expect(begun.map((run) => rowsOf(run))).toEqual([1, 500, 500, 200]);
   });
 
   it("puts at most 1 MB into a batch", async () => {
-    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     submitAll([...commands("a", 1), ...commands("a", 9, { bytes: 250_000 })]);
     await finishAll();
     expect(begun.map(bytesOf)).toEqual([100, 1_000_000, 1_000_000, 250_000]);
   });
 
   it("runs a command that is itself beyond the bounds, alone", async () => {
-    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     const huge = command("a", { bytes: 16_000_000 });
     submitAll([...commands("a", 2), huge, ...commands("b", 2)]);
     await finishAll();
@@ -126,7 +126,7 @@ describe("forming batches", () => {
   });
 
   it("keeps requests of more than 100 rows out of the way of small ones", async () => {
-    const { batcher, begun, submitAll, finishAll } = openRoom();
+    const { batcher, begun, submitAll, finishAll } = openFixture();
     submitAll(commands("a", 10, { rows: 101 }));
     expect(begun).toHaveLength(2);
     const small = command("a", { rows: 100 });
@@ -140,7 +140,7 @@ describe("forming batches", () => {
   });
 
   it("never mixes accounts when batches form per account, and serves each in turn", async () => {
-    const { begun, submitAll, finishAll } = openRoom({
+    const { begun, submitAll, finishAll } = openFixture({
       across_accounts: false,
       batches_in_flight_max: 1,
     });
@@ -154,7 +154,7 @@ describe("forming batches", () => {
 
 describe("fairness between accounts", () => {
   it("gives one account at most a quarter of a batch while others wait", async () => {
-    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     submitAll([command("z"), ...commands("flood", 2_000), ...commands("quiet", 1)]);
     await begun[0]!.finish();
     expect(rowsOf(begun[1]!, "flood")).toBe(125);
@@ -166,7 +166,7 @@ describe("fairness between accounts", () => {
   });
 
   it("counts the quarter in bytes too", async () => {
-    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     const large = commands("flood", 20, { bytes: 100_000 });
     submitAll([command("z"), ...large, ...commands("quiet", 1)]);
     await begun[0]!.finish();
@@ -175,7 +175,7 @@ describe("fairness between accounts", () => {
   });
 
   it("serves those who did not fit first in the next batch", async () => {
-    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     const accounts = ["a", "b", "c", "d", "e", "f"];
     submitAll([command("z"), ...accounts.flatMap((name) => commands(name, 200))]);
     await begun[0]!.finish();
@@ -189,7 +189,7 @@ describe("fairness between accounts", () => {
   });
 
   it("lets a large command through although smaller ones keep coming", async () => {
-    const { batcher, begun, running, submitAll, finishAll } = openRoom({
+    const { batcher, begun, running, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
     });
     submitAll(commands("a", 4, { rows: 200 }));
@@ -213,7 +213,10 @@ describe("gathering", () => {
   });
 
   it("waits for as many as were just answered, and goes as soon as they have come", async () => {
-    const { batcher, begun, submitAll } = openRoom({ batches_in_flight_max: 1, gather_ms: 60_000 });
+    const { batcher, begun, submitAll } = openFixture({
+      batches_in_flight_max: 1,
+      gather_ms: 60_000,
+    });
     const first = batcher.submit(command(1));
     const three = submitAll([command(2), command(3), command(4)]);
     await begun[0]!.finish();
@@ -228,7 +231,7 @@ describe("gathering", () => {
   });
 
   it("waits no longer than it may", async () => {
-    const { batcher, begun, submitAll, finishAll } = openRoom({
+    const { batcher, begun, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
       gather_ms: 5,
     });
@@ -242,7 +245,7 @@ describe("gathering", () => {
   });
 
   it("never makes a caller wait who is alone", async () => {
-    const { batcher, begun } = openRoom({ batches_in_flight_max: 1, gather_ms: 60_000 });
+    const { batcher, begun } = openFixture({ batches_in_flight_max: 1, gather_ms: 60_000 });
     for (const marker of [0, 1, 2]) {
       const answer = batcher.submit(command(marker));
       expect(begun).toHaveLength(marker + 1);
@@ -254,7 +257,7 @@ describe("gathering", () => {
 
 describe("a full queue", () => {
   it("answers 503 unavailable with Retry-After, runs nothing, and takes commands again later", async () => {
-    const { batcher, begun, submitAll, finishAll } = openRoom({
+    const { batcher, begun, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
       commands_queued_max: 3,
     });
@@ -272,7 +275,7 @@ describe("a full queue", () => {
   });
 
   it("is bounded by bytes too, so that large bodies cannot fill the memory", async () => {
-    const { batcher, submitAll, finishAll } = openRoom({
+    const { batcher, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
       bytes_queued_max: 1_000,
     });
@@ -287,7 +290,7 @@ describe("a full queue", () => {
 
 describe("a batch that fails", () => {
   it("runs each command once more alone: poison hurts only itself", async () => {
-    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 1 });
+    const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     const poison = command("b", { is_poison: true });
     const healthy = [...commands("a", 3), ...commands("b", 3)];
     const sent = [command("z"), ...healthy.slice(0, 4), poison, ...healthy.slice(4)];
@@ -301,7 +304,7 @@ describe("a batch that fails", () => {
   });
 
   it("leaves the batches after it and beside it alone", async () => {
-    const { begun, submitAll, finishAll } = openRoom({ batches_in_flight_max: 2 });
+    const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 2 });
     const poison = command("a", { is_poison: true });
     const failing = submitAll([poison])[0]!.catch((error: Error) => error.message);
     const beside = commands("b", 5);
@@ -316,7 +319,7 @@ describe("a batch that fails", () => {
     const forgotten = command("a");
     const run = async (set: Command[]) =>
       new Map(set.filter((one) => one !== forgotten).map((one) => [one, answerTo(one)]));
-    const { submitAll } = openRoom({ run, batches_in_flight_max: 1 });
+    const { submitAll } = openFixture({ run, batches_in_flight_max: 1 });
     const sent = [command("a"), forgotten, command("a")];
     const results = await Promise.allSettled(submitAll(sent));
     expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
@@ -337,25 +340,25 @@ describe("whatever is submitted in whatever order", () => {
       fc.array(step, { maxLength: 80, size: "max" }),
       fc.boolean(),
       async (steps, across_accounts) => {
-        const room = openRoom({ across_accounts });
+        const fixture = openFixture({ across_accounts });
         const sent: Command[] = [];
         const results: Promise<PromiseSettledResult<string>[]>[] = [];
         for (const next of steps) {
           if (typeof next === "number") {
-            await [...room.running][next % Math.max(1, room.running.size)]?.finish();
+            await [...fixture.running][next % Math.max(1, fixture.running.size)]?.finish();
           } else {
             const one = command(next.account_id, next);
             sent.push(one);
-            results.push(Promise.allSettled([room.batcher.submit(one)]));
+            results.push(Promise.allSettled([fixture.batcher.submit(one)]));
           }
-          expect(room.running.size).toBeLessThanOrEqual(4);
+          expect(fixture.running.size).toBeLessThanOrEqual(4);
         }
-        await room.finishAll();
+        await fixture.finishAll();
         const answers = (await Promise.all(results)).flat();
         expect(answers).toHaveLength(sent.length);
         for (const [index, answer] of answers.entries()) checkAnswer(sent[index]!, answer);
-        for (const run of room.begun) checkBounds(run, across_accounts);
-        checkRuns(sent, room.begun);
+        for (const run of fixture.begun) checkBounds(run, across_accounts);
+        checkRuns(sent, fixture.begun);
       },
     );
     await fc.assert(property, { numRuns: 150 });

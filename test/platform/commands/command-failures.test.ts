@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openNoteRoom, revokeKey, type Stage } from "../../harness/note-fixture.ts";
+import { openNoteFixture, revokeKey, type Stage } from "../../harness/note-fixture.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 
 let server: TestServer;
@@ -10,7 +10,7 @@ afterAll(() => server.close());
 
 describe("one command of a batch", () => {
   it("whose key was revoked is refused in the transaction, its neighbours in the batch are not", async () => {
-    const notes = await openNoteRoom(server.core);
+    const notes = await openNoteFixture(server.core);
     const revoked = await server.addAccount("Revoked in a batch");
     const healthy = await server.addAccount("Not revoked");
     const [gone, good] = await Promise.all([notes.callerOf(revoked), notes.callerOf(healthy)]);
@@ -31,7 +31,7 @@ describe("one command of a batch", () => {
   it.each<Stage>(["load", "decide", "render", "record", "value", "write"])(
     "that fails in %s hurts only itself",
     async (stage) => {
-      const notes = await openNoteRoom(server.core);
+      const notes = await openNoteFixture(server.core);
       const caller = await notes.callerOf(server);
       const texts = Array.from({ length: 12 }, (_, index) =>
         index === 7 ? `poison ${stage}` : `${stage} ${index}`,
@@ -51,7 +51,7 @@ describe("one command of a batch", () => {
   );
 
   it("that is refused leaves the others whole", async () => {
-    const notes = await openNoteRoom(server.core);
+    const notes = await openNoteFixture(server.core);
     const caller = await notes.callerOf(server);
     const texts = Array.from(
       { length: 12 },
@@ -66,7 +66,7 @@ describe("one command of a batch", () => {
   });
 
   it("that violates a unique key again and again fails alone", async () => {
-    const notes = await openNoteRoom(server.core);
+    const notes = await openNoteFixture(server.core);
     const caller = await notes.callerOf(server);
     const texts = ["0", "1", "2", "same", "3", "same", "4"].map((text) => `unique ${text}`);
     const results = await Promise.allSettled(texts.map((text) => notes.submit(caller, text)));
@@ -80,7 +80,7 @@ describe("one command of a batch", () => {
 
 describe("equal commands with one idempotency key", () => {
   it("wait for the first one's answer and then fetch it together, without a conflict", async () => {
-    const notes = await openNoteRoom(server.core);
+    const notes = await openNoteFixture(server.core);
     const caller = await notes.callerOf(server);
     const idempotency = { index: Buffer.alloc(32, 1), request_hash: Buffer.alloc(32, 2) };
     const answers = await Promise.all(
@@ -92,7 +92,7 @@ describe("equal commands with one idempotency key", () => {
   });
 
   it("run one after the other as long as they are refused", async () => {
-    const notes = await openNoteRoom(server.core);
+    const notes = await openNoteFixture(server.core);
     const caller = await notes.callerOf(server);
     const idempotency = { index: Buffer.alloc(32, 3), request_hash: Buffer.alloc(32, 4) };
     const results = await Promise.allSettled(

@@ -8,7 +8,7 @@ import { addRoute, type Caller } from "../../../src/platform/http/route.ts";
 import { createServer } from "../../../src/platform/http/server.ts";
 import { addUserRoutes } from "../../../src/users/routes.ts";
 import { type CuttingProxy, startCuttingProxy } from "../../harness/cutting-proxy.ts";
-import { openNoteRoom } from "../../harness/note-fixture.ts";
+import { openNoteFixture } from "../../harness/note-fixture.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
@@ -127,7 +127,7 @@ describe("when COMMIT's answer is lost", () => {
 
   it("a commit that arrives late, after the command was run again, does nothing", async () => {
     // Notes may be equal: nothing but the command's own row keeps the two tries apart.
-    const notes = await openNoteRoom(core);
+    const notes = await openNoteFixture(core);
     proxy.spoil({ matches: isInsertOfCommands, how: "hold_writes" });
     await notes.submit(caller, "late");
     expect(proxy.cuts()).toBe(1);

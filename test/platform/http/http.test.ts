@@ -805,7 +805,7 @@ describe("health", () => {
     }
   });
 
-  it("readyz is 503 with the reason when no worker beats, or a migration is missing", async () => {
+  it("readyz is 503 with the reason when no worker steps, or a migration is missing", async () => {
     const idle = await startTestServer();
     const { database } = idle.db;
     try {
@@ -815,7 +815,7 @@ describe("health", () => {
       expect(silent.body).toEqual({ status: "not_ready", problems: ["No worker is running."] });
 
       const beat = (at: Date) =>
-        database.query("insert into worker_beats (worker_id, beat_at) values ($1, $2)", [
+        database.query("insert into worker_heartbeats (worker_id, seen_at) values ($1, $2)", [
           crypto.randomUUID(),
           at,
         ]);

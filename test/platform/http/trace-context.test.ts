@@ -4,7 +4,7 @@ import { addApprovedUser, addPaymentDetail } from "../../harness/ramp.ts";
 import { startReceiver } from "../../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { addApp, emit } from "../../webhooks/webhook-room.ts";
+import { addApp, emit } from "../../webhooks/webhook-fixture.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN = "00f067aa0ba902b7";

@@ -7,8 +7,8 @@ import { DAY_MS } from "../../../src/platform/durations.ts";
 import type { TaskSet } from "../../../src/platform/tasks/task-set.ts";
 import {
   finishWithEffects,
-  openTaskRoom,
-  type TaskRoom,
+  openTaskFixture,
+  type TaskFixture,
   writeEffects,
 } from "../../harness/task-fixture.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -17,20 +17,20 @@ import type { FromProcess } from "../../harness/worker-process.ts";
 const LEASE_MS = 1_000;
 const SCRIPT = join(import.meta.dirname, "../../harness/worker-process.ts");
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
-  room = await openTaskRoom();
+  fixture = await openTaskFixture();
 });
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
-  await room.clear();
+  await fixture.clear();
 });
-afterAll(() => room.drop());
+afterAll(() => fixture.drop());
 
 function startProcess() {
-  const child = fork(SCRIPT, [room.url, String(LEASE_MS)], { execArgv: [] });
+  const child = fork(SCRIPT, [fixture.url, String(LEASE_MS)], { execArgv: [] });
   children.push(child);
   const messages: FromProcess[] = [];
   child.on("message", (message) => void messages.push(message as FromProcess));
@@ -39,72 +39,72 @@ function startProcess() {
 
 function startReplacement() {
   const handle = async (set: TaskSet) =>
-    void (await finishWithEffects(room.database, set, "replacement"));
+    void (await finishWithEffects(fixture.database, set, "replacement"));
   const handlers = ["crash", "locked"].map((kind) => ({ kind, set_max: 10, handle }));
-  room.startWorker(handlers, { lease_ms: LEASE_MS });
+  fixture.startWorker(handlers, { lease_ms: LEASE_MS });
 }
 
 test("the tasks of a worker killed in mid-task are done by another", async () => {
-  await room.enqueue("crash", 3);
+  await fixture.enqueue("crash", 3);
   const { child, messages } = startProcess();
   await waitFor(() => messages.length > 0);
   startReplacement();
   child.kill("SIGKILL");
   await once(child, "exit");
-  await waitFor(async () => (await room.countTasks()) === 0);
-  const effects = await room.listEffects();
+  await waitFor(async () => (await fixture.countTasks()) === 0);
+  const effects = await fixture.listEffects();
   expect(effects.map((effect) => effect.by)).toEqual(Array(3).fill("replacement"));
 });
 
 test("a worker frozen in mid-task is replaced, and does no harm when it wakes", async () => {
-  await room.enqueue("crash", 3);
+  await fixture.enqueue("crash", 3);
   const { child, messages } = startProcess();
   await waitFor(() => messages.length > 0);
   // The tasks stay in the table, so that it is the lease alone that keeps the first worker off.
   const handle = (set: TaskSet) =>
-    room.database.transaction(async (tx) => {
+    fixture.database.transaction(async (tx) => {
       const tasks = await set.lock(tx);
       writeEffects(tx, tasks, "replacement");
       set.postpone(tx, tasks, new Date(set.now.getTime() + DAY_MS));
     });
-  room.startWorker([{ kind: "crash", set_max: 10, handle }], { lease_ms: LEASE_MS });
+  fixture.startWorker([{ kind: "crash", set_max: 10, handle }], { lease_ms: LEASE_MS });
   child.kill("SIGSTOP");
-  await waitFor(async () => (await room.listEffects()).length === 3);
+  await waitFor(async () => (await fixture.listEffects()).length === 3);
   child.send("go on");
   child.kill("SIGCONT");
   await waitFor(() => messages.length > 1);
   expect(messages).toEqual([{ started: 3 }, { ended: 0 }]);
-  const effects = await room.listEffects();
+  const effects = await fixture.listEffects();
   expect(effects.map((effect) => effect.by)).toEqual(Array(3).fill("replacement"));
-  expect(await room.countTasks()).toBe(3);
+  expect(await fixture.countTasks()).toBe(3);
 });
 
 test("a worker frozen inside its transaction is replaced, and its writes are refused", async () => {
-  await room.enqueue("locked", 3);
+  await fixture.enqueue("locked", 3);
   const { child, messages } = startProcess();
   await waitFor(() => messages.length > 0);
   startReplacement();
   child.kill("SIGSTOP");
-  await waitFor(async () => (await room.countTasks()) === 0);
+  await waitFor(async () => (await fixture.countTasks()) === 0);
   child.send("go on");
   child.kill("SIGCONT");
   await waitFor(() => messages.length > 1);
   expect(messages).toEqual([{ started: 3 }, { refused: expect.any(String) }]);
-  const effects = await room.listEffects();
+  const effects = await fixture.listEffects();
   expect(effects.map((effect) => effect.by)).toEqual(Array(3).fill("replacement"));
 });
 
 test("a slow handler keeps its tasks, also when the sandbox clock moves on", async () => {
-  await room.enqueue("crash", 1);
+  await fixture.enqueue("crash", 1);
   const { child, messages } = startProcess();
   await waitFor(() => messages.length > 0);
   startReplacement();
   const leaseEnd = async () => {
-    const [row] = await room.database.query<{ leased_until: Date }>("select * from tasks");
+    const [row] = await fixture.database.query<{ leased_until: Date }>("select * from tasks");
     return row!.leased_until.getTime();
   };
   const first = await leaseEnd();
-  await room.clock.advance(DAY_MS);
+  await fixture.clock.advance(DAY_MS);
   await waitFor(async () => (await leaseEnd()) > first + 1.5 * LEASE_MS);
   child.send("go on");
   await waitFor(() => messages.length > 1);
@@ -113,10 +113,10 @@ test("a slow handler keeps its tasks, also when the sandbox clock moves on", asy
 
 test("two workers never have one task at a time, and do each exactly once", async () => {
   const count = 5_000;
-  await room.enqueue("plain", count);
+  await fixture.enqueue("plain", count);
   const at_work = new Set<string>();
   const overlaps: string[] = [];
-  const databases = [0, 1].map(() => openDatabase({ url: room.url, connections_max: 6 }));
+  const databases = [0, 1].map(() => openDatabase({ url: fixture.url, connections_max: 6 }));
   const by = new Set<number>();
   for (const [index, database] of databases.entries()) {
     const handle = async (set: TaskSet) => {
@@ -128,39 +128,39 @@ test("two workers never have one task at a time, and do each exactly once", asyn
       await finishWithEffects(database, set, String(index));
       for (const { id } of set.tasks) at_work.delete(id);
     };
-    room.startWorker([{ kind: "plain", set_max: 20, handle }], { database });
+    fixture.startWorker([{ kind: "plain", set_max: 20, handle }], { database });
   }
-  await waitFor(async () => (await room.countTasks()) === 0);
-  const effects = await room.listEffects();
+  await waitFor(async () => (await fixture.countTasks()) === 0);
+  const effects = await fixture.listEffects();
   expect(overlaps).toEqual([]);
   expect(by.size).toBe(2);
   expect(effects.length).toBe(count);
   expect(new Set(effects.map((effect) => effect.task_id)).size).toBe(count);
-  await room.clear();
+  await fixture.clear();
   await Promise.all(databases.map((database) => database.close()));
 });
 
 test("workers go on when the server ends their connections in mid-run", async () => {
-  const database = openDatabase({ url: room.url, connections_max: 6 });
+  const database = openDatabase({ url: fixture.url, connections_max: 6 });
   const count = 2_000;
-  await room.enqueue("plain", count);
+  await fixture.enqueue("plain", count);
   const handle = async (set: TaskSet) => void (await finishWithEffects(database, set, "worker"));
   // A lost answer to the claim leaves a lease that has to run out.
   const options = { database, lease_ms: LEASE_MS };
-  const worker = room.startWorker([{ kind: "plain", set_max: 10, handle }], options);
+  const worker = fixture.startWorker([{ kind: "plain", set_max: 10, handle }], options);
   for (const done of [200, 500, 900]) {
-    await waitFor(async () => (await room.listEffects()).length >= done);
-    await room.database.query(
+    await waitFor(async () => (await fixture.listEffects()).length >= done);
+    await fixture.database.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and pid <> pg_backend_pid()
          and query not like '%pg_terminate_backend%'`,
     );
   }
-  await waitFor(async () => (await room.countTasks()) === 0);
+  await waitFor(async () => (await fixture.countTasks()) === 0);
   expect(await worker.runUntilIdle(10_000)).toBe(true);
-  const effects = await room.listEffects();
+  const effects = await fixture.listEffects();
   expect(effects.length).toBe(count);
   expect(new Set(effects.map((effect) => effect.task_id)).size).toBe(count);
-  await room.clear();
+  await fixture.clear();
   await database.close();
 });

@@ -13,40 +13,42 @@ import {
 import { waitUntilIdle } from "../../../src/platform/tasks/wait-until-idle.ts";
 import {
   finishWithEffects,
-  openTaskRoom,
-  type TaskRoom,
+  openTaskFixture,
+  type TaskFixture,
   writeEffects,
 } from "../../harness/task-fixture.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 
 beforeAll(async () => {
-  room = await openTaskRoom();
+  fixture = await openTaskFixture();
 });
-afterEach(() => room.clear());
-afterAll(() => room.drop());
+afterEach(() => fixture.clear());
+afterAll(() => fixture.drop());
 
-const finish = async (set: TaskSet) => void (await finishWithEffects(room.database, set, "worker"));
-const isDone = async () => (await room.countTasks()) === 0;
-const listTasks = () => room.database.query<Task & { last_error: string }>("select * from tasks");
+const finish = async (set: TaskSet) =>
+  void (await finishWithEffects(fixture.database, set, "worker"));
+const isDone = async () => (await fixture.countTasks()) === 0;
+const listTasks = () =>
+  fixture.database.query<Task & { last_error: string }>("select * from tasks");
 
 test("moving the clock makes later tasks due, and the worker runs until idle", async () => {
-  const start = room.clock.now();
-  await room.enqueue("plain", 50, (index) => new Date(start.getTime() + (index + 1) * HOUR_MS));
-  const worker = room.startWorker([{ kind: "plain", set_max: 10, handle: finish }]);
+  const start = fixture.clock.now();
+  await fixture.enqueue("plain", 50, (index) => new Date(start.getTime() + (index + 1) * HOUR_MS));
+  const worker = fixture.startWorker([{ kind: "plain", set_max: 10, handle: finish }]);
   expect(await worker.runUntilIdle(10_000)).toBe(true);
-  expect(await room.countTasks()).toBe(50);
-  await room.clock.advance(25.5 * HOUR_MS);
+  expect(await fixture.countTasks()).toBe(50);
+  await fixture.clock.advance(25.5 * HOUR_MS);
   expect(await worker.runUntilIdle(10_000)).toBe(true);
-  expect(await room.countTasks()).toBe(25);
+  expect(await fixture.countTasks()).toBe(25);
 });
 
 test("the worker is not idle while a handler is at work, and says so at the deadline", async () => {
   const gate = Promise.withResolvers<void>();
   const handle = (set: TaskSet) => gate.promise.then(() => finish(set));
-  await room.enqueue("plain", 1);
-  const worker = room.startWorker([{ kind: "plain", set_max: 1, handle }]);
+  await fixture.enqueue("plain", 1);
+  const worker = fixture.startWorker([{ kind: "plain", set_max: 1, handle }]);
   const is_idle = await worker.runUntilIdle(200);
   gate.resolve();
   expect(is_idle).toBe(false);
@@ -54,7 +56,7 @@ test("the worker is not idle while a handler is at work, and says so at the dead
 });
 
 test("a task that was due when it was written counts though our clock is behind", async () => {
-  const { database, clock, account_id } = room;
+  const { database, clock, account_id } = fixture;
   const ahead = new Date(clock.now().getTime() + 2_000);
   const task = { account_id, id: randomUUID(), kind: "plain", record_id: randomUUID() };
   await database.transaction(async (tx) =>
@@ -70,7 +72,7 @@ test("a task that was due when it was written counts though our clock is behind"
   expect(await waitUntilIdle({ database, clock }, 0)).toBe(true);
   await wake(ahead);
   expect(await waitUntilIdle({ database, clock }, 0)).toBe(false);
-  const worker = room.startWorker([{ kind: "plain", set_max: 10, handle: finish }]);
+  const worker = fixture.startWorker([{ kind: "plain", set_max: 10, handle: finish }]);
   expect(await worker.runUntilIdle(10_000)).toBe(true);
   expect(await isDone()).toBe(true);
 });
@@ -87,21 +89,21 @@ test("idle waits for the first retry of a task, and for no later one", async () 
     if (tries === 1) throw new Error("not at the first try");
     await finish(set);
   };
-  const [once] = await room.enqueue("once", 1);
-  await room.enqueue("always", 1);
-  const worker = room.startWorker([
+  const [once] = await fixture.enqueue("once", 1);
+  await fixture.enqueue("always", 1);
+  const worker = fixture.startWorker([
     { kind: "once", set_max: 1, handle: failsOnce },
     { kind: "always", set_max: 1, handle: fails },
   ]);
   expect(await worker.runUntilIdle(20_000)).toBe(true);
-  expect(await room.listEffects()).toMatchObject([{ task_id: once }]);
+  expect(await fixture.listEffects()).toMatchObject([{ task_id: once }]);
   expect(failures).toBeGreaterThanOrEqual(2);
 });
 
 test("what a finished task has brought forth is done when the worker is idle", async () => {
   const generations = 20;
   const handle = async (set: TaskSet) => {
-    await room.database.transaction(async (tx) => {
+    await fixture.database.transaction(async (tx) => {
       const tasks = await set.lock(tx);
       writeEffects(tx, tasks, "worker");
       const [task] = tasks;
@@ -110,37 +112,37 @@ test("what a finished task has brought forth is done when the worker is idle", a
       set.finish(tx, tasks);
     });
   };
-  const record = { account_id: room.account_id, id: randomUUID() };
+  const record = { account_id: fixture.account_id, id: randomUUID() };
   const handlers = Array.from({ length: generations }, (_, index) => {
     return { kind: `g${index}`, set_max: 1, handle };
   });
-  const [one, other] = [room.startWorker(handlers), room.startWorker(handlers)];
-  await room.enqueue("g0", 1);
+  const [one, other] = [fixture.startWorker(handlers), fixture.startWorker(handlers)];
+  await fixture.enqueue("g0", 1);
   expect(await Promise.race([one.runUntilIdle(20_000), other.runUntilIdle(20_000)])).toBe(true);
-  expect(await room.listEffects()).toHaveLength(generations);
+  expect(await fixture.listEffects()).toHaveLength(generations);
 });
 
 test("advancing in order runs all kinds by due time, with what they bring forth", async () => {
-  const start_ms = room.clock.now().getTime();
+  const start_ms = fixture.clock.now().getTime();
   const done: { day: number; late_ms: number }[] = [];
   const handle = async (set: TaskSet) => {
     for (const { due_at, kind } of set.tasks) {
       const day = (due_at.getTime() - start_ms) / DAY_MS;
       done.push({ day, late_ms: set.now.getTime() - due_at.getTime() });
       if (kind === "b" && day < 10) {
-        await room.enqueue("a", 1, () => new Date(due_at.getTime() + DAY_MS / 2));
+        await fixture.enqueue("a", 1, () => new Date(due_at.getTime() + DAY_MS / 2));
       }
     }
     await finish(set);
   };
   const days = { a: [9, 1, 6], b: [8, 3], c: [2, 7, 400] };
   for (const [kind, due] of Object.entries(days)) {
-    await room.enqueue(kind, due.length, (index) => new Date(start_ms + due[index]! * DAY_MS));
+    await fixture.enqueue(kind, due.length, (index) => new Date(start_ms + due[index]! * DAY_MS));
   }
   const handlers = Object.keys(days).map((kind) => ({ kind, set_max: 10, handle }));
-  const { poke } = room.startWorker(handlers);
-  const { database, clock } = room;
-  const advanced = await advanceClock({ database, clock, poke }, 30 * DAY_MS, 10_000);
+  const { wake } = fixture.startWorker(handlers);
+  const { database, clock } = fixture;
+  const advanced = await advanceClock({ database, clock, wake }, 30 * DAY_MS, 10_000);
   expect(advanced.idle).toBe(true);
   expect(advanced.now.getTime() - start_ms).toBeGreaterThanOrEqual(30 * DAY_MS);
   expect(advanced.now.getTime() - start_ms).toBeLessThan(30 * DAY_MS + MINUTE_MS);
@@ -149,23 +151,23 @@ test("advancing in order runs all kinds by due time, with what they bring forth"
 });
 
 test("the clock arrives in time however many tasks are on the way", async () => {
-  const start_ms = room.clock.now().getTime();
-  await room.enqueue("plain", 2_000, (index) => new Date(start_ms + index * HOUR_MS));
-  const worker = room.startWorker([{ kind: "plain", set_max: 100, handle: finish }]);
-  const { database, clock } = room;
-  const deps = { database, clock, poke: worker.poke };
+  const start_ms = fixture.clock.now().getTime();
+  await fixture.enqueue("plain", 2_000, (index) => new Date(start_ms + index * HOUR_MS));
+  const worker = fixture.startWorker([{ kind: "plain", set_max: 100, handle: finish }]);
+  const { database, clock } = fixture;
+  const deps = { database, clock, wake: worker.wake };
   const advanced = await advanceClock(deps, 100 * DAY_MS, 1_500);
   expect(await worker.runUntilIdle(10_000)).toBe(true);
   expect(advanced.now.getTime() - start_ms).toBeGreaterThanOrEqual(100 * DAY_MS);
-  expect(await room.countTasks()).toBe(0);
+  expect(await fixture.countTasks()).toBe(0);
 });
 
 test("recurring work is set up once and comes again after each interval", async () => {
-  const { account_id, database, clock } = room;
+  const { account_id, database, clock } = fixture;
   const now = clock.now();
   const ensure = () => ensureRecurring(database, { account_id, kind: "hourly", now });
   await Promise.all(Array.from({ length: 8 }, ensure));
-  expect(await room.countTasks()).toBe(1);
+  expect(await fixture.countTasks()).toBe(1);
   let runs = 0;
   const handle = async (set: TaskSet) => {
     runs += 1;
@@ -174,7 +176,7 @@ test("recurring work is set up once and comes again after each interval", async 
       set.repeat(tx, await set.lock(tx), new Date(set.now.getTime() + HOUR_MS));
     });
   };
-  const worker = room.startWorker([{ kind: "hourly", set_max: 1, handle }]);
+  const worker = fixture.startWorker([{ kind: "hourly", set_max: 1, handle }]);
   await waitFor(() => runs === 2);
   for (const expected of [3, 4]) {
     expect(await worker.runUntilIdle(10_000)).toBe(true);
@@ -188,19 +190,19 @@ test("recurring work is set up once and comes again after each interval", async 
 });
 
 test("a postponed task waits until its new time and keeps its count of failures", async () => {
-  await room.enqueue("plain", 2);
-  await room.database.query("update tasks set attempts = 3");
+  await fixture.enqueue("plain", 2);
+  await fixture.database.query("update tasks set attempts = 3");
   let is_waiting = true;
   const handle = async (set: TaskSet) => {
     if (!is_waiting) return finish(set);
-    await room.database.transaction(async (tx) => {
+    await fixture.database.transaction(async (tx) => {
       set.postpone(tx, await set.lock(tx), (task) => new Date(task.due_at.getTime() + DAY_MS));
     });
   };
-  const worker = room.startWorker([{ kind: "plain", set_max: 10, handle }]);
+  const worker = fixture.startWorker([{ kind: "plain", set_max: 10, handle }]);
   expect(await worker.runUntilIdle(10_000)).toBe(true);
   expect((await listTasks()).map((task) => task.attempts)).toEqual([3, 3]);
   is_waiting = false;
-  await room.clock.advance(DAY_MS);
+  await fixture.clock.advance(DAY_MS);
   await waitFor(isDone);
 });

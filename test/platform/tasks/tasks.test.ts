@@ -9,83 +9,85 @@ import { enqueueTasks, type Task } from "../../../src/platform/tasks/tasks.ts";
 import { workerHealth } from "../../../src/platform/tasks/worker-health.ts";
 import {
   finishWithEffects,
-  openTaskRoom,
+  openTaskFixture,
   SILENT,
-  type TaskRoom,
+  type TaskFixture,
 } from "../../harness/task-fixture.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 
 beforeAll(async () => {
-  room = await openTaskRoom();
+  fixture = await openTaskFixture();
 });
-afterEach(() => room.clear());
-afterAll(() => room.drop());
+afterEach(() => fixture.clear());
+afterAll(() => fixture.drop());
 
-const finish = async (set: TaskSet) => void (await finishWithEffects(room.database, set, "worker"));
-const isDone = async () => (await room.countTasks()) === 0;
-const later = (wait_ms: number) => new Date(room.clock.now().getTime() + wait_ms);
+const finish = async (set: TaskSet) =>
+  void (await finishWithEffects(fixture.database, set, "worker"));
+const isDone = async () => (await fixture.countTasks()) === 0;
+const later = (wait_ms: number) => new Date(fixture.clock.now().getTime() + wait_ms);
 const health = () => {
-  const time = { now: room.clock.now(), real_now: realTime(room.clock) };
-  return workerHealth(room.database, time);
+  const time = { now: fixture.clock.now(), real_now: realTime(fixture.clock) };
+  return workerHealth(fixture.database, time);
 };
-const listTasks = () => room.database.query<Task & { last_error: string }>("select * from tasks");
+const listTasks = () =>
+  fixture.database.query<Task & { last_error: string }>("select * from tasks");
 
 describe("enqueueing", () => {
   const newTask = () => ({
-    account_id: room.account_id,
+    account_id: fixture.account_id,
     id: randomUUID(),
     kind: "plain",
     record_id: randomUUID(),
-    due_at: room.clock.now(),
-    created_at: room.clock.now(),
+    due_at: fixture.clock.now(),
+    created_at: fixture.clock.now(),
   });
 
   test("a task exists with the commit and not before", async () => {
-    await room.database.transaction(async (tx) => {
+    await fixture.database.transaction(async (tx) => {
       enqueueTasks(tx, [newTask(), newTask()]);
-      expect(await room.countTasks()).toBe(0);
+      expect(await fixture.countTasks()).toBe(0);
     });
-    expect(await room.countTasks()).toBe(2);
+    expect(await fixture.countTasks()).toBe(2);
   });
 
   test("a rollback leaves no task", async () => {
-    const work = room.database.transaction(async (tx) => {
+    const work = fixture.database.transaction(async (tx) => {
       enqueueTasks(tx, [newTask()]);
       throw new Error("changed my mind");
     });
     await expect(work).rejects.toThrow("changed my mind");
-    const failing_write = room.database.transaction(async (tx) => {
+    const failing_write = fixture.database.transaction(async (tx) => {
       enqueueTasks(tx, [newTask()]);
       tx.write("insert into effects (task_id, by) values (null, null)", []);
     });
     await expect(failing_write).rejects.toThrow("null value");
-    expect(await room.countTasks()).toBe(0);
+    expect(await fixture.countTasks()).toBe(0);
   });
 });
 
 describe("handing over", () => {
   test("due tasks come as sets, in order of their due time", async () => {
-    const begin_ms = room.clock.now().getTime() - HOUR_MS;
-    const ids = await room.enqueue("plain", 250, (index) => new Date(begin_ms + (index % 250)));
+    const begin_ms = fixture.clock.now().getTime() - HOUR_MS;
+    const ids = await fixture.enqueue("plain", 250, (index) => new Date(begin_ms + (index % 250)));
     const sets: string[][] = [];
     const handle = async (set: TaskSet) => {
       sets.push(set.tasks.map((task) => task.id));
       await finish(set);
     };
-    room.startWorker([{ kind: "plain", set_max: 100, sets_at_once: 1, handle }]);
+    fixture.startWorker([{ kind: "plain", set_max: 100, sets_at_once: 1, handle }]);
     await waitFor(isDone);
     expect(sets.map((set) => set.length)).toEqual([100, 100, 50]);
     expect(sets.flat()).toEqual(ids);
   });
 
-  test("a poke is answered without waiting for the next poll", async () => {
+  test("a wake is answered without waiting for the next poll", async () => {
     const options = { poll_ms: 60_000 };
-    const worker = room.startWorker([{ kind: "plain", set_max: 10, handle: finish }], options);
-    await waitFor(async () => (await health()).beating);
-    await room.enqueue("plain", 1);
-    worker.poke();
+    const worker = fixture.startWorker([{ kind: "plain", set_max: 10, handle: finish }], options);
+    await waitFor(async () => (await health()).is_running);
+    await fixture.enqueue("plain", 1);
+    worker.wake();
     await waitFor(isDone);
   });
 
@@ -96,16 +98,16 @@ describe("handing over", () => {
       { kind: "hang", set_max: 1, handle: () => hung.promise },
       { kind: "rare", set_max: 5, handle: finish },
     ];
-    await room.enqueue("hang", 10);
-    await room.enqueue("flood", 2_000);
+    await fixture.enqueue("hang", 10);
+    await fixture.enqueue("flood", 2_000);
     // Two sets hang, so flood and rare share the third.
-    const worker = room.startWorker(handlers, { sets_max: 3 });
+    const worker = fixture.startWorker(handlers, { sets_max: 3 });
     try {
-      await waitFor(async () => (await room.listEffects()).length > 0);
-      const [rare] = await room.enqueue("rare", 1);
-      worker.poke();
+      await waitFor(async () => (await fixture.listEffects()).length > 0);
+      const [rare] = await fixture.enqueue("rare", 1);
+      worker.wake();
       const done = await waitFor(async () => {
-        const effects = await room.listEffects();
+        const effects = await fixture.listEffects();
         return effects.some((effect) => effect.task_id === rare) && effects.length;
       });
       expect(done).toBeLessThan(1_500);
@@ -122,50 +124,50 @@ describe("handing over", () => {
       await gate.promise;
       await finish(set);
     };
-    await room.enqueue("plain", 2);
-    const worker = room.startWorker([{ kind: "plain", set_max: 1, sets_at_once: 1, handle }]);
+    await fixture.enqueue("plain", 2);
+    const worker = fixture.startWorker([{ kind: "plain", set_max: 1, sets_at_once: 1, handle }]);
     await waitFor(() => is_started);
     const stopped = worker.stop();
     gate.resolve();
     await stopped;
-    expect(await room.countTasks()).toBe(1);
+    expect(await fixture.countTasks()).toBe(1);
     expect(await listTasks()).toMatchObject([{ lease_id: null, attempts: 0 }]);
-    expect((await health()).beating).toBe(false);
+    expect((await health()).is_running).toBe(false);
   });
 
   test("a task can only be ended by a transaction that locked it", async () => {
     let refused = "";
     const handle = async (set: TaskSet) => {
-      const blind = room.database.transaction(async (tx) => set.finish(tx, set.tasks));
+      const blind = fixture.database.transaction(async (tx) => set.finish(tx, set.tasks));
       await blind.catch((error: Error) => {
         refused = error.message;
       });
       await finish(set);
     };
-    await room.enqueue("plain", 1);
-    room.startWorker([{ kind: "plain", set_max: 1, handle }]);
+    await fixture.enqueue("plain", 1);
+    fixture.startWorker([{ kind: "plain", set_max: 1, handle }]);
     await waitFor(isDone);
     expect(refused).toBe("a task can only be ended in a transaction that locked it");
   });
 
   test("a handler may run its transaction again after a rollback", async () => {
     const handle = async (set: TaskSet) => {
-      const rolled_back = room.database.transaction(async (tx) => {
+      const rolled_back = fixture.database.transaction(async (tx) => {
         set.finish(tx, await set.lock(tx));
         throw new Error("deadlock, say");
       });
       await rolled_back.catch(() => finish(set));
     };
-    await room.enqueue("plain", 3);
-    room.startWorker([{ kind: "plain", set_max: 3, handle }]);
+    await fixture.enqueue("plain", 3);
+    fixture.startWorker([{ kind: "plain", set_max: 3, handle }]);
     await waitFor(isDone);
-    expect(await room.listEffects()).toHaveLength(3);
+    expect(await fixture.listEffects()).toHaveLength(3);
   });
 });
 
 describe("a lease", () => {
   test("is held while it is renewed, and never again once it ran out", async () => {
-    await room.enqueue("plain", 1);
+    await fixture.enqueue("plain", 1);
     const held: boolean[] = [];
     const handle = async (set: TaskSet) => {
       await sleep(900);
@@ -177,7 +179,7 @@ describe("a lease", () => {
       held.push(set.isHeld());
       await finish(set);
     };
-    room.startWorker([{ kind: "plain", set_max: 1, handle }], { lease_ms: 600 });
+    fixture.startWorker([{ kind: "plain", set_max: 1, handle }], { lease_ms: 600 });
     await waitFor(isDone);
     expect(held).toEqual([true, false, false]);
   });
@@ -185,7 +187,7 @@ describe("a lease", () => {
 
 describe("failing", () => {
   test("a poison task hurts no neighbour and is reported after ten failures", async () => {
-    const ids = await room.enqueue("plain", 20);
+    const ids = await fixture.enqueue("plain", 20);
     const poison = ids[7];
     const sizes: number[] = [];
     const handle = async (set: TaskSet) => {
@@ -193,53 +195,53 @@ describe("failing", () => {
       if (set.tasks.some((task) => task.id === poison)) throw new TypeError("poison");
       await finish(set);
     };
-    room.startWorker([{ kind: "plain", set_max: 50, handle }], { poll_ms: 10 });
-    await waitFor(async () => (await room.countTasks()) === 1);
+    fixture.startWorker([{ kind: "plain", set_max: 50, handle }], { poll_ms: 10 });
+    await waitFor(async () => (await fixture.countTasks()) === 1);
     expect(sizes.slice(0, 20)).toEqual([20, ...Array(19).fill(1)]);
     const attempts = async () => (await listTasks())[0]!.attempts;
     for (let failures = await attempts(); failures <= 10; failures = await attempts()) {
       expect((await health()).failing).toEqual([]);
-      await room.clock.advance(5 * MINUTE_MS);
+      await fixture.clock.advance(5 * MINUTE_MS);
       await waitFor(async () => (await attempts()) > failures);
     }
     expect(await listTasks()).toMatchObject([{ id: poison, last_error: "TypeError: poison" }]);
     const { failing, problems } = await health();
     expect(failing).toEqual([{ kind: "plain", attempts: 11, tasks: 1 }]);
     expect(problems).toEqual(['A task "plain" failed up to 11 times in a row.']);
-    await room.enqueue("plain", 5);
-    await waitFor(async () => (await room.countTasks()) === 1);
+    await fixture.enqueue("plain", 5);
+    await waitFor(async () => (await fixture.countTasks()) === 1);
   });
 
   test("a task waits one second after its first failure, five minutes at most", async () => {
-    await room.enqueue("plain", 1);
+    await fixture.enqueue("plain", 1);
     const handle = async () => {
       throw new Error("x".repeat(1_000));
     };
-    room.startWorker([{ kind: "plain", set_max: 1, handle }]);
+    fixture.startWorker([{ kind: "plain", set_max: 1, handle }]);
     const waited = async (attempts: number) => {
       const [task] = await waitFor(async () => {
         const tasks = await listTasks();
         return tasks[0]!.attempts === attempts ? tasks : undefined;
       });
       expect(task!.last_error).toHaveLength(500);
-      return task!.due_at.getTime() - room.clock.now().getTime();
+      return task!.due_at.getTime() - fixture.clock.now().getTime();
     };
     expect(await waited(1)).toBeLessThanOrEqual(1_000);
-    await room.database.query("update tasks set attempts = 1000, due_at = $1", [later(0)]);
+    await fixture.database.query("update tasks set attempts = 1000, due_at = $1", [later(0)]);
     const wait_ms = await waited(1_001);
     expect(wait_ms).toBeLessThanOrEqual(5 * MINUTE_MS);
     expect(wait_ms).toBeGreaterThan(4 * MINUTE_MS);
   });
 
   test("what a handler leaves unended counts as failed", async () => {
-    await room.enqueue("plain", 4);
+    await fixture.enqueue("plain", 4);
     const handle = async (set: TaskSet) => {
-      await room.database.transaction(async (tx) => {
+      await fixture.database.transaction(async (tx) => {
         const tasks = await set.lock(tx);
         set.finish(tx, tasks.slice(0, 3));
       });
     };
-    room.startWorker([{ kind: "plain", set_max: 4, handle }]);
+    fixture.startWorker([{ kind: "plain", set_max: 4, handle }]);
     const [task] = await waitFor(async () => {
       const tasks = await listTasks();
       return tasks.length === 1 && tasks[0]!.attempts === 1 ? tasks : undefined;
@@ -251,7 +253,7 @@ describe("failing", () => {
     let is_away = false;
     const tries = { count: 0 };
     const query: Database["query"] = (...statement) => {
-      if (!is_away) return room.database.query(...statement);
+      if (!is_away) return fixture.database.query(...statement);
       tries.count += 1;
       return Promise.reject(new Error("connect ECONNREFUSED"));
     };
@@ -261,13 +263,13 @@ describe("failing", () => {
       error: (_: object, message: string) => void logged.push(message),
       info: (_: object, message: string) => void logged.push(message),
     };
-    const database = { ...room.database, query };
+    const database = { ...fixture.database, query };
     const handlers = [{ kind: "plain", set_max: 1, handle: finish }];
-    room.startWorker(handlers, { database, log, poll_ms: 10, beat_ms: 10 });
-    await waitFor(async () => (await health()).beating);
+    fixture.startWorker(handlers, { database, log, poll_ms: 10, heartbeat_ms: 10 });
+    await waitFor(async () => (await health()).is_running);
     is_away = true;
     await waitFor(() => tries.count > 10);
-    await room.enqueue("plain", 1);
+    await fixture.enqueue("plain", 1);
     is_away = false;
     await waitFor(isDone);
     await waitFor(() => logged.length > 1);
@@ -281,7 +283,7 @@ describe("failing", () => {
 test("health tells what waits too long and whether a worker lives", async () => {
   const idle = await health();
   expect(idle).toEqual({
-    beating: false,
+    is_running: false,
     silent_ms: Number.POSITIVE_INFINITY,
     overdue_ms: 0,
     oldest_due_at: null,
@@ -289,17 +291,17 @@ test("health tells what waits too long and whether a worker lives", async () => 
     problems: ["No worker is running."],
   });
   const due_at = later(-6 * MINUTE_MS);
-  await room.enqueue("unknown", 1, () => due_at);
-  await room.database.query("insert into worker_beats values ($1, $2)", [
+  await fixture.enqueue("unknown", 1, () => due_at);
+  await fixture.database.query("insert into worker_heartbeats values ($1, $2)", [
     randomUUID(),
-    new Date(realTime(room.clock).getTime() - 2 * HOUR_MS),
+    new Date(realTime(fixture.clock).getTime() - 2 * HOUR_MS),
   ]);
-  room.startWorker([]);
-  await waitFor(async () => (await health()).beating);
+  fixture.startWorker([]);
+  await waitFor(async () => (await health()).is_running);
   const { oldest_due_at, overdue_ms, problems } = await health();
   expect(oldest_due_at).toEqual(due_at);
   expect(overdue_ms).toBeGreaterThanOrEqual(6 * MINUTE_MS);
   expect(problems).toEqual(['A task "unknown" has been due for 6 minutes.']);
-  const beats = await room.database.query("select * from worker_beats");
-  expect(beats).toHaveLength(1);
+  const steps = await fixture.database.query("select * from worker_heartbeats");
+  expect(steps).toHaveLength(1);
 });

@@ -74,7 +74,7 @@ function useDetails(step: StepName) {
   const fields = asked.filter(
     ({ name }) => existsIn(state, country_code, name) || problems[name] !== undefined,
   );
-  // Counted anew each time: what was mended, and what is no longer asked, needs no attention.
+  // Counted anew each time: what was fixed, and what is no longer asked, needs no attention.
   const wrong = fields.filter(({ name }) => told && problems[name] !== undefined).length;
   const message = refusal || (wrong > 0 ? count(texts.problems.summary, wrong) : "");
   const sent = (field: Field) => {

@@ -23,7 +23,7 @@ export type EventInput = {
   subject?: { subject_id: string; key: Buffer };
 };
 
-/** An event of an invoice as the room of invoices would write it, sealed with the account's key. */
+/** An event of an invoice as the fixture of invoices would write it, sealed with the account's key. */
 export async function emit(server: TestServer, ...inputs: EventInput[]): Promise<NewEvent[]> {
   const { database, keyring, clock } = server.core;
   const now = clock.now();
@@ -31,7 +31,7 @@ export async function emit(server: TestServer, ...inputs: EventInput[]): Promise
   const keys = await keyring.openAccounts(database, account_ids);
   const events = inputs.map((input) => newEvent(input, server.account_id, keys, now));
   await database.transaction(async (tx) => recordEvents(tx, events, now));
-  server.app.worker.poke();
+  server.app.worker.wake();
   return events;
 }
 
