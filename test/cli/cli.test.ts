@@ -339,6 +339,7 @@ describe("with --json everything is one document on stdout", () => {
         DATABASE_URL: server.db.url,
         SLIPROAD_DATA_DIR: server.data_dir,
         PORT: "0",
+        SLIPROAD_WORKER_PORT: "0",
       });
       await waitFor(() => running.printed().stdout.endsWith("}\n"));
       running.child.kill("SIGTERM");
