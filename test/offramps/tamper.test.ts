@@ -54,6 +54,8 @@ const NOTES = [
   ...["price_version_id", "expires_at", "executed_at", "tx_id", "tx_network", "tx_named_at"],
   ...["hold", "closed_at", "created_at", "updated_at", "from_balance"],
 ].map((column) => `quotes.${column}`);
+/** Counts retries between two events, so no event vouches for it; it only ends the retries. */
+const RETRIES = ["offramps.document_fetch_failures"];
 /** Which trace an event's webhooks belong to says nothing about money. */
 const TRACES = ["events.trace_id"];
 const HAND_OVER = ["payment_detail_id", "flagged_at", "created_at", "updated_at"].map(
@@ -153,7 +155,7 @@ describe("a value changed behind the program's back", () => {
     const missed: string[] = [];
     for (const column of columns) {
       const field = `${table}.${column.column_name}`;
-      if ([...CIPHERTEXT, ...NOTES, ...TRACES, ...HAND_OVER].includes(field)) continue;
+      if ([...CIPHERTEXT, ...NOTES, ...RETRIES, ...TRACES, ...HAND_OVER].includes(field)) continue;
       for (const row of rows) {
         const fault = await tamper(column, row.place);
         const is_name = column.column_name === name || column.column_name === "account_id";
