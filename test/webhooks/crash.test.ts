@@ -23,6 +23,7 @@ it("kill -9 of a worker in mid-delivery loses nothing, and repeats nothing ackno
     DATABASE_URL: server.db.url,
     SLIPROAD_DATA_DIR: server.data_dir,
     SLIPROAD_LOG_LEVEL: "silent",
+    SLIPROAD_WORKER_PORT: "0",
   });
   const delivered = async () => {
     const [row] = await database.query<{ count: number }>(
