@@ -1,6 +1,6 @@
 import pg from "pg";
 import { createAuthenticate } from "../src/accounts/authenticate.ts";
-import { openCore, openSender } from "../src/app/create-app.ts";
+import { openCore, openSender } from "../src/app/open-app.ts";
 import { openTokens } from "../src/apps/oauth/token-callers.ts";
 import { loadFees } from "../src/catalogue/fees.ts";
 import { checkItems } from "../src/offramps/check-items.ts";

@@ -1,7 +1,7 @@
 import { createAccount } from "../src/accounts/create-account.ts";
 import { createApiKey } from "../src/accounts/create-api-key.ts";
 import { makeApiKey } from "../src/accounts/model.ts";
-import type { Core } from "../src/app/create-app.ts";
+import type { Core } from "../src/app/open-app.ts";
 import type { Shot } from "./load.ts";
 
 export type Account = { account_id: string; api_key: string; api_key_id: string };

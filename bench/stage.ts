@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Core, openCore } from "../src/app/create-app.ts";
+import { type Core, openCore } from "../src/app/open-app.ts";
 import { readConfig } from "../src/platform/config/config.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded.ts";
 

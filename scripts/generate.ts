@@ -2,7 +2,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createApp, openCore } from "../src/app/create-app.ts";
+import { openApp, openCore } from "../src/app/open-app.ts";
 import { readConfig } from "../src/platform/config/config.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded.ts";
 import { generatedFiles } from "./generated-files.ts";
@@ -26,7 +26,7 @@ async function generate(database_url: string): Promise<void> {
   // No variable of the environment: what is written must not depend on who writes it.
   const environment = { SLIPROAD_DATA_DIR: data_dir, SLIPROAD_LOG_LEVEL: "error" };
   const core = await openCore(readConfig(environment), database_url);
-  const app = await createApp(core, () => "http://127.0.0.1:4000");
+  const app = await openApp(core, () => "http://127.0.0.1:4000");
   try {
     await app.server.ready();
     for (const { path, text } of await generatedFiles(core, app.server.swagger())) {

@@ -1,5 +1,5 @@
 import { generateTypes } from "../sdk/generate-types.ts";
-import type { Core } from "../src/app/create-app.ts";
+import type { Core } from "../src/app/open-app.ts";
 import {
   type Catalogue,
   describeRequirements,

@@ -13,7 +13,13 @@ import { localPath } from "../platform/pages/local-path.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import type { Role } from "./model.ts";
 import { errorPage } from "./pages.ts";
-import { findSession, formCsrfOf, isSameToken, isToken, type MemberSession } from "./sessions.ts";
+import {
+  findSession,
+  formCsrfOf,
+  isSameToken,
+  isSessionToken,
+  type MemberSession,
+} from "./sessions.ts";
 
 export type PageDeps = {
   database: Database;
@@ -130,7 +136,7 @@ function outOfDate(): Refusal {
 
 function publicFormCsrf(deps: PageDeps, request: FastifyRequest): string | undefined {
   const form_token = readCookie(request, deps.public_url(), "form");
-  return isToken(form_token) ? formCsrfOf(deps.index_key, form_token) : undefined;
+  return isSessionToken(form_token) ? formCsrfOf(deps.index_key, form_token) : undefined;
 }
 
 function sendErrorPage(

@@ -144,10 +144,10 @@ ${table({
   columns: ["Time", "By", "Action", "Record", "Reason"],
   rows: entries.map((entry) => [
     moment(entry.at),
-    nameOf(entry.actor, names),
+    referenceName(entry.actor, names),
     html`<code>${entry.action}</code>`,
     // Who signs in acts on themselves; once is enough.
-    idOf(entry.record) === idOf(entry.actor) ? NONE : nameOf(entry.record, names),
+    idOf(entry.record) === idOf(entry.actor) ? NONE : referenceName(entry.record, names),
     entry.reason || NONE,
   ]),
   empty: "The audit log is empty.",
@@ -160,7 +160,10 @@ function idOf(reference: string): string {
 }
 
 /** The name of what `kind:id` stands for; without one, its kind and the end of its id. */
-export function nameOf(reference: string, names: ReadonlyMap<string, string>): Html | string {
+export function referenceName(
+  reference: string,
+  names: ReadonlyMap<string, string>,
+): Html | string {
   const [kind, id] = reference.split(":");
   if (kind === undefined || id === undefined) return reference;
   const words = kind.replaceAll("_", " ");

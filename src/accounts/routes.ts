@@ -8,7 +8,7 @@ import { realTime } from "../platform/tasks/real-time.ts";
 import { type DashboardDeps, loadDashboard } from "./load-dashboard.ts";
 import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "./page-scope.ts";
 import { dashboardPage, signInPage } from "./pages.ts";
-import { formCsrfOf, isToken, makeToken, SESSION_MS } from "./sessions.ts";
+import { formCsrfOf, isSessionToken, makeToken, SESSION_MS } from "./sessions.ts";
 import { createSignInLimits, type SignInDeps, signIn } from "./sign-in.ts";
 import { signOut } from "./sign-out.ts";
 import { switchAccount } from "./switch-account.ts";
@@ -102,7 +102,7 @@ function showSignIn(
   const public_url = deps.public_url();
   const known = readCookie(request, public_url, "form");
   // Kept if there is one: the forms of other tabs stay good.
-  const form_token = isToken(known) ? known : makeToken();
+  const form_token = isSessionToken(known) ? known : makeToken();
   if (form_token !== known) setCookie(reply, public_url, "form", form_token);
   const { next, email, refusal } = form;
   if (refusal?.retry_after_seconds) reply.header("Retry-After", refusal.retry_after_seconds);

@@ -33,7 +33,7 @@ export async function findSession(
   token: string | undefined,
   now: Date,
 ): Promise<MemberSession | null> {
-  if (!isToken(token)) return null;
+  if (!isSessionToken(token)) return null;
   const { database, index_key } = deps;
   const row = await findSessionByHash(database, hashToken(index_key, token), now);
   if (!row) return null;
@@ -76,7 +76,7 @@ export function makeToken(): string {
   return randomBytes(TOKEN_BYTES).toString("base64url");
 }
 
-export function isToken(text: string | undefined): text is string {
+export function isSessionToken(text: string | undefined): text is string {
   return text !== undefined && TOKEN.test(text);
 }
 

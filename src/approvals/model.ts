@@ -34,7 +34,7 @@ export const ENDED_STATUSES = PROPOSAL_STATUSES.filter((status) => status !== "p
  */
 type Voters = "members" | "reviewers";
 
-export type Verdict = "confirm" | "reject";
+export type VoteChoice = "confirm" | "reject";
 
 /** Two different people. An API key cannot vote. */
 export const CONFIRMATIONS_NEEDED = 2;
@@ -73,7 +73,7 @@ export type Voter = {
   is_operator: boolean;
 };
 
-export type Vote = { voter: Voter; verdict: Verdict; created_at: Date };
+export type Vote = { voter: Voter; verdict: VoteChoice; created_at: Date };
 
 /** The account whose proposal it is, as far as it decides who votes. */
 type ProposalAccount = { id: string; kyc_review_by_account: boolean };

@@ -1,4 +1,4 @@
-import { nameOf } from "../accounts/pages.ts";
+import { referenceName } from "../accounts/pages.ts";
 import { may } from "../accounts/roles.ts";
 import type { MemberSession } from "../accounts/sessions.ts";
 import type { Mode } from "../platform/config/config.ts";
@@ -146,7 +146,7 @@ ${table({
 }
 
 function proposerOf({ proposed_by }: Proposal, names: Names): Html | string {
-  const name = nameOf(proposed_by, names);
+  const name = referenceName(proposed_by, names);
   return proposed_by.startsWith("api_key:") ? html`<code>${name}</code>` : name;
 }
 
@@ -154,7 +154,7 @@ function voteList(votes: readonly Vote[], names: Names): Html {
   // In one element: on a narrow screen every child of a cell gets a place of its own.
   return html`<span>${votes.map(
     ({ voter, verdict }, at) =>
-      html`${at > 0 && ", "}${nameOf(`member:${voter.person_id}`, names)}${
+      html`${at > 0 && ", "}${referenceName(`member:${voter.person_id}`, names)}${
         verdict === "reject" && " (rejected)"
       }`,
   )}</span>`;

@@ -6,7 +6,7 @@ import {
   CONFIRMATIONS_NEEDED,
   mayVote,
   REASON_LENGTH_MAX,
-  type Verdict,
+  type VoteChoice,
   type Voter,
 } from "./model.ts";
 import { type SealedProposal, updateProposal } from "./store.ts";
@@ -21,7 +21,7 @@ export async function recordVote(
   tx: Transaction,
   proposal: SealedProposal,
   { account_id, person_id, is_operator }: Pick<Voter, "account_id" | "person_id" | "is_operator">,
-  { verdict, reason }: { verdict: Verdict; reason: string },
+  { verdict, reason }: { verdict: VoteChoice; reason: string },
   now: Date,
 ): Promise<"pending" | "confirmed" | "rejected" | "repeated"> {
   // Asked here, not of the session: a role may have been taken away since the page was opened.
@@ -47,7 +47,7 @@ export async function recordVote(
 function recordOutcome(
   tx: Transaction,
   { account_id, id, confirmations }: SealedProposal,
-  vote: { person_id: string; verdict: Verdict; reason: string },
+  vote: { person_id: string; verdict: VoteChoice; reason: string },
   now: Date,
 ): "pending" | "confirmed" | "rejected" {
   const { person_id, verdict } = vote;

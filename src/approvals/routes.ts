@@ -12,7 +12,7 @@ import { notFound, Refusal } from "../platform/errors.ts";
 import { cutPage, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { loadProposals } from "./load-proposals.ts";
-import type { Verdict } from "./model.ts";
+import type { VoteChoice } from "./model.ts";
 import { PROPOSALS_PATH, proposalsPage, type RecordPages } from "./page.ts";
 import {
   ProposalAnswer,
@@ -94,7 +94,7 @@ async function vote(
   deps: ProposalPageDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-  verdict: Verdict,
+  verdict: VoteChoice,
 ): Promise<FastifyReply> {
   const { proposal_id = "" } = request.params as Record<string, string>;
   const reason = withoutControls(readField(request, "reason"));

@@ -104,7 +104,7 @@ export async function findPendingProposal(
 }
 
 /** How many wait for votes, in all accounts. */
-export async function findPendingCount(session: Session): Promise<bigint> {
+export async function findPendingProposalCount(session: Session): Promise<bigint> {
   const [row] = await session.query<{ count: bigint }>(
     "select count(*) from proposals where status = 'pending'",
   );

@@ -3,11 +3,11 @@ import type { Database } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { isId } from "../platform/ids.ts";
 import { enqueueTasks, taskNow } from "../platform/tasks/tasks.ts";
-import { runProposalKind, type Verdict, type Voter } from "./model.ts";
+import { runProposalKind, type VoteChoice, type Voter } from "./model.ts";
 import { recordVote } from "./record-vote.ts";
 import { lockProposal } from "./store.ts";
 
-type VoteInput = { proposal_id: string; verdict: Verdict; reason: string };
+type VoteInput = { proposal_id: string; verdict: VoteChoice; reason: string };
 
 /** A vote given on the page of proposals; a task runs what two members have confirmed. */
 export function voteOnProposal(

@@ -1,13 +1,13 @@
 import type { Role } from "../accounts/model.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import type { Verdict, Vote } from "./model.ts";
+import type { Vote, VoteChoice } from "./model.ts";
 
 type NewVote = {
   account_id: string;
   proposal_id: string;
   voter_account_id: string;
   person_id: string;
-  verdict: Verdict;
+  verdict: VoteChoice;
   created_at: Date;
 };
 

@@ -39,7 +39,10 @@ export function findDepositAddresses(
 }
 
 /** Records deposits; those that were recorded before are not returned. */
-export function insertDeposits(tx: Session, deposits: readonly Deposit[]): Promise<Deposit[]> {
+export function insertCryptoDeposits(
+  tx: Session,
+  deposits: readonly Deposit[],
+): Promise<Deposit[]> {
   return tx.query<Deposit>(
     `insert into deposits (account_id, id, user_id, quote_id, chain, tx_id, log_index, token,
        amount, mined_at, created_at, sender)

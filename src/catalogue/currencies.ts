@@ -185,7 +185,7 @@ export const CURRENCIES: ReadonlyMap<string, Currency> = new Map(
 );
 
 /** The stablecoins taken and delivered. Both have six digits on every chain that is served. */
-export const TOKENS: ReadonlyMap<string, Currency> = new Map([
+export const TOKEN_CURRENCIES: ReadonlyMap<string, Currency> = new Map([
   ["usdc", { code: "usdc", name: "USD Coin", minor_digits: 6 }],
   ["usdt", { code: "usdt", name: "Tether USD", minor_digits: 6 }],
 ]);
@@ -201,5 +201,5 @@ export const PAYOUT_CURRENCIES = [
 
 /** Digits after the point of a fiat currency or token; undefined for an unknown code. */
 export function minorDigits(code: string): number | undefined {
-  return (CURRENCIES.get(code) ?? TOKENS.get(code))?.minor_digits;
+  return (CURRENCIES.get(code) ?? TOKEN_CURRENCIES.get(code))?.minor_digits;
 }

@@ -1,5 +1,5 @@
 /** One request and its answer, as they went over the wire. */
-export type Exchange = {
+export type ApiExchange = {
   method: string;
   path: string;
   request: unknown;
@@ -10,7 +10,7 @@ export type Exchange = {
 type Recorder = {
   fetch: typeof globalThis.fetch;
   /** What was exchanged since the last time it was asked. */
-  take(): Exchange[];
+  take(): ApiExchange[];
 };
 
 const SECRETS = /secret$/;
@@ -21,7 +21,7 @@ const LINE_CHARACTERS_MAX = 150;
 
 /** A fetch that remembers what went through it, without keys and secrets. */
 export function recordExchanges(base_url: string): Recorder {
-  let exchanges: Exchange[] = [];
+  let exchanges: ApiExchange[] = [];
   return {
     fetch: async (input, init) => {
       const answer = await fetch(input, init);

@@ -1,8 +1,8 @@
 /** What a text in Markdown consists of: as much of the language as our own documents use. */
-export type Block =
+export type MarkdownBlock =
   | { kind: "heading"; level: number; text: string }
   | { kind: "code"; language: string; text: string }
-  | { kind: "list"; is_ordered: boolean; items: Block[][] }
+  | { kind: "list"; is_ordered: boolean; items: MarkdownBlock[][] }
   | { kind: "table"; head: string[]; rows: string[][] }
   | { kind: "paragraph"; text: string };
 
@@ -13,12 +13,12 @@ const TABLE_RULE = /^\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*$/;
 const COMMENT = /^<!--/;
 
 /** Reads whole blocks; what is none of the known kinds is a paragraph, so nothing gets lost. */
-export function parseBlocks(text: string): Block[] {
+export function parseBlocks(text: string): MarkdownBlock[] {
   return parseLines(text.replaceAll("\r\n", "\n").split("\n"));
 }
 
-function parseLines(lines: readonly string[]): Block[] {
-  const blocks: Block[] = [];
+function parseLines(lines: readonly string[]): MarkdownBlock[] {
+  const blocks: MarkdownBlock[] = [];
   let at = 0;
   while (at < lines.length) {
     if (lines[at]!.trim() === "") {
@@ -33,7 +33,7 @@ function parseLines(lines: readonly string[]): Block[] {
 }
 
 /** The block that begins here, and the line after it. */
-function readBlock(lines: readonly string[], at: number): [Block | null, number] {
+function readBlock(lines: readonly string[], at: number): [MarkdownBlock | null, number] {
   const line = lines[at]!;
   if (COMMENT.test(line)) return [null, endOfComment(lines, at)];
   const fence = FENCE.exec(line);
@@ -53,7 +53,7 @@ function endOfComment(lines: readonly string[], at: number): number {
   return end + 1;
 }
 
-function readCode(lines: readonly string[], at: number, language: string): [Block, number] {
+function readCode(lines: readonly string[], at: number, language: string): [MarkdownBlock, number] {
   let end = at + 1;
   while (end < lines.length && lines[end]!.trimEnd() !== "```") end++;
   return [{ kind: "code", language, text: lines.slice(at + 1, end).join("\n") }, end + 1];
@@ -63,7 +63,7 @@ function isTable(lines: readonly string[], at: number): boolean {
   return lines[at]!.startsWith("|") && TABLE_RULE.test(lines[at + 1] ?? "");
 }
 
-function readTable(lines: readonly string[], at: number): [Block, number] {
+function readTable(lines: readonly string[], at: number): [MarkdownBlock, number] {
   let end = at + 2;
   while (lines[end]?.startsWith("|")) end++;
   const [head = [], , ...rows] = lines.slice(at, end).map(cellsOf);
@@ -79,9 +79,9 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-function readList(lines: readonly string[], at: number): [Block, number] {
+function readList(lines: readonly string[], at: number): [MarkdownBlock, number] {
   const is_ordered = /^\d/.test(lines[at]!);
-  const items: Block[][] = [];
+  const items: MarkdownBlock[][] = [];
   let next = at;
   while (next < lines.length) {
     const marker = ITEM.exec(lines[next]!)?.[0];
@@ -120,7 +120,7 @@ function dedent(line: string, columns: number): string {
   return line.slice(Math.min(indent, columns));
 }
 
-function readParagraph(lines: readonly string[], at: number): [Block, number] {
+function readParagraph(lines: readonly string[], at: number): [MarkdownBlock, number] {
   let end = at + 1;
   while (end < lines.length && !endsParagraph(lines, end)) end++;
   const text = lines.slice(at, end).map((line) => line.trim());

@@ -1,5 +1,5 @@
 import { type Html, html, raw } from "../platform/http/html.ts";
-import { type Block, parseBlocks } from "./markdown-blocks.ts";
+import { type MarkdownBlock, parseBlocks } from "./markdown-blocks.ts";
 
 /** A part of a page that has an address of its own, as the search knows it. */
 type Section = { anchor: string; heading: string; text: string };
@@ -49,7 +49,7 @@ export function renderMarkdown(
 }
 
 /** A heading opens a section; everything else belongs to the one that is open. */
-function renderTop(context: Context, block: Block): Html {
+function renderTop(context: Context, block: MarkdownBlock): Html {
   if (block.kind === "heading") return renderHeading(context, block);
   const section = context.sections.at(-1)!;
   const rendered = renderBlock(context, block);
@@ -57,7 +57,10 @@ function renderTop(context: Context, block: Block): Html {
   return rendered;
 }
 
-function renderHeading(context: Context, { level, text }: Block & { kind: "heading" }): Html {
+function renderHeading(
+  context: Context,
+  { level, text }: MarkdownBlock & { kind: "heading" },
+): Html {
   const shown = renderInline(context, text);
   if (level === 1) return html`<h1>${shown}</h1>\n`;
   const heading = plainText(text);
@@ -67,7 +70,7 @@ function renderHeading(context: Context, { level, text }: Block & { kind: "headi
   return html`${open}id="${anchor}"><a class="anchor" href="#${anchor}">${shown}</a>${close}\n`;
 }
 
-function renderBlock(context: Context, block: Block): Html {
+function renderBlock(context: Context, block: MarkdownBlock): Html {
   switch (block.kind) {
     case "heading":
       return html`<p><strong>${renderInline(context, block.text)}</strong></p>\n`;
@@ -87,7 +90,10 @@ function code(text: string): Html {
   return html`<code>${text}</code>`;
 }
 
-function renderList(context: Context, { is_ordered, items }: Block & { kind: "list" }): Html {
+function renderList(
+  context: Context,
+  { is_ordered, items }: MarkdownBlock & { kind: "list" },
+): Html {
   const rows = items.map((blocks) => {
     const [only] = blocks;
     const is_short = blocks.length === 1 && only?.kind === "paragraph";
@@ -100,7 +106,7 @@ function renderList(context: Context, { is_ordered, items }: Block & { kind: "li
 }
 
 /** As on our other pages: on a narrow screen every row becomes a small card with labels. */
-function renderTable(context: Context, { head, rows }: Block & { kind: "table" }): Html {
+function renderTable(context: Context, { head, rows }: MarkdownBlock & { kind: "table" }): Html {
   const labels = head.map(plainText);
   const heads = head.map(
     (cell) => html`<th role="columnheader" scope="col">${renderInline(context, cell)}</th>`,
@@ -201,7 +207,7 @@ export function plainText(text: string): string {
     .trim();
 }
 
-function plainBlock(block: Block): string {
+function plainBlock(block: MarkdownBlock): string {
   switch (block.kind) {
     case "code":
       return block.text.replace(/\s+/g, " ");

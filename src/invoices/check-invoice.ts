@@ -13,7 +13,7 @@ import {
   listOf,
   objectOf,
   readFields,
-  readMetadata,
+  readInvoiceMetadata,
 } from "./read-fields.ts";
 import { occurrenceFrom, parseRecurrence, type Recurrence } from "./recurrence.ts";
 import { isNegative, percentOf, TOTAL_MAX, type Totals, totalsOf } from "./totals.ts";
@@ -302,7 +302,7 @@ function readTags(fields: Fields, value: unknown): string[] | undefined {
 /** The caller's own keys, and `notifications.creation`, which alone lies deeper. */
 function readMiscellaneous(fields: Fields, value: unknown): Miscellaneous | undefined {
   const { notifications = null, ...rest } = objectOf(value);
-  const metadata = readMetadata(fields, "miscellaneous", value && rest);
+  const metadata = readInvoiceMetadata(fields, "miscellaneous", value && rest);
   if (notifications === null) return metadata;
   const { creation, ...others } = objectOf(notifications);
   if (typeof creation === "boolean" && Object.keys(others).length === 0) {

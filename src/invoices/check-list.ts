@@ -5,7 +5,7 @@ import { isId } from "../platform/ids.ts";
 import { parseTime } from "./check-invoice.ts";
 import type { ViewFilter, ViewPage } from "./counterparty/view-store.ts";
 import { searchedWords } from "./links.ts";
-import { INVOICE_STATUSES, type InvoiceFormat, type Role } from "./model.ts";
+import { INVOICE_STATUSES, type InvoiceFormat, type PartyRole } from "./model.ts";
 
 type InvoiceListInput = {
   take?: number;
@@ -25,7 +25,7 @@ const DAY_LENGTH = "2026-11-15".length;
 const SEARCH_WORDS_MAX = 10;
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** Whoever is to get the money has sent it; of a salary that is the employee. */
-const ROLES: Record<string, Role> = { sent: "seller", received: "buyer" };
+const ROLES: Record<string, PartyRole> = { sent: "seller", received: "buyer" };
 
 /** Reads the filters of a list; all that is wrong with them at once. */
 export function checkList(

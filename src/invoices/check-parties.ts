@@ -12,7 +12,13 @@ import {
   type PaymentOption,
   VCARD_NAMES,
 } from "./document.ts";
-import { compactObject, type Fields, listOf, objectOf, readMetadata } from "./read-fields.ts";
+import {
+  compactObject,
+  type Fields,
+  listOf,
+  objectOf,
+  readInvoiceMetadata,
+} from "./read-fields.ts";
 
 const NAME_MAX = 200;
 const EMAIL_MAX = 254;
@@ -56,7 +62,7 @@ function readParty(
     taxRegistration: text("taxRegistration", SHORT_MAX),
     companyRegistration: text("companyRegistration", SHORT_MAX),
     address: Object.keys(address).length > 0 ? address : undefined,
-    miscellaneous: readMetadata(fields, `${field}.miscellaneous`, input.miscellaneous),
+    miscellaneous: readInvoiceMetadata(fields, `${field}.miscellaneous`, input.miscellaneous),
   }) as PartyInfo;
 }
 

@@ -93,7 +93,7 @@ export type PaymentInformation = {
 };
 
 /** A party as one line: the business, or the person, or what else is known. */
-export function nameOf(party: PartyInfo): string {
+export function partyName(party: PartyInfo): string {
   const person = [party.firstName, party.lastName].filter(Boolean).join(" ");
   return party.businessName ?? (person || party.email || "");
 }

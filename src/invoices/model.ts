@@ -31,7 +31,7 @@ export const STATUS_WORDS: Readonly<Record<InvoiceStatus, string>> = {
   rejected: "Rejected",
 };
 
-export type Role = "seller" | "buyer";
+export type PartyRole = "seller" | "buyer";
 
 /** What a caller may ask for. */
 export const CHANGE_TYPES = [
@@ -55,7 +55,7 @@ export type ChangeName =
   | "dropClaim";
 
 /** The issuer made the invoice: the seller, or of a salary the employer, who is its buyer. */
-type Party = Role | "issuer" | "service";
+type Party = PartyRole | "issuer" | "service";
 
 type Rule = {
   by: Party;
@@ -194,11 +194,11 @@ export type Invoice = {
 /** An invoice with its past and with the key of its account, which seals what is personal. */
 export type KeyedInvoice = { invoice: Invoice; history: readonly InvoiceChange[]; key: Buffer };
 
-export function ownRole(format: InvoiceFormat): Role {
+export function ownRole(format: InvoiceFormat): PartyRole {
   return format === "svc_salary" ? "buyer" : "seller";
 }
 
-export function otherRole(role: Role): Role {
+export function otherRole(role: PartyRole): PartyRole {
   return role === "seller" ? "buyer" : "seller";
 }
 
@@ -206,7 +206,7 @@ export function otherRole(role: Role): Role {
 export function changeProblems(
   invoice: Pick<Invoice, "format" | "status">,
   name: ChangeName,
-  role: Role,
+  role: PartyRole,
   /** Whether an offramp pays it now. */
   is_paying = false,
 ): Problem[] {

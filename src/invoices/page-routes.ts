@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { addPageScope, type PageDeps, readField, sendPage } from "../accounts/page-scope.ts";
-import { formCsrfOf, isToken, makeToken } from "../accounts/sessions.ts";
+import { formCsrfOf, isSessionToken, makeToken } from "../accounts/sessions.ts";
 import { Refusal } from "../platform/errors.ts";
 import { callerNetwork } from "../platform/http/caller-network.ts";
 import { readCookie, setCookie } from "../platform/pages/cookies.ts";
@@ -68,7 +68,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
 }
 
 async function findByToken(deps: InvoiceDeps, token: string): Promise<PrintedInvoice> {
-  const key = isToken(token)
+  const key = isSessionToken(token)
     ? await findLink(deps.database, hashLinkToken(deps.index_key, token))
     : undefined;
   const rows = await findInvoices(deps.database, key ? [key] : []);
@@ -112,7 +112,7 @@ function show(
   const public_url = deps.public_url();
   const known = readCookie(request, public_url, "form");
   // Kept if there is one: the forms of other tabs stay good.
-  const form_token = isToken(known) ? known : makeToken();
+  const form_token = isSessionToken(known) ? known : makeToken();
   if (form_token !== known) setCookie(reply, public_url, "form", form_token);
   reply.headers(SECRET_HEADERS);
   const shown = invoicePage({

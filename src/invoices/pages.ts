@@ -1,7 +1,7 @@
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { csrfField, page, table } from "../platform/pages/layout.ts";
-import { nameOf } from "./document.ts";
+import { partyName } from "./document.ts";
 import { STATUS_WORDS } from "./model.ts";
 import { offeredActions, type PageAction } from "./page-actions.ts";
 import type { PrintedInvoice } from "./pdf/load-pdf.ts";
@@ -30,8 +30,8 @@ export function invoicePage(options: InvoicePage): Html {
   const due = document.paymentTerms?.dueDate?.slice(0, 10);
   const facts: [string, string | undefined][] = [
     ["Status", STATUS_WORDS[invoice.status]],
-    [invoice.format === "svc_salary" ? "Employee" : "From", nameOf(document.sellerInfo)],
-    [invoice.format === "svc_salary" ? "Employer" : "For", nameOf(document.buyerInfo)],
+    [invoice.format === "svc_salary" ? "Employee" : "From", partyName(document.sellerInfo)],
+    [invoice.format === "svc_salary" ? "Employer" : "For", partyName(document.buyerInfo)],
     ["Date", document.creationDate.slice(0, 10)],
     ["Due", due],
     ["Order", document.purchaseOrderId],

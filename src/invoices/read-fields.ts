@@ -67,7 +67,11 @@ export function compactObject<Value extends object>(value: Value): Value {
 }
 
 /** A caller's own keys and values; undefined when there are none, or they are not good. */
-export function readMetadata(fields: Fields, field: string, value: unknown): Metadata | undefined {
+export function readInvoiceMetadata(
+  fields: Fields,
+  field: string,
+  value: unknown,
+): Metadata | undefined {
   const problems = checkMetadata(value, field);
   for (const problem of problems) fields.report(problem.field, problem.code, problem.message);
   const is_given = value !== undefined && value !== null && problems.length === 0;

@@ -8,8 +8,8 @@ import {
   type InvoiceChange,
   isIssued,
   type KeyedInvoice,
+  type PartyRole,
   type Payment,
-  type Role,
   type TrackedTransaction,
 } from "./model.ts";
 import { compactObject } from "./read-fields.ts";
@@ -30,7 +30,7 @@ export function createInvoiceRenderer(deps: {
 }) {
   const toRecord = (
     { invoice, history }: KeyedInvoice,
-    role: Role,
+    role: PartyRole,
     may_act: boolean,
   ): Static<typeof InvoiceRecord> => {
     const { version, tags = [], miscellaneous = {}, ...document } = invoice.document;
@@ -72,13 +72,13 @@ export function createInvoiceRenderer(deps: {
     const pay = `${view}?enablePayment=true`;
     return { view, pay, signUpAndPay: `${pay}&signUp=true` };
   };
-  const write = (entry: KeyedInvoice, role: Role, may_act = true) =>
+  const write = (entry: KeyedInvoice, role: PartyRole, may_act = true) =>
     writeRecord(toRecord(entry, role, may_act));
 
   return {
     invoice: write,
     list: (
-      entries: readonly { entry: KeyedInvoice; role: Role }[],
+      entries: readonly { entry: KeyedInvoice; role: PartyRole }[],
       has_more: boolean,
       may_act: boolean,
     ) =>
@@ -88,7 +88,7 @@ export function createInvoiceRenderer(deps: {
      * What a webhook tells (docs/reference/webhooks.md); without links, since applications are told
      * that may only read.
      */
-    event: (change: InvoiceChange, entry: KeyedInvoice, role: Role) =>
+    event: (change: InvoiceChange, entry: KeyedInvoice, role: PartyRole) =>
       `{"variant":${JSON.stringify(entry.invoice.format)},"event":${JSON.stringify(change.name)},` +
       `"timestamp":${change.at.getTime()},"invoice":${write(entry, role, false)}}`,
   };

@@ -2,11 +2,13 @@ import type { FileType } from "../partners/files/judge-file.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { UserKey } from "../users/store.ts";
-import type { FieldName, Slot, Submitted } from "./fields.ts";
+import type { IdentityFieldName, Slot, Submitted } from "./fields.ts";
 import { deleteNotesOf } from "./review/review-note-store.ts";
 
 /** What was typed on the page, and in which visit: only that one sees it again in clear. */
-export type KycDraft = Partial<Record<FieldName, { value: string | null; visit_id: string }>>;
+export type KycDraft = Partial<
+  Record<IdentityFieldName, { value: string | null; visit_id: string }>
+>;
 
 export type KycApplication = {
   account_id: string;

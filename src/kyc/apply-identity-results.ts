@@ -9,9 +9,9 @@ import { findApplicationUser, findLastApplication, insertResult } from "./applic
 import { findBar } from "./check-identity.ts";
 import { findChangedSince, findContradictions, PERSON_FIELDS, type Submitted } from "./fields.ts";
 import { KYC_MOVES } from "./model.ts";
-import { lockKycUser, type MoveDeps, recordJudgement } from "./move-kyc.ts";
+import { type KycMoveDeps, lockKycUser, recordJudgement } from "./move-kyc.ts";
 
-export type ResultDeps = MoveDeps & {
+export type ResultDeps = KycMoveDeps & {
   database: Database;
   catalogue: Catalogue;
   identity: IdentityPort;

@@ -24,7 +24,7 @@ import { FAULTS } from "./form/attach-file.ts";
 import { openKycFile } from "./kyc-file.ts";
 import { lockKycUser, recordMoves } from "./move-kyc.ts";
 
-export type AssessDeps = ResultDeps & { files: FileStore };
+export type ApplicationAssessDeps = ResultDeps & { files: FileStore };
 
 type Opened = {
   key: UserKey;
@@ -38,7 +38,11 @@ type Opened = {
  * Prechecks an application and hands it to whoever judges identities: in one transaction what the
  * prechecks say, then the call, then what it answered. Interrupted, it goes on where it was.
  */
-export async function assessApplication(deps: AssessDeps, set: TaskSet, task: Task): Promise<void> {
+export async function assessApplication(
+  deps: ApplicationAssessDeps,
+  set: TaskSet,
+  task: Task,
+): Promise<void> {
   const opened = await open(deps, task);
   if (opened?.user.kyc.general.status === "pending_assessment") {
     const advice = await findAdvice(deps, opened, set.now);
@@ -56,7 +60,7 @@ export async function assessApplication(deps: AssessDeps, set: TaskSet, task: Ta
 }
 
 /** The application of the task with all that belongs to it; undefined when it is out of date. */
-async function open(deps: AssessDeps, task: Task): Promise<Opened | undefined> {
+async function open(deps: ApplicationAssessDeps, task: Task): Promise<Opened | undefined> {
   const { database, keyring } = deps;
   const { account_id } = task;
   const user_id = await findApplicationUser(database, account_id, task.record_id);
@@ -74,7 +78,11 @@ async function open(deps: AssessDeps, task: Task): Promise<Opened | undefined> {
 }
 
 /** What the person has to do before anybody need look at it; empty when all is in order. */
-async function findAdvice(deps: AssessDeps, opened: Opened, now: Date): Promise<string[]> {
+async function findAdvice(
+  deps: ApplicationAssessDeps,
+  opened: Opened,
+  now: Date,
+): Promise<string[]> {
   const { user, application, files, key } = opened;
   const { values, known, other_names } = application.submitted;
   const today = now.toISOString().slice(0, 10);
@@ -96,7 +104,7 @@ async function findAdvice(deps: AssessDeps, opened: Opened, now: Date): Promise<
 
 /** Reads the file as a reviewer will: whole, authentic, and what it claims to be. */
 async function findFault(
-  { files }: AssessDeps,
+  { files }: ApplicationAssessDeps,
   { key, subject_key }: Opened,
   { file, type }: KycFile,
 ): Promise<FileFault | null> {
@@ -122,7 +130,7 @@ const PASSED = ["prechecks_completed", "application_queued"] as const;
 /** Prechecks have no ending of their own: who must try again comes to that by the legal way. */
 async function recordPrechecks(
   tx: Transaction,
-  deps: AssessDeps,
+  deps: ApplicationAssessDeps,
   { key }: Opened,
   advice: readonly string[],
   now: Date,
@@ -134,7 +142,7 @@ async function recordPrechecks(
 }
 
 function toIdentityApplication(
-  { files: store }: AssessDeps,
+  { files: store }: ApplicationAssessDeps,
   { key, user, subject_key, application, files }: Opened,
 ): IdentityApplication {
   return {

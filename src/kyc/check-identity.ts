@@ -17,7 +17,7 @@ import {
   DOCUMENT_TYPES,
   FIELD_LIMITS,
   FIELDS,
-  type FieldName,
+  type IdentityFieldName,
   PERSON_FIELDS,
   type Values,
 } from "./fields.ts";
@@ -71,7 +71,7 @@ export function checkIdentity(
     draft.values.registration_number = registration_number.replace(/\s/g, "");
   checkPhone(draft);
   checkAddress(draft, catalogue, standing);
-  const names = Object.keys(given).filter((name) => known.includes(name)) as FieldName[];
+  const names = Object.keys(given).filter((name) => known.includes(name)) as IdentityFieldName[];
   return {
     values: Object.fromEntries(names.map((name) => [name, draft.values[name]])),
     problems: [...already, ...draft.problems],
@@ -87,7 +87,7 @@ export function findMissing(
   today: string,
 ): Problem[] {
   const country = findPostalCountry(values.country ?? "");
-  const isAsked = (name: FieldName) =>
+  const isAsked = (name: IdentityFieldName) =>
     !(name === "state" && !country?.states) && !(name === "postcode" && !country?.has_postcode);
   const problems: Problem[] = FIELDS[type]
     .filter(({ name, required }) => required && isAsked(name) && !values[name])
@@ -130,7 +130,7 @@ function isAdult(born: string, today: string): boolean {
   return `${year}${born.slice(4)}` <= today;
 }
 
-function checkName(draft: Draft<FieldName>, name: (typeof NAME_FIELDS)[number]): void {
+function checkName(draft: Draft<IdentityFieldName>, name: (typeof NAME_FIELDS)[number]): void {
   const value = draft.values[name];
   if (value === null) return;
   if (!NAME.test(value) || ONE_CHARACTER.test(value)) {
@@ -138,7 +138,7 @@ function checkName(draft: Draft<FieldName>, name: (typeof NAME_FIELDS)[number]):
   }
 }
 
-function checkPhone(draft: Draft<FieldName>): void {
+function checkPhone(draft: Draft<IdentityFieldName>): void {
   if (draft.values.phone === null) return;
   draft.values.phone = draft.values.phone.replace(/[\s().-]/g, "");
   if (PHONE.test(draft.values.phone)) return;
@@ -147,7 +147,7 @@ function checkPhone(draft: Draft<FieldName>): void {
 }
 
 function checkAddress(
-  draft: Draft<FieldName>,
+  draft: Draft<IdentityFieldName>,
   catalogue: Catalogue,
   standing: Partial<Values>,
 ): void {

@@ -35,13 +35,17 @@ export const FIELD_LIMITS = {
   controller_document_type: null,
 } as const;
 
-export type FieldName = keyof typeof FIELD_LIMITS;
+export type IdentityFieldName = keyof typeof FIELD_LIMITS;
 type FieldKind = "text" | "date" | "email" | "phone" | "country" | "select";
-export type Field = { name: FieldName; kind: FieldKind; required: boolean };
+export type Field = { name: IdentityFieldName; kind: FieldKind; required: boolean };
 /** Values as they are kept: dates as `YYYY-MM-DD`, what is not known null. */
-export type Values = Record<FieldName, string | null>;
+export type Values = Record<IdentityFieldName, string | null>;
 
-const text = (name: FieldName, required = true): Field => ({ name, kind: "text", required });
+const text = (name: IdentityFieldName, required = true): Field => ({
+  name,
+  kind: "text",
+  required,
+});
 
 /** `required` of state and postcode holds where the country has them. */
 const ADDRESS: readonly Field[] = [
@@ -86,7 +90,7 @@ export const PERSON_FIELDS = {
     birth_date: "controller_date_of_birth",
     document_type: "controller_document_type",
   },
-} as const satisfies Record<BeneficiaryType, Record<string, FieldName>>;
+} as const satisfies Record<BeneficiaryType, Record<string, IdentityFieldName>>;
 
 export const SLOTS = [
   "document_front",
@@ -120,7 +124,7 @@ export function isSlotRequired(
 }
 
 /** The fields that a user's own record holds, and under which name. */
-const IN_USER: Readonly<Partial<Record<FieldName, keyof Omit<Identity, "metadata">>>> = {
+const IN_USER: Readonly<Partial<Record<IdentityFieldName, keyof Omit<Identity, "metadata">>>> = {
   first_name: "first_name",
   last_name: "last_name",
   company_name: "company_name",
@@ -143,7 +147,7 @@ export type Submitted = {
   values: Partial<Values>;
   known: Partial<Values>;
   /** Names that contradict the record. */
-  other_names: FieldName[];
+  other_names: IdentityFieldName[];
 };
 
 /** What the user's own record says: until the approval, only what the account has given. */
@@ -186,7 +190,7 @@ export function findChangedSince(
   type: BeneficiaryType,
   identity: Identity,
   { known }: Submitted,
-): FieldName[] {
+): IdentityFieldName[] {
   const record = recordValues(type, identity);
   return FIELDS[type]
     .map(({ name }) => name)
@@ -197,7 +201,7 @@ export function findChangedSince(
 export function findContradictions(
   type: BeneficiaryType,
   { known, values }: Submitted,
-): FieldName[] {
+): IdentityFieldName[] {
   return FIELDS[type]
     .map(({ name }) => name)
     .filter((name) => known[name] && known[name] !== (values[name] ?? null));

@@ -19,7 +19,7 @@ import { sweepFiles } from "./task-kinds.ts";
 /** A user whose row is locked, with the key of what is personal in it. */
 export type LockedUser = { user: User; subject_key: Buffer };
 
-export type MoveDeps = { keyring: Keyring; swift_clearance: SwiftClearance };
+export type KycMoveDeps = { keyring: Keyring; swift_clearance: SwiftClearance };
 
 export async function lockKycUser(
   tx: Transaction,
@@ -50,7 +50,7 @@ export function recordMoves(
 /** Writes the moves of a locked user; an approval makes what was submitted the user's own data. */
 export async function recordJudgement(
   tx: Transaction,
-  deps: Pick<MoveDeps, "swift_clearance">,
+  deps: Pick<KycMoveDeps, "swift_clearance">,
   locked: LockedUser,
   path: readonly KycStatus[],
   moderation_comment: string | null,
@@ -79,7 +79,7 @@ async function takeOver(tx: Transaction, locked: LockedUser): Promise<LockedUser
  */
 function recordPath(
   tx: Transaction,
-  { swift_clearance }: Pick<MoveDeps, "swift_clearance">,
+  { swift_clearance }: Pick<KycMoveDeps, "swift_clearance">,
   locked: LockedUser,
   path: readonly KycStatus[],
   moderation_comment: string | null,

@@ -30,7 +30,7 @@ export type KycVisit = {
 /** What a token leads to; `visit_id` is null for the link itself. */
 type FoundToken = { account_id: string; session_id: string; visit_id: string | null };
 
-export async function findToken(
+export async function findKycToken(
   session: Session,
   token_hash: Buffer,
 ): Promise<FoundToken | undefined> {

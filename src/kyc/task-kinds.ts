@@ -10,7 +10,7 @@ export const READ_IDENTITY_TASK = "read-identity-results";
 export const RETENTION_TASK = "delete-old-kyc-data";
 
 /** Longer than any upload may take: a version that young may belong to one under way. */
-export const SWEPT_AFTER_MS = 5 * MINUTE_MS;
+export const FILES_SWEPT_AFTER_MS = 5 * MINUTE_MS;
 
 /** Removes from the file store what no record of the user names any more. */
 export function sweepFiles({ account_id, user_id }: UserKey, now: Date): NewTask {
@@ -19,7 +19,7 @@ export function sweepFiles({ account_id, user_id }: UserKey, now: Date): NewTask
     id: newId(now),
     kind: SWEEP_FILES_TASK,
     record_id: user_id,
-    due_at: new Date(now.getTime() + SWEPT_AFTER_MS),
+    due_at: new Date(now.getTime() + FILES_SWEPT_AFTER_MS),
     created_at: now,
   };
 }

@@ -16,7 +16,7 @@ import {
   listUsersToForget,
 } from "./application-store.ts";
 import { readIdentityResults } from "./apply-identity-results.ts";
-import { type AssessDeps, assessApplication } from "./assess-application.ts";
+import { type ApplicationAssessDeps, assessApplication } from "./assess-application.ts";
 import { kycFileKey } from "./kyc-file.ts";
 import { EDITABLE } from "./model.ts";
 import { lockKycUser } from "./move-kyc.ts";
@@ -30,14 +30,14 @@ import {
 import {
   ASSESS_APPLICATION_TASK,
   EXPIRE_SESSION_TASK,
+  FILES_SWEPT_AFTER_MS,
   READ_IDENTITY_TASK,
   RETENTION_TASK,
   SWEEP_FILES_TASK,
-  SWEPT_AFTER_MS,
   sweepFiles,
 } from "./task-kinds.ts";
 
-type KycTaskDeps = AssessDeps & {
+type KycTaskDeps = ApplicationAssessDeps & {
   /** Days for which papers are kept after the decision; 0 keeps them. */
   kyc_retention_days: number;
 };
@@ -119,7 +119,7 @@ async function expireSession(deps: KycTaskDeps, set: TaskSet, task: Task): Promi
 async function sweep(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void> {
   const key = { account_id: task.account_id, user_id: task.record_id };
   // Names of files are ids and carry their time; a young one may belong to an upload under way.
-  const young = firstIdAt(new Date(set.now.getTime() - SWEPT_AFTER_MS));
+  const young = firstIdAt(new Date(set.now.getTime() - FILES_SWEPT_AFTER_MS));
   await deleteFiles(deps, key, (file) => file < young);
   await deps.database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));
 }

@@ -1,10 +1,15 @@
 import { digestOf } from "../platform/sealing/seal.ts";
 
 /** Debits are positive, credits negative. Minor units; six digits for tokens. */
-export type Line = { ledger_account: string; currency: string; amount: bigint };
+export type EntryLine = { ledger_account: string; currency: string; amount: bigint };
 
 /** What happened, with a business key under which it can be posted once. */
-export type NewEntry = { account_id: string; key: string; kind: string; lines: readonly Line[] };
+export type NewEntry = {
+  account_id: string;
+  key: string;
+  kind: string;
+  lines: readonly EntryLine[];
+};
 
 export type Entry = NewEntry & { id: string; created_at: Date };
 
@@ -117,7 +122,7 @@ export function naturalAmount(ledger_account: string, amount: bigint): bigint {
 
 /** The first currency in which the lines do not sum to zero, with what is left. */
 export function findImbalance(
-  lines: readonly Line[],
+  lines: readonly EntryLine[],
 ): { currency: string; sum: bigint } | undefined {
   const sums = new Map<string, bigint>();
   for (const { currency, amount } of lines) {

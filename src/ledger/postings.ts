@@ -1,5 +1,5 @@
 import {
-  type Line,
+  type EntryLine,
   type NewEntry,
   onrampAccount,
   owedTo,
@@ -260,6 +260,6 @@ function entry(
 ): NewEntry {
   const present = lines
     .filter(([, , amount]) => amount !== 0n)
-    .map(([ledger_account, currency, amount]): Line => ({ ledger_account, currency, amount }));
+    .map(([ledger_account, currency, amount]): EntryLine => ({ ledger_account, currency, amount }));
   return { account_id, key, kind, lines: present };
 }

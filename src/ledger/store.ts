@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { type Entry, type Line, naturalAmount, owedTo } from "./model.ts";
+import { type Entry, type EntryLine, naturalAmount, owedTo } from "./model.ts";
 
 export type LedgerAccountKey = { account_id: string; ledger_account: string; currency: string };
 export type BalanceChange = LedgerAccountKey & { change: bigint };
@@ -115,7 +115,7 @@ async function listEntries(
      where e.account_id = $1 and ${chosen} order by e.id, l.number`,
     [account_id, values],
   );
-  const entries = new Map<string, Entry & { lines: Line[] }>();
+  const entries = new Map<string, Entry & { lines: EntryLine[] }>();
   for (const { ledger_account, currency, amount, ...row } of rows) {
     const entry = entries.get(row.id) ?? { ...row, lines: [] };
     if (ledger_account !== null) entry.lines.push({ ledger_account, currency, amount });

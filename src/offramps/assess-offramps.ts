@@ -20,7 +20,7 @@ import type { OfframpRenderer } from "./render.ts";
 import { findOfframps, type KeyedOfframp, lockOfframps, toOfframps } from "./store.ts";
 import { SEND_PAYOUT_TASK } from "./task-kinds.ts";
 
-export type AssessDeps = { keyring: Keyring; renderer: OfframpRenderer; policy: GatePolicy };
+export type OfframpAssessDeps = { keyring: Keyring; renderer: OfframpRenderer; policy: GatePolicy };
 
 type GateLookup = {
   kycs: AccountMap<Kyc>;
@@ -36,7 +36,7 @@ type GateLookup = {
  */
 export async function assessOfframps(
   tx: Transaction,
-  deps: AssessDeps,
+  deps: OfframpAssessDeps,
   keys: readonly { account_id: string; id: string }[],
   now: Date,
 ): Promise<Set<string>> {

@@ -14,7 +14,7 @@ import {
   type OfframpStatus,
 } from "./model.ts";
 import type { OfframpRenderer } from "./render.ts";
-import { type KeyedOfframp, updateOfframps } from "./store.ts";
+import { type KeyedOfframp, updateOfframpRows } from "./store.ts";
 
 /** An offramp after a change, with the status it had before; null when it was just created. */
 type OfframpNews = KeyedOfframp & { from_status: OfframpStatus | null };
@@ -54,7 +54,7 @@ export function recordChanges(
 ): void {
   if (changes.length === 0) return;
   const last = new Map(changes.map((change) => [change.offramp.id, change]));
-  updateOfframps(tx, [...last.values()]);
+  updateOfframpRows(tx, [...last.values()]);
   offrampEvents(tx, renderer, changes, now);
   recordPayments(tx, changes, now);
 }

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
 import { DOCUMENT_STATUSES, OFFRAMP_STATUSES } from "./model.ts";
 import { QUOTE_STATUSES } from "./quotes/model.ts";
-import { CryptoTransfer, DepositAddress, QuoteRecord } from "./quotes/schemas.ts";
+import { CryptoTransfer, DepositAddressRecord, QuoteRecord } from "./quotes/schemas.ts";
 
 const closed = { additionalProperties: false };
 const nullableText = Type.Union([Type.String(), Type.Null()]);
@@ -110,7 +110,7 @@ export const AccountOfframpListQuery = listQuery({
 export const QuoteAnswer = Type.Object(
   {
     quote: QuoteRecord,
-    deposit_address: DepositAddress,
+    deposit_address: DepositAddressRecord,
     crypto_transfer: CryptoTransfer,
     offramps: Type.Array(OfframpRecord, { description: "At most 500; see has_more_offramps." }),
     has_more_offramps: Type.Optional(Type.Boolean()),

@@ -163,7 +163,7 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
 }
 
 /** Writes everything that can change of offramps that are locked. */
-export function updateOfframps(tx: Transaction, entries: readonly KeyedOfframp[]): void {
+export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOfframp[]): void {
   const of = <Value>(read: (offramp: Offramp) => Value) =>
     entries.map(({ offramp }) => read(offramp));
   tx.write(

@@ -13,7 +13,7 @@ import type { Onramp } from "./model.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { findOnramps, type KeyedOnramp, lockOnramps, openOnramps, updateOnramps } from "./store.ts";
 
-export type DeliverDeps = {
+export type OnrampDeliveryDeps = {
   database: Database;
   keyring: Keyring;
   chain: ChainPort;
@@ -27,11 +27,11 @@ const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
  * coins are sent under a key made of the record's id; the transaction is on record. Whatever is
  * interrupted is sent again under the same key, which sends once.
  */
-export async function deliverOnramps(deps: DeliverDeps, set: TaskSet): Promise<void> {
+export async function deliverOnramps(deps: OnrampDeliveryDeps, set: TaskSet): Promise<void> {
   for (const task of set.tasks) await deliverOnramp(deps, set, task);
 }
 
-async function deliverOnramp(deps: DeliverDeps, set: TaskSet, task: Task): Promise<void> {
+async function deliverOnramp(deps: OnrampDeliveryDeps, set: TaskSet, task: Task): Promise<void> {
   const { database, chain } = deps;
   const begun = await database.transaction((tx) => beginDelivery(tx, deps, set, task));
   if (begun === null) return;
@@ -70,7 +70,7 @@ function sendKey({ account_id, id }: Onramp): string {
 /** The first beat; null when there is nothing to send, or not now. */
 async function beginDelivery(
   tx: Transaction,
-  deps: DeliverDeps,
+  deps: OnrampDeliveryDeps,
   set: TaskSet,
   task: Task,
 ): Promise<{ onramp: Onramp; is_held: boolean } | null> {
@@ -136,7 +136,7 @@ export function recordSent(
 
 async function lockOnramp(
   tx: Transaction,
-  { keyring }: DeliverDeps,
+  { keyring }: OnrampDeliveryDeps,
   task: Task,
 ): Promise<KeyedOnramp | undefined> {
   const key = { account_id: task.account_id, id: task.record_id };

@@ -2,9 +2,9 @@ import { updateAssessmentsDue } from "../offramps/store.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { REASSESS_USER_TASK } from "../users/reassess-user.ts";
-import { type DeliverDeps, deliverOnramps } from "./deliver-onramps.ts";
+import { deliverOnramps, type OnrampDeliveryDeps } from "./deliver-onramps.ts";
 import { depositProposalTasks } from "./deposits/approved-settlements.ts";
-import { type MoveDeps, moveDeposits } from "./deposits/move-deposits.ts";
+import { type DepositMoveDeps, moveDeposits } from "./deposits/move-deposits.ts";
 import { type CreditDeps, recordCredits } from "./deposits/record-credits.ts";
 import { expireOnramps } from "./expire-onramps.ts";
 import { updateDeliveriesDue } from "./store.ts";
@@ -15,7 +15,7 @@ import {
   READ_CREDITS_TASK,
 } from "./task-kinds.ts";
 
-type OnrampTaskDeps = CreditDeps & MoveDeps & DeliverDeps;
+type OnrampTaskDeps = CreditDeps & DepositMoveDeps & OnrampDeliveryDeps;
 
 /** The background work of onramps, each kind as sets of due tasks. */
 export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {

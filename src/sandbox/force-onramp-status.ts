@@ -1,12 +1,12 @@
 import {
-  type DeliverDeps,
+  type OnrampDeliveryDeps,
   recordConversion,
   recordSent,
   sendCoins,
 } from "../onramps/deliver-onramps.ts";
 import {
   changeDeposit,
-  type MoveDeps,
+  type DepositMoveDeps,
   moveDepositToRest,
 } from "../onramps/deposits/move-deposits.ts";
 import { type CreditDeps, recordCredits } from "../onramps/deposits/record-credits.ts";
@@ -31,7 +31,7 @@ import { findPath } from "./find-path.ts";
 
 const TAKEN_OVER_AFTER_MS = 10_000;
 
-export type OnrampForceDeps = CreditDeps & MoveDeps & DeliverDeps & { clock: Clock };
+export type OnrampForceDeps = CreditDeps & DepositMoveDeps & OnrampDeliveryDeps & { clock: Clock };
 
 /**
  * Takes an onramp along the legal path to a state; each step moves the money it means. Undefined

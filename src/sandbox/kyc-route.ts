@@ -1,5 +1,5 @@
 import { KYC_MOVES, SWIFT_CURRENCIES, withSwift } from "../kyc/model.ts";
-import { lockKycUser, type MoveDeps, recordJudgement, recordKycs } from "../kyc/move-kyc.ts";
+import { type KycMoveDeps, lockKycUser, recordJudgement, recordKycs } from "../kyc/move-kyc.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
@@ -12,7 +12,7 @@ import { findPath } from "./find-path.ts";
 import { noPath } from "./read-status.ts";
 import { KycBody, SWIFT_STATUSES } from "./schemas.ts";
 
-export type KycSandboxDeps = MoveDeps & { database: Database; clock: Clock; wake: () => void };
+export type KycSandboxDeps = KycMoveDeps & { database: Database; clock: Clock; wake: () => void };
 
 /** Plays the reviewer: on the person, and on their clearance for swift. */
 export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): void {

@@ -10,7 +10,7 @@ import { type Problem, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { KYC_NOT_STARTED, type User, type UserFields } from "./model.ts";
 import { renderUser } from "./render.ts";
-import { emailKey, findTakenEmails, hashEmail, insertUsers } from "./store.ts";
+import { emailKey, findTakenEmails, hashUserEmail, insertUsers } from "./store.ts";
 
 type NewUser = { fields: UserFields; problems: readonly Problem[] };
 
@@ -22,7 +22,7 @@ export function createUsers(
   index_key: Buffer,
 ): UseCase<NewUser, Loaded, Created> {
   const emailIndex = ({ account_id, input }: Command<NewUser>) =>
-    hashEmail(index_key, account_id, input.fields.identity.email ?? "");
+    hashUserEmail(index_key, account_id, input.fields.identity.email ?? "");
   return {
     name: "create-users",
     rows: () => 2,

@@ -126,7 +126,7 @@ export function emailKey(account_id: string, email_index: Buffer): string {
   return `${account_id} ${email_index.toString("hex")}`;
 }
 
-export function hashEmail(index_key: Buffer, account_id: string, email: string): Buffer {
+export function hashUserEmail(index_key: Buffer, account_id: string, email: string): Buffer {
   return keyedHash(index_key, "user email", account_id, email);
 }
 

@@ -10,7 +10,7 @@ import { renderUser } from "./render.ts";
 import {
   emailKey,
   findTakenEmails,
-  hashEmail,
+  hashUserEmail,
   lockUsers,
   toUsers,
   updateIdentities,
@@ -33,7 +33,7 @@ export function updateUsers(
     const today = now.toISOString().slice(0, 10);
     const checked = checkUserChange(catalogue, user, input.change, today, input.problems);
     const problems = [...input.problems, ...checked.problems];
-    const email_index = hashEmail(index_key, account_id, checked.fields.identity.email ?? "");
+    const email_index = hashUserEmail(index_key, account_id, checked.fields.identity.email ?? "");
     const owner = loaded.taken.get(emailKey(account_id, email_index));
     if (owner !== undefined && owner !== user.id) problems.push(emailTaken());
     if (!isIdentityEditable(user) && changesIdentity(input.change))
@@ -83,7 +83,7 @@ function emailsOf(index_key: Buffer, commands: readonly Command<UserChange>[]) {
     const email = (input.change as { email?: unknown } | undefined)?.email;
     if (typeof email !== "string") return [];
     const normalised = lowerAscii(email.trim());
-    return [{ account_id, email_index: hashEmail(index_key, account_id, normalised) }];
+    return [{ account_id, email_index: hashUserEmail(index_key, account_id, normalised) }];
   });
 }
 

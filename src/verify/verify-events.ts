@@ -45,7 +45,7 @@ export async function findStrayEvent<Row>(
   return `event ${row.id} of account ${account_id}: there is no ${name} ${row.record_id}`;
 }
 
-export function listEvents(
+export function listVerifiedEvents(
   session: Session,
   account_id: string,
   ids: readonly string[],

@@ -4,9 +4,14 @@ import { digestFacts, OFFRAMP_MOVES } from "../offramps/model.ts";
 import type { OfframpRow } from "../offramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { eachPage } from "./each-page.ts";
-import { checkEvents, type EventedTable, findStrayEvent, listEvents } from "./verify-events.ts";
+import {
+  checkEvents,
+  type EventedTable,
+  findStrayEvent,
+  listVerifiedEvents,
+} from "./verify-events.ts";
 import { type Check, entryName } from "./verify-ledger.ts";
-import { type AttemptRow, checkOfframpMoney } from "./verify-payouts.ts";
+import { checkOfframpMoney, type PayoutAttemptRow } from "./verify-payouts.ts";
 
 const PAGE_ROWS = 500;
 
@@ -40,7 +45,7 @@ async function checkPage(
 ): Promise<string | null> {
   const ids = offramps.map((offramp) => offramp.id);
   const [events, payouts, entries] = await Promise.all([
-    listEvents(session, account_id, ids),
+    listVerifiedEvents(session, account_id, ids),
     listPayouts(session, account_id, ids),
     listEntriesByLedgerAccount(session, account_id, ids.map(payoutPending)),
   ]);
@@ -79,7 +84,7 @@ function listOfframps(session: Session, account_id: string, above_id: string) {
 }
 
 function listPayouts(session: Session, account_id: string, ids: readonly string[]) {
-  return session.query<AttemptRow>(
+  return session.query<PayoutAttemptRow>(
     `select offramp_id, attempt, payment_detail_id, end_to_end_id, status, returned_amount
      from payouts
      where account_id = $1 and offramp_id = any($2::uuid[]) order by offramp_id, attempt`,

@@ -12,7 +12,12 @@ import type { OnrampRow } from "../onramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { compareEntry } from "./compare-entries.ts";
 import { eachPage } from "./each-page.ts";
-import { checkEvents, type EventedTable, findStrayEvent, listEvents } from "./verify-events.ts";
+import {
+  checkEvents,
+  type EventedTable,
+  findStrayEvent,
+  listVerifiedEvents,
+} from "./verify-events.ts";
 import { type Check, entryName } from "./verify-ledger.ts";
 
 const PAGE_ROWS = 500;
@@ -51,7 +56,7 @@ async function checkPage(
 ): Promise<string | null> {
   const ids = onramps.map((onramp) => onramp.id);
   const [events, entries] = await Promise.all([
-    listEvents(session, account_id, ids),
+    listVerifiedEvents(session, account_id, ids),
     listEntriesByLedgerAccount(session, account_id, ids.map(onrampAccount)),
   ]);
   const events_of = Map.groupBy(events, (event) => event.record_id);

@@ -12,7 +12,7 @@ import type { OfframpStatus } from "../offramps/model.ts";
 import { endToEndId, type Payout } from "../offramps/payouts/store.ts";
 import { compareEntry } from "./compare-entries.ts";
 
-export type AttemptRow = Omit<Payout, "account_id" | "created_at" | "updated_at">;
+export type PayoutAttemptRow = Omit<Payout, "account_id" | "created_at" | "updated_at">;
 
 type Offramp = OfframpMoney & {
   payment_detail_id: string;
@@ -42,7 +42,7 @@ const PLACES: Readonly<Record<OfframpStatus, readonly Place[]>> = {
 /** One offramp's attempts and entries against its record; what is wrong with it, or null. */
 export function checkOfframpMoney(
   offramp: Offramp,
-  payouts: readonly AttemptRow[],
+  payouts: readonly PayoutAttemptRow[],
   entries: readonly Entry[],
 ): string | null {
   const keys = new Set(entries.map((entry) => entry.key));
@@ -57,7 +57,7 @@ export function checkOfframpMoney(
 /** Every entry is exactly what the posting table makes of this record. */
 function checkEntries(
   offramp: Offramp,
-  payouts: readonly AttemptRow[],
+  payouts: readonly PayoutAttemptRow[],
   entries: readonly Entry[],
   keys: ReadonlySet<string>,
 ): string | null {
@@ -98,7 +98,7 @@ function checkFunding(offramp: Offramp, keys: ReadonlySet<string>): string | nul
 /** Attempts are numbered without a gap, and the ledger has booked what the bank has. */
 function checkAttempts(
   offramp: Offramp,
-  payouts: readonly AttemptRow[],
+  payouts: readonly PayoutAttemptRow[],
   keys: ReadonlySet<string>,
 ): string | null {
   if (payouts.length !== offramp.attempt) {

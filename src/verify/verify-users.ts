@@ -2,7 +2,12 @@ import { digestKyc, KYC_MOVES, SWIFT_CURRENCIES } from "../kyc/model.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Kyc, KycStatus } from "../users/model.ts";
 import { eachPage } from "./each-page.ts";
-import { checkEvents, type EventedTable, findStrayEvent, listEvents } from "./verify-events.ts";
+import {
+  checkEvents,
+  type EventedTable,
+  findStrayEvent,
+  listVerifiedEvents,
+} from "./verify-events.ts";
 import type { Check } from "./verify-ledger.ts";
 
 const PAGE_ROWS = 500;
@@ -49,7 +54,7 @@ async function checkPage(
   users: readonly Row[],
 ): Promise<string | null> {
   const ids = users.map((user) => user.id);
-  const events = await listEvents(session, account_id, ids);
+  const events = await listVerifiedEvents(session, account_id, ids);
   const events_of = Map.groupBy(events, (event) => event.record_id);
   for (const user of users) {
     const fault = checkEvents(USER_EVENTS, user, events_of.get(user.id) ?? []) ?? checkMap(user);

@@ -6,7 +6,7 @@ import type { Problem } from "../platform/errors.ts";
 export type Endpoint = App & { webhooks_enabled_at: Date | null };
 
 /** An account's consent to an application. */
-export type Consent = { account_id: string; app_id: string };
+export type AudienceConsent = { account_id: string; app_id: string };
 
 /** Why nothing is sent to an application that could otherwise be told; null when all is set. */
 export function missingSetup(endpoint: Endpoint): string | null {
@@ -51,7 +51,7 @@ export function isTold(
     | "counterpart_account_id"
     | "created_at"
   >,
-  consents: readonly Consent[],
+  consents: readonly AudienceConsent[],
 ): boolean {
   if (event.created_at < app.created_at) return false;
   const is_own = app.account_id === event.account_id;

@@ -4,7 +4,7 @@ import { COUNT_MAX } from "../platform/metrics/model.ts";
 const ENDPOINTS_MAX = 1_000;
 
 /** How many deliveries wait for their next attempt; stops counting at COUNT_MAX. */
-export async function findPendingCount(session: Session): Promise<number> {
+export async function findPendingDeliveryCount(session: Session): Promise<number> {
   const [row] = await session.query<{ deliveries: number }>(
     `select count(*)::integer as deliveries
      from (select 1 from webhook_queue limit ${COUNT_MAX}) as first`,

@@ -1,5 +1,9 @@
 import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
-import { findFailedCount, findOldestDueDelivery, findPendingCount } from "./metrics-store.ts";
+import {
+  findFailedCount,
+  findOldestDueDelivery,
+  findPendingDeliveryCount,
+} from "./metrics-store.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -18,7 +22,7 @@ export const webhookMetrics: MetricSource = {
   read: async (session, { now }) => {
     const name = "sliproad_webhook_deliveries";
     const [pending, failed, due_at] = await Promise.all([
-      findPendingCount(session),
+      findPendingDeliveryCount(session),
       findFailedCount(session, new Date(now.getTime() - DAY_MS)),
       findOldestDueDelivery(session, now),
     ]);

@@ -2,7 +2,7 @@ import type { EventRow } from "../events/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { type Problem, Refusal } from "../platform/errors.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
-import { type Consent, type Endpoint, isTold, refuseAgain } from "./audience.ts";
+import { type AudienceConsent, type Endpoint, isTold, refuseAgain } from "./audience.ts";
 import { type Delivery, insertDeliveries } from "./delivery/store.ts";
 import { newDelivery } from "./fan-out.ts";
 import { DELIVER_TASK } from "./model.ts";
@@ -19,7 +19,7 @@ type Redelivery = {
 /** The applications that it can be sent to; refuses, with the reason, where there would be none. */
 export function chooseAgain(
   { event, deliveries, endpoints }: Redelivery,
-  consents: readonly Consent[],
+  consents: readonly AudienceConsent[],
   is_one_wanted: boolean,
 ): Endpoint[] {
   const told = endpoints.filter(

@@ -114,7 +114,7 @@ export async function listDeliveredEvents(
   return new Set(rows.map((row) => row.event_id));
 }
 
-export type AttemptRow = {
+export type DeliveryAttemptRow = {
   delivery_id: string;
   number: number;
   at: Date;
@@ -130,8 +130,8 @@ export function listAttempts(
   account_id: string,
   delivery_ids: readonly string[],
   limit: number,
-): Promise<AttemptRow[]> {
-  return session.query<AttemptRow>(
+): Promise<DeliveryAttemptRow[]> {
+  return session.query<DeliveryAttemptRow>(
     `select latest.* from unnest($2::uuid[]) as q (delivery_id)
      cross join lateral (
        select delivery_id, number, at, status, error, latency_ms, answer from webhook_attempts

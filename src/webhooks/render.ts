@@ -4,7 +4,7 @@ import { compileRender } from "../platform/http/render.ts";
 import { type Endpoint, missingSetup } from "./audience.ts";
 import { standardForm } from "./delivery/sign.ts";
 import type { Delivery } from "./delivery/store.ts";
-import type { AttemptRow } from "./redelivery-store.ts";
+import type { DeliveryAttemptRow } from "./redelivery-store.ts";
 import {
   AppAnswer,
   AppListAnswer,
@@ -134,7 +134,7 @@ function toEventRecord(event: ReadableEvent): Static<typeof WebhookEventRecord> 
 }
 
 /** An attempt with the answer opened. */
-type ReadableAttempt = Omit<AttemptRow, "answer"> & { answer: string | null };
+type ReadableAttempt = Omit<DeliveryAttemptRow, "answer"> & { answer: string | null };
 
 export function renderDeliveries(
   deliveries: readonly Delivery[],

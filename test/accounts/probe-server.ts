@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import Type from "typebox";
 import { createAuthenticate, findActiveCredentials } from "../../src/accounts/authenticate.ts";
-import type { Core } from "../../src/app/create-app.ts";
+import type { Core } from "../../src/app/open-app.ts";
 import { addNoteUse } from "../../src/apps/oauth/note-use.ts";
 import { openTokens } from "../../src/apps/oauth/token-callers.ts";
 import { createExecutor } from "../../src/platform/commands/executor.ts";

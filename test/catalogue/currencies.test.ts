@@ -4,7 +4,7 @@ import {
   CURRENCIES,
   minorDigits,
   PAYOUT_CURRENCIES,
-  TOKENS,
+  TOKEN_CURRENCIES,
 } from "../../src/catalogue/currencies.ts";
 import { CURRENCY_RAILS } from "../../src/catalogue/rails.ts";
 

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
-import { type Block, parseBlocks } from "../../src/docs/markdown-blocks.ts";
+import { type MarkdownBlock, parseBlocks } from "../../src/docs/markdown-blocks.ts";
 import { openShell, type Reader, type Shell } from "./documentation.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -28,7 +28,7 @@ export function listBlocks(markdown: string): GuideBlock[] {
   return blocksIn(parseBlocks(markdown));
 }
 
-function blocksIn(blocks: readonly Block[]): GuideBlock[] {
+function blocksIn(blocks: readonly MarkdownBlock[]): GuideBlock[] {
   return blocks.flatMap((block, at) => {
     if (block.kind === "list") return block.items.flatMap(blocksIn);
     if (block.kind !== "code") return [];

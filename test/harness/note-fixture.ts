@@ -1,6 +1,6 @@
 import { revokeApiKey } from "../../src/accounts/revoke-api-key.ts";
 import { findActiveKeys } from "../../src/accounts/store.ts";
-import type { Core } from "../../src/app/create-app.ts";
+import type { Core } from "../../src/app/open-app.ts";
 import { createExecutor } from "../../src/platform/commands/executor.ts";
 import type { Idempotency, UseCase, Verdict } from "../../src/platform/commands/use-case.ts";
 import { Refusal } from "../../src/platform/errors.ts";

@@ -5,12 +5,12 @@ import { createAccount } from "../../src/accounts/create-account.ts";
 import { createApiKey } from "../../src/accounts/create-api-key.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
 import {
-  type App,
   type Core,
-  createApp,
+  openApp,
   openCore,
   type Partners,
-} from "../../src/app/create-app.ts";
+  type RunningApp,
+} from "../../src/app/open-app.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
 import type { LogDestination } from "../../src/platform/http/server.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
@@ -38,7 +38,7 @@ export type TestServer = {
   key: string;
   account_id: string;
   core: Core;
-  app: App;
+  app: RunningApp;
   db: TestDatabase;
   data_dir: string;
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
@@ -70,7 +70,7 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
   });
   const core = await openCore(config, db.url);
   let url = "http://127.0.0.1";
-  const app = await createApp(
+  const app = await openApp(
     core,
     () => config.public_url ?? url,
     settings.partners?.(core),

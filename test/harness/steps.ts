@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Core, Partners } from "../../src/app/create-app.ts";
+import type { Core, Partners } from "../../src/app/open-app.ts";
 import { sendRefundTask } from "../../src/balances/refund-task.ts";
 import { createOfframpRenderer } from "../../src/offramps/render.ts";
 import * as kinds from "../../src/offramps/task-kinds.ts";

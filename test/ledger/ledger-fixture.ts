@@ -4,7 +4,7 @@ import type { NewEntry } from "../../src/ledger/model.ts";
 import { postEntries } from "../../src/ledger/post.ts";
 import type * as postings from "../../src/ledger/postings.ts";
 import { digestFacts, type Offramp, type OfframpStatus } from "../../src/offramps/model.ts";
-import { insertOfframps, updateOfframps } from "../../src/offramps/store.ts";
+import { insertOfframps, updateOfframpRows } from "../../src/offramps/store.ts";
 import type { Session, Transaction } from "../../src/platform/db/database.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
@@ -70,7 +70,7 @@ export async function openLedgerFixture(): Promise<LedgerFixture> {
       const before = offramp.status;
       Object.assign(offramp, change, { sequence: offramp.sequence + 1 });
       await commit((tx) => {
-        updateOfframps(tx, [{ offramp, key: SUBJECT_KEY }]);
+        updateOfframpRows(tx, [{ offramp, key: SUBJECT_KEY }]);
         recordEvent(tx, offramp, before);
         postEntries(tx, entries, NOW);
       });

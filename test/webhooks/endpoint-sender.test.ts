@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import { WELL } from "../../src/apps/model.ts";
 import type { OutboundAnswer } from "../../src/partners/outbound-http/outbound-request.ts";
 import type { Task } from "../../src/platform/tasks/tasks.ts";
-import type { OpenEndpoint, Page } from "../../src/webhooks/delivery/due-pages.ts";
+import type { DuePage, OpenEndpoint } from "../../src/webhooks/delivery/due-pages.ts";
 import type { EndpointPoll, Polled } from "../../src/webhooks/delivery/endpoint-poll.ts";
 import { EndpointSender } from "../../src/webhooks/delivery/endpoint-sender.ts";
-import type { Outcome } from "../../src/webhooks/delivery/outcome-store.ts";
+import type { DeliveryOutcome } from "../../src/webhooks/delivery/outcome-store.ts";
 import type { DeliverDeps, Turn } from "../../src/webhooks/delivery/sender-model.ts";
 import { readSecret } from "../../src/webhooks/delivery/sign.ts";
 import type { DueDelivery } from "../../src/webhooks/delivery/store.ts";
@@ -37,9 +37,9 @@ const ANSWER: OutboundAnswer = {
   truncated: false,
 };
 
-function openSender(loadDue: (calls: number) => Page) {
+function openSender(loadDue: (calls: number) => DuePage) {
   const answers: ((answer: OutboundAnswer) => void)[] = [];
-  const written: Outcome[] = [];
+  const written: DeliveryOutcome[] = [];
   let calls = 0;
   let polled: Polled | undefined;
   const deps = {
@@ -77,7 +77,7 @@ function openSender(loadDue: (calls: number) => Page) {
   return { sender, answers, written, calls: () => calls, polled: () => polled! };
 }
 
-function pageOf(endpoint: OpenEndpoint | undefined, count: number): Page {
+function pageOf(endpoint: OpenEndpoint | undefined, count: number): DuePage {
   const open = () => ({ body: Buffer.from("{}"), missing: null });
   const deliveries = Array.from({ length: count }, () => ({
     delivery: {

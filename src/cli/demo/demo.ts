@@ -7,14 +7,14 @@ import { StartupError } from "../../platform/startup-error.ts";
 import { type ApiOptions, findApiKey, findServiceUrl, withApiOptions } from "../api-client.ts";
 import { openColours, type Paint } from "../colours.ts";
 import { findDatabaseOf } from "../context.ts";
-import { describeShortly, type Exchange, recordExchanges, shortenIds } from "../exchanges.ts";
+import { type ApiExchange, describeShortly, recordExchanges, shortenIds } from "../exchanges.ts";
 import { type JsonOption, printDocument } from "../output.ts";
 import { type PostedEntry, readPostedEntries } from "./ledger.ts";
 import { startDemoReceiver } from "./receiver.ts";
 import { type Facts, type Proof, playPayout, type ReadLedger, type Tell } from "./story.ts";
 
 type DemoOptions = ApiOptions & JsonOption & { fast?: boolean };
-type Step = { title: string; requests: Exchange[]; facts: Facts };
+type Step = { title: string; requests: ApiExchange[]; facts: Facts };
 
 const PAUSE_MS = 300;
 const CALL_MAX_MS = 5_000;
@@ -97,7 +97,7 @@ async function waitUntilReady(url: string): Promise<void> {
 
 function createTell(
   steps: Step[],
-  take: () => Exchange[],
+  take: () => ApiExchange[],
   url: string,
   showStep: (step: Step) => Promise<void>,
 ): Tell {
@@ -172,7 +172,7 @@ function factText(name: string, value: unknown): string {
   return name === "url" || name === "problem" ? String(value) : describeShortly(value);
 }
 
-function exchangeLines({ method, path, request, status }: Exchange, paint: Paint): string[] {
+function exchangeLines({ method, path, request, status }: ApiExchange, paint: Paint): string[] {
   const outcome = paint(status < 400 ? "green" : "red", `→ ${status}`);
   return [
     `   ${paint("bold", method)} ${shortenIds(path)}  ${outcome}`,

@@ -1,5 +1,5 @@
 import type { Core } from "../../app/open-core.ts";
-import { findPendingCount } from "../../approvals/store.ts";
+import { findPendingProposalCount } from "../../approvals/store.ts";
 import { READ_IDENTITY_TASK } from "../../kyc/task-kinds.ts";
 import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../../offramps/task-kinds.ts";
 import { findUnmatched } from "../../onramps/deposits/store.ts";
@@ -119,7 +119,7 @@ async function checkDeposits({ database, first_start }: Core): Promise<Finding> 
 
 async function checkProposals({ database }: Core): Promise<Finding> {
   const what = "members confirm or reject them on /dashboard/proposals";
-  return waiting("proposals", await findPendingCount(database), "waiting for votes", what);
+  return waiting("proposals", await findPendingProposalCount(database), "waiting for votes", what);
 }
 
 async function checkRates({ database }: Core): Promise<Finding> {

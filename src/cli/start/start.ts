@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { App } from "../../app/create-app.ts";
+import type { RunningApp } from "../../app/open-app.ts";
 import type { Core } from "../../app/open-core.ts";
 import { type Config, readConfig } from "../../platform/config/config.ts";
 import { unknownSettings } from "../../platform/config/unknown-settings.ts";
@@ -126,8 +126,8 @@ async function serve(
   // With --json stdout belongs to one document, and the log goes beside it.
   const log = options.json ? process.stderr : undefined;
   // Only here: every other command starts in half the time without it.
-  const { createApp } = await import("../../app/create-app.ts");
-  const app = await createApp(core, () => public_url, undefined, log);
+  const { openApp } = await import("../../app/open-app.ts");
+  const app = await openApp(core, () => public_url, undefined, log);
   const health = parts.api ? undefined : app.createHealthServer();
   try {
     if (health) await listen(health, config.host, config.worker_port, "SLIPROAD_WORKER_PORT");
@@ -154,7 +154,7 @@ async function serve(
 }
 
 async function listen(
-  server: App["server"],
+  server: RunningApp["server"],
   host: string,
   port: number,
   setting: string,

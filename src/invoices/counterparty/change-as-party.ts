@@ -9,7 +9,7 @@ import {
   type ChangeType,
   changeProblems,
   type KeyedInvoice,
-  type Role,
+  type PartyRole,
 } from "../model.ts";
 import { changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
@@ -17,7 +17,7 @@ import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 type PartyAct = {
   name: ChangeType;
   input: ChangeInput | null;
-  role: Role;
+  role: PartyRole;
   /** Null for a party without an account, who came by the invoice's link. */
   caller: { account_id: string; credential_id: string } | null;
   /** Tells a request that is repeated from a new one. */

@@ -2,11 +2,11 @@ import type { Database } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { findRequest } from "../change-store.ts";
 import { REQUEST_ID } from "../links.ts";
-import type { KeyedInvoice, Role } from "../model.ts";
+import type { KeyedInvoice, PartyRole } from "../model.ts";
 import { findInvoices, openInvoices } from "../store.ts";
 import { findView, type InvoiceView } from "./view-store.ts";
 
-type VisibleInvoice = { entry: KeyedInvoice; role: Role };
+type VisibleInvoice = { entry: KeyedInvoice; role: PartyRole };
 
 type Deps = { database: Database; keyring: Keyring };
 

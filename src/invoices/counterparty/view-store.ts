@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import type { InvoiceFormat, InvoiceStatus, KeyedInvoice, Role } from "../model.ts";
+import type { InvoiceFormat, InvoiceStatus, KeyedInvoice, PartyRole } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
 
 /** That an account sees an invoice, and on which side it stands. */
@@ -8,7 +8,7 @@ export type InvoiceView = {
   /** The invoice's id, as its owner has it. */
   id: string;
   owner_account_id: string;
-  role: Role;
+  role: PartyRole;
   sequence: number;
   offramp_id: string | null;
 };
@@ -70,7 +70,7 @@ export function lockViews(tx: Session, keys: readonly InvoiceKey[]): Promise<Inv
 
 type NewView = {
   account_id: string;
-  role: Role;
+  role: PartyRole;
   sequence: number;
   entry: KeyedInvoice;
   /** When the account could see it, which may be long after the invoice's own last change. */
@@ -199,7 +199,7 @@ export type ViewFilter = {
   statuses: readonly InvoiceStatus[];
   /** Unpaid past this time; null does not ask for it. */
   overdue_at: Date | null;
-  role: Role | null;
+  role: PartyRole | null;
   format: InvoiceFormat | null;
   created_from: Date | null;
   created_to: Date | null;

@@ -11,7 +11,7 @@ import { CHANGES, type KeyedInvoice, type TrackedTransaction } from "../model.ts
 import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
 import { lockInvoices, openInvoices } from "../store.ts";
 import { CHECK_CLAIM_TASK } from "../task-kinds.ts";
-import { type Claim, isProven, isSameTransfer, judgeClaim } from "./claim-model.ts";
+import { isProven, isSameTransfer, judgeClaim, type PaymentClaim } from "./claim-model.ts";
 import {
   deleteClaims,
   findClaim,
@@ -51,7 +51,7 @@ async function checkOne(deps: ClaimDeps, set: TaskSet, task: Task): Promise<void
 async function settle(
   tx: Transaction,
   { keyring, renderer, index_key }: ClaimDeps,
-  claim: Claim,
+  claim: PaymentClaim,
   found: ChainTransaction,
   now: Date,
 ): Promise<boolean> {
@@ -81,7 +81,7 @@ async function settle(
 async function settleFinal(
   tx: Transaction,
   entry: KeyedInvoice,
-  claim: Claim,
+  claim: PaymentClaim,
   candidates: readonly TrackedTransaction[],
   now: Date,
 ): Promise<ChangedInvoice[]> {
@@ -117,7 +117,7 @@ async function settleFinal(
   return [dropClaim(entry, "The transfer has already paid an invoice.", now, withdrawn)];
 }
 
-const toKey = ({ account_id, invoice_id }: Claim) => ({ account_id, id: invoice_id });
+const toKey = ({ account_id, invoice_id }: PaymentClaim) => ({ account_id, id: invoice_id });
 
 /** The change that shows the transfer, unless the invoice shows it already. */
 function trackOnce(entry: KeyedInvoice, tracked: TrackedTransaction, now: Date): ChangedInvoice[] {

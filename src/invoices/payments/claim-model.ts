@@ -30,7 +30,7 @@ import type {
  *   markUnpaid                     → the claim goes
  */
 
-export type Claim = {
+export type PaymentClaim = {
   account_id: string;
   invoice_id: string;
   chain: Chain;
@@ -51,7 +51,7 @@ export function claimsOf({
 }: {
   invoice: Pick<Invoice, "account_id" | "id">;
   change: InvoiceChange;
-}): Claim[] {
+}): PaymentClaim[] {
   const { name, input, at } = change;
   const chain = input?.chain === undefined ? undefined : chainOf(input.chain);
   if (name !== "declareSentPayment" || input?.txHash === undefined || !chain) return [];
@@ -110,7 +110,7 @@ type Judged = { candidates: TrackedTransaction[] } | { reason: string } | { wait
 export function judgeClaim(
   invoice: Pick<Invoice, "total" | "document">,
   history: readonly InvoiceChange[],
-  claim: Claim,
+  claim: PaymentClaim,
   found: ChainTransaction,
   now: Date,
 ): Judged {

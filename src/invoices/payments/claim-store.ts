@@ -2,11 +2,11 @@ import type { Chain } from "../../catalogue/chains.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { TrackedTransaction } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
-import type { Claim } from "./claim-model.ts";
+import type { PaymentClaim } from "./claim-model.ts";
 
 const COLUMNS = "account_id, invoice_id, chain, tx_id, expires_at";
 
-export function insertClaims(tx: Transaction, claims: readonly Claim[]): void {
+export function insertClaims(tx: Transaction, claims: readonly PaymentClaim[]): void {
   if (claims.length === 0) return;
   tx.write(
     `insert into invoice_claims (${COLUMNS})
@@ -32,8 +32,11 @@ export function deleteClaims(tx: Transaction, keys: readonly InvoiceKey[]): void
 }
 
 /** The claim of an invoice that still waits for the chain. */
-export async function findClaim(session: Session, key: InvoiceKey): Promise<Claim | undefined> {
-  const [claim] = await session.query<Claim>(
+export async function findClaim(
+  session: Session,
+  key: InvoiceKey,
+): Promise<PaymentClaim | undefined> {
+  const [claim] = await session.query<PaymentClaim>(
     `select ${COLUMNS} from invoice_claims where account_id = $1 and invoice_id = $2`,
     [key.account_id, key.id],
   );
@@ -41,8 +44,8 @@ export async function findClaim(session: Session, key: InvoiceKey): Promise<Clai
 }
 
 /** Of whichever account: somebody has seen this transaction. */
-export function listClaims(session: Session, chain: Chain, tx_id: string): Promise<Claim[]> {
-  return session.query<Claim>(
+export function listClaims(session: Session, chain: Chain, tx_id: string): Promise<PaymentClaim[]> {
+  return session.query<PaymentClaim>(
     `select ${COLUMNS} from invoice_claims where chain = $1 and tx_id = $2`,
     [chain, tx_id],
   );

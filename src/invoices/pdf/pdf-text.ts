@@ -1,6 +1,6 @@
 import { type Doc, fontsOf } from "./document-fonts.ts";
 import type { Weight } from "./script-fonts.ts";
-import { type Line, layoutText } from "./text-layout.ts";
+import { layoutText, type TextLine } from "./text-layout.ts";
 
 type TextOptions = {
   width: number;
@@ -18,13 +18,13 @@ export function writeText(doc: Doc, text: string, x: number, y: number, options:
 }
 
 /** The lines that a text fills in the font that is set. */
-export function linesOf(doc: Doc, text: string, width: number): Line[] {
+export function linesOf(doc: Doc, text: string, width: number): TextLine[] {
   return layoutText(text, width, (part) => widthOf(doc, part));
 }
 
 export function writeLines(
   doc: Doc,
-  lines: readonly Line[],
+  lines: readonly TextLine[],
   x: number,
   y: number,
   { width, align = "left", gap = 0, makeRoom }: TextOptions,

@@ -1,6 +1,6 @@
 import PDFDocument from "pdfkit";
 import { countryName } from "../../catalogue/countries.ts";
-import { type InvoiceItem, nameOf, type PartyInfo } from "../document.ts";
+import { type InvoiceItem, type PartyInfo, partyName } from "../document.ts";
 import { type Invoice, STATUS_WORDS } from "../model.ts";
 import { type Doc, fontsOf, openFonts } from "./document-fonts.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
@@ -8,7 +8,7 @@ import { linesOf, setFont, writeLines, writeText } from "./pdf-text.ts";
 import { printItem, printTerms, printTotals } from "./printed-lines.ts";
 import { cleanTexts, textsOf, withGlyphs } from "./printed-text.ts";
 import { hanFamilyOf } from "./script-fonts.ts";
-import type { Line } from "./text-layout.ts";
+import type { TextLine } from "./text-layout.ts";
 
 // A4 in points.
 const MARGIN = 56;
@@ -94,7 +94,7 @@ function writeParties(doc: Doc, invoice: Invoice): void {
       characterSpacing: 0.6,
     });
     font(doc, "bold", 10, INK);
-    writeText(doc, nameOf(party), x, doc.y + 4, { width });
+    writeText(doc, partyName(party), x, doc.y + 4, { width });
     font(doc, "regular", 9, INK);
     writeText(doc, partyLines(party).join("\n"), x, doc.y + 2, { width, gap: 1.5 });
     return doc.y;
@@ -110,7 +110,7 @@ function partyLines(party: PartyInfo): string[] {
   const place = [address.postalCode, address.city].filter(Boolean).join(" ");
   const country = address.country && countryName(address.country);
   const land = [address.region, country].filter(Boolean).join(", ");
-  const shown = nameOf(party);
+  const shown = partyName(party);
   const lines = [
     person !== shown ? person : "",
     address.streetAddress,
@@ -177,7 +177,7 @@ function currentSize(doc: Doc): number {
 }
 
 /** In the font that is set. The description alone has lines: numbers keep to one. */
-function writeRow(doc: Doc, description: readonly Line[], numbers: readonly string[]): void {
+function writeRow(doc: Doc, description: readonly TextLine[], numbers: readonly string[]): void {
   const top = doc.y + 6;
   const size = currentSize(doc);
   writeLines(doc, description, MARGIN, top, { width: WIDTH, gap: LINE_GAP });

@@ -5,7 +5,7 @@ import type { Bidi, EmbeddingLevels } from "bidi-js";
  * A line as it is seen, from left to right; only within a word of right-to-left letters they stand
  * in the order in which they are read, as the font library wants them.
  */
-export type Line = { text: string; width: number; is_rtl: boolean };
+export type TextLine = { text: string; width: number; is_rtl: boolean };
 
 /** How wide a text is in the font that it will be drawn with. */
 type Measure = (text: string) => number;
@@ -35,7 +35,7 @@ const OPENS = /^[\p{Ps}\p{Pi}]+$/u;
 const CLUSTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Breaks a text into lines of a width. */
-export function layoutText(text: string, width: number, measure: Measure): Line[] {
+export function layoutText(text: string, width: number, measure: Measure): TextLine[] {
   return text.split("\n").flatMap((paragraph) => layoutParagraph(paragraph, width, measure));
 }
 
@@ -48,7 +48,7 @@ export function shapesOf(line: string): { text: string; direction: "ltr" | "rtl"
     .map((text) => ({ text, direction: HAS_RTL.test(text) ? "rtl" : "ltr" }));
 }
 
-function layoutParagraph(text: string, width: number, measure: Measure): Line[] {
+function layoutParagraph(text: string, width: number, measure: Measure): TextLine[] {
   const embedding = HAS_RTL.test(text) ? bidi.getEmbeddingLevels(text) : null;
   const is_rtl = (embedding?.paragraphs[0]?.level ?? 0) % 2 === 1;
   return breakLines(text, width, measure).map(({ start, end }) => {

@@ -17,7 +17,7 @@ import {
   DOCUMENT_TYPES,
   FIELD_LIMITS,
   FIELDS,
-  type FieldName,
+  type IdentityFieldName,
   isSlotRequired,
   knownValues,
   PERSON_FIELDS,
@@ -102,7 +102,7 @@ export function maySee(
   visit: KycVisit,
   draft: KycDraft,
   record: Partial<Values>,
-  name: FieldName,
+  name: IdentityFieldName,
   value: string,
 ): boolean {
   if (draft[name]?.visit_id === visit.id) return true;
@@ -112,7 +112,7 @@ export function maySee(
 function showIdentity(
   type: BeneficiaryType,
   values: Partial<Values>,
-  isShown: (name: FieldName, value: string) => boolean,
+  isShown: (name: IdentityFieldName, value: string) => boolean,
 ) {
   return Object.fromEntries(
     FIELDS[type].map(({ name }) => {
@@ -124,14 +124,14 @@ function showIdentity(
   );
 }
 
-const SHOWS_FIRST_LETTER: readonly FieldName[] = [
+const SHOWS_FIRST_LETTER: readonly IdentityFieldName[] = [
   ...(["first_name", "last_name", "company_name"] as const),
   ...(["controller_first_name", "controller_last_name", "address_line1", "city"] as const),
 ];
 const HIDDEN = "•••";
 
 /** Enough to recognise one's own, too little to learn another's. */
-function mask(name: FieldName, value: string): string {
+function mask(name: IdentityFieldName, value: string): string {
   const [first] = value;
   // One letter of a short name would be most of it.
   const is_long = [...value].length > 2;

@@ -1,7 +1,7 @@
 import type { BeneficiaryType } from "../../catalogue/payment-detail-fields.ts";
-import type { FieldName, Values } from "../fields.ts";
+import type { IdentityFieldName, Values } from "../fields.ts";
 
-const NAMES_OF: Readonly<Record<BeneficiaryType, readonly FieldName[]>> = {
+const NAMES_OF: Readonly<Record<BeneficiaryType, readonly IdentityFieldName[]>> = {
   individual: ["first_name", "last_name"],
   business: ["company_name"],
 };
@@ -15,7 +15,7 @@ export function findOtherNames(
   type: BeneficiaryType,
   known: Partial<Values>,
   submitted: Partial<Values>,
-): FieldName[] {
+): IdentityFieldName[] {
   return NAMES_OF[type].filter((name) => {
     const before = known[name] ?? "";
     return before !== "" && !isSameName(before, submitted[name] ?? "");

@@ -9,7 +9,7 @@ import { EDITABLE, VISITS_MAX } from "../model.ts";
 import { type LockedUser, lockKycUser } from "../move-kyc.ts";
 import {
   findKycSession,
-  findToken,
+  findKycToken,
   findVisit,
   findVisitCount,
   insertTokens,
@@ -151,7 +151,7 @@ function findByToken(
   token: string | undefined,
 ) {
   if (!isKycToken(token)) return Promise.resolve(undefined);
-  return findToken(deps.database, hashKycToken(deps.index_key, kind, token));
+  return findKycToken(deps.database, hashKycToken(deps.index_key, kind, token));
 }
 
 export function gone(): SessionGone {

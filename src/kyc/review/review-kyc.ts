@@ -17,9 +17,9 @@ import { findBar } from "../check-identity.ts";
 import { knownValues } from "../fields.ts";
 import { withSwift } from "../model.ts";
 import {
+  type KycMoveDeps,
   type LockedUser,
   lockKycUser,
-  type MoveDeps,
   recordJudgement,
   recordKycs,
 } from "../move-kyc.ts";
@@ -41,7 +41,7 @@ import {
 import { insertReviewNote } from "./review-note-store.ts";
 import { digestSeen, type Papers, readPapers } from "./seen.ts";
 
-export type ReviewDeps = MoveDeps & { database: Database; clock: Clock; catalogue: Catalogue };
+export type ReviewDeps = KycMoveDeps & { database: Database; clock: Clock; catalogue: Catalogue };
 
 type Review = {
   decision: Decision;

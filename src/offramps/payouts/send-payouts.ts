@@ -5,13 +5,13 @@ import { HOUR_MS } from "../../platform/durations.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
-import { type AssessDeps, findClosedGate, lockForGates } from "../assess-offramps.ts";
+import { findClosedGate, lockForGates, type OfframpAssessDeps } from "../assess-offramps.ts";
 import type { Offramp } from "../model.ts";
 import { type ChangedOfframp, changeOfframp, recordChanges } from "../record-changes.ts";
 import { READ_BANK_TASK } from "../task-kinds.ts";
 import { lockCurrentPayouts, lockPayouts, type Payout, updatePayouts } from "./store.ts";
 
-export type SendDeps = AssessDeps & { database: Database; bank: BankPort };
+export type SendDeps = OfframpAssessDeps & { database: Database; bank: BankPort };
 
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 

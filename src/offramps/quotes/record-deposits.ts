@@ -2,7 +2,7 @@ import {
   type Deposit,
   type DepositAddress,
   findDepositAddresses,
-  insertDeposits,
+  insertCryptoDeposits,
 } from "../../balances/deposit-store.ts";
 import { postEntries } from "../../ledger/post.ts";
 import { depositFinal } from "../../ledger/postings.ts";
@@ -75,7 +75,7 @@ function creditAccount(
         created_at: now,
       };
     });
-    const credited = await insertDeposits(tx, deposits);
+    const credited = await insertCryptoDeposits(tx, deposits);
     for (const deposit of credited) {
       const quote = quotes.get(deposit.quote_id)!;
       if (deposit.token !== quote.deposit_token) continue;

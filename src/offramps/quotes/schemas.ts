@@ -42,7 +42,10 @@ export const QuoteRecord = Type.Object(
   { title: "Quote" },
 );
 
-export const DepositAddress = Type.Object({ address: Type.String(), blockchain: Type.String() });
+export const DepositAddressRecord = Type.Object({
+  address: Type.String(),
+  blockchain: Type.String(),
+});
 
 export const CryptoTransfer = Type.Union([
   Type.Object({ tx_id: Type.String(), blockchain: Type.String(), network: Type.String() }),

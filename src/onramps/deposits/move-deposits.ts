@@ -24,13 +24,13 @@ import {
   type FiatDepositRow,
   findDeposit,
   findLastPart,
-  insertDeposits,
+  insertFiatDeposits,
   lockDeposits,
   openDeposits,
   updateDeposits,
 } from "./store.ts";
 
-export type MoveDeps = FundDeps & { bank: BankPort };
+export type DepositMoveDeps = FundDeps & { bank: BankPort };
 
 const BANK_ASKED_AGAIN_AFTER_MS = MINUTE_MS;
 
@@ -39,11 +39,11 @@ const BANK_ASKED_AGAIN_AFTER_MS = MINUTE_MS;
  * the operator's writes are two transactions: first the onramp's, which can be repeated without
  * harm since the onramp remembers its deposit, then the operator's.
  */
-export async function moveDeposits(deps: MoveDeps, set: TaskSet): Promise<void> {
+export async function moveDeposits(deps: DepositMoveDeps, set: TaskSet): Promise<void> {
   for (const task of set.tasks) await moveDeposit(deps, set, task);
 }
 
-async function moveDeposit(deps: MoveDeps, set: TaskSet, task: Task): Promise<void> {
+async function moveDeposit(deps: DepositMoveDeps, set: TaskSet, task: Task): Promise<void> {
   const deposit = await findDeposit(deps.database, task.account_id, task.record_id);
   const step = deposit ? await nextStep(deps, deposit, set.now) : null;
   await deps.database.transaction(async (tx) => {
@@ -61,7 +61,7 @@ async function moveDeposit(deps: MoveDeps, set: TaskSet, task: Task): Promise<vo
 
 /** The same at once and without a task, for those who play the partners. */
 export async function moveDepositToRest(
-  deps: MoveDeps,
+  deps: DepositMoveDeps,
   { account_id, id }: { account_id: string; id: string },
   now: Date,
 ): Promise<void> {
@@ -75,7 +75,7 @@ export async function moveDepositToRest(
 
 /** Does what another account or the bank has to do, and says what it means for the deposit. */
 async function nextStep(
-  deps: MoveDeps,
+  deps: DepositMoveDeps,
   deposit: DepositFacts,
   now: Date,
 ): Promise<Step | "later" | null> {
@@ -101,7 +101,7 @@ type Step = { changes: Partial<DepositFacts>; entries: NewEntry[]; excess?: bigi
 /** Writes a step, unless somebody else has taken the deposit on since; says where it is now. */
 async function recordStep(
   tx: Transaction,
-  { keyring }: MoveDeps,
+  { keyring }: DepositMoveDeps,
   seen: DepositFacts,
   { changes, entries, excess = 0n }: Step,
   now: Date,
@@ -130,7 +130,7 @@ async function insertExcess(
   ]);
   const { account_id } = row;
   const [id, key] = [newId(now), randomBytes(KEY_BYTES)];
-  const written = await insertDeposits(
+  const written = await insertFiatDeposits(
     tx,
     [
       {

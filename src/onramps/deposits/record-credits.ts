@@ -11,7 +11,7 @@ import { enqueueTasks, taskNow } from "../../platform/tasks/tasks.ts";
 import { findCodes } from "../store.ts";
 import { MOVE_DEPOSIT_TASK } from "../task-kinds.ts";
 import { findDepositCodes, meantCodes } from "./deposit-code.ts";
-import { findLines, insertDeposits, type NewDeposit } from "./store.ts";
+import { findLines, insertFiatDeposits, type NewDeposit } from "./store.ts";
 
 export type CreditDeps = {
   database: Database;
@@ -49,7 +49,7 @@ export function takeCredits(
     const account_keys = await deps.keyring.openAccounts(tx, [deps.operator_id]);
     const keyed = deposits.map((deposit) => ({ ...deposit, key: randomBytes(KEY_BYTES) }));
     // A line that another reader has written meanwhile is not written again, and not posted.
-    const written = await insertDeposits(tx, keyed, now);
+    const written = await insertFiatDeposits(tx, keyed, now);
     const news = keyed.filter((deposit) => written.has(deposit.id));
     if (news.length === 0) return;
     const subjects = news.map(({ account_id, id, key }) => ({ account_id, subject_id: id, key }));

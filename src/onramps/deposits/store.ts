@@ -19,7 +19,7 @@ export type NewDeposit = Omit<
  * Writes lines of the bank that are not on record, and returns the ids of those it wrote. `part`
  * and `is_conflict` say which of the unique keys holds them apart.
  */
-export async function insertDeposits(
+export async function insertFiatDeposits(
   tx: Session,
   deposits: readonly (NewDeposit & { key: Buffer })[],
   now: Date,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createQueues, type TaskQueue } from "./queues.ts";
 import { realTime } from "./real-time.ts";
 import { type RunDependencies, runSet, type TaskHandler } from "./run-set.ts";
-import { type Claim, claimTasks, type DueKind, updateLeases } from "./store.ts";
+import { claimTasks, type DueKind, type TaskClaim, updateLeases } from "./store.ts";
 
 /** Claims what is offered and hands it to the handlers. */
 type Pump = {
@@ -36,7 +36,7 @@ export function createPump(
   }
 
   async function claimAndRun(queue: TaskQueue, leavePlace: () => void): Promise<void> {
-    let claim: Claim;
+    let claim: TaskClaim;
     let more = false;
     try {
       claim = await claimFor(deps, queue);
@@ -63,7 +63,7 @@ export function createPump(
 function claimFor(
   { database, clock, lease_ms }: RunDependencies,
   queue: TaskQueue,
-): Promise<Claim> {
+): Promise<TaskClaim> {
   return claimTasks(database, {
     kind: queue.handler.kind,
     failed: queue.failed,

@@ -3,7 +3,7 @@ import type { Database } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
 import { describeError, type Outage } from "./outage.ts";
 import { realTime } from "./real-time.ts";
-import { type Claim, updateFailed, updateLeases } from "./store.ts";
+import { type TaskClaim, updateFailed, updateLeases } from "./store.ts";
 import type { TaskLog } from "./task-log.ts";
 import { createTaskSet, type TaskSet } from "./task-set.ts";
 import type { Task } from "./tasks.ts";
@@ -36,7 +36,7 @@ const BACKOFF_MAX_MS = 5 * MINUTE_MS;
 export async function runSet(
   deps: RunDependencies,
   handler: TaskHandler,
-  claim: Claim,
+  claim: TaskClaim,
   leavePlace: () => void,
 ): Promise<void> {
   const { set, unended } = createTaskSet(claim, leavePlace);
@@ -55,7 +55,7 @@ export async function runSet(
   }
 }
 
-function startRenewal(deps: RunDependencies, claim: Claim): NodeJS.Timeout {
+function startRenewal(deps: RunDependencies, claim: TaskClaim): NodeJS.Timeout {
   const { database, clock, outage, lease_ms } = deps;
   let renewing = false;
   const renew = async () => {
@@ -77,7 +77,7 @@ function startRenewal(deps: RunDependencies, claim: Claim): NodeJS.Timeout {
 
 async function fail(
   deps: RunDependencies,
-  claim: Claim,
+  claim: TaskClaim,
   tasks: readonly Task[],
   error: unknown,
 ): Promise<void> {

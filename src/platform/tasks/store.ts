@@ -2,7 +2,7 @@ import type { Database, Session, Transaction } from "../db/database.ts";
 import type { Task } from "./tasks.ts";
 
 /** Tasks claimed together share a lease; whoever claims them later gives them another. */
-export type Claim = {
+export type TaskClaim = {
   lease_id: string;
   lease_ms: number;
   now: Date;
@@ -60,7 +60,7 @@ type ClaimQuery = {
   limit: number;
 };
 
-export async function claimTasks(database: Database, query: ClaimQuery): Promise<Claim> {
+export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
   const { lease_id, lease_ms, now, real_now } = query;
   const leased_until = new Date(real_now.getTime() + lease_ms);
   const held_until_ms = performance.now() + lease_ms;
@@ -91,7 +91,7 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
  */
 export async function lockTasks(
   tx: Transaction,
-  claim: Claim,
+  claim: TaskClaim,
   tasks: readonly Task[],
 ): Promise<{ account_id: string; id: string }[]> {
   // Both leave in one flush; if the first fails, so does the second.

@@ -1,5 +1,5 @@
 import type { Transaction } from "../db/database.ts";
-import { type Claim, deleteTasks, lockTasks, updatePostponed } from "./store.ts";
+import { deleteTasks, lockTasks, type TaskClaim, updatePostponed } from "./store.ts";
 import type { Task } from "./tasks.ts";
 
 /**
@@ -36,7 +36,7 @@ export type TaskSet = {
 type DueAt = Date | ((task: Task) => Date);
 
 export function createTaskSet(
-  claim: Claim,
+  claim: TaskClaim,
   leavePlace: () => void,
 ): { set: TaskSet; unended(): Task[] } {
   const unended = new Map(claim.tasks.map((task) => [keyOf(task), task]));

@@ -17,7 +17,7 @@ export type Sendable = { delivery: DueDelivery; open: (delivery: DueDelivery) =>
 /** The bytes to send, or the reason why there are none. */
 type OpenBody = { body: Buffer; missing: null } | { body: null; missing: string };
 
-export type Page = {
+export type DuePage = {
   /** Undefined when the application is gone. */
   endpoint: OpenEndpoint | undefined;
   deliveries: Sendable[];
@@ -35,7 +35,7 @@ export type OpenEndpoint = Endpoint & {
 };
 
 /** The next page; or, where records are named, the next delivery of each of them. */
-export type LoadDue = (query: DueQuery & { record_ids: readonly string[] }) => Promise<Page>;
+export type LoadDue = (query: DueQuery & { record_ids: readonly string[] }) => Promise<DuePage>;
 
 const PAGE = { well: 500, failing: 16 };
 

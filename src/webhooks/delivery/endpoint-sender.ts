@@ -1,7 +1,7 @@
 import type { OutboundResult } from "../../partners/outbound-http/outbound-request.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { missingSetup } from "../audience.ts";
-import type { LoadDue, OpenEndpoint, Page, Sendable } from "./due-pages.ts";
+import type { DuePage, LoadDue, OpenEndpoint, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";
 import type { EndpointPoll, Polled, Seen } from "./endpoint-poll.ts";
 import { outcomeOf, outcomeUnsent } from "./outcome.ts";
@@ -212,7 +212,7 @@ export class EndpointSender implements Polled {
   }
 
   /** But for what was asked for again while it is under way: it is loaded again afterwards. */
-  #take({ deliveries, erasures }: Page): void {
+  #take({ deliveries, erasures }: DuePage): void {
     const is_outdated = erasures < this.#erasures;
     for (const sendable of deliveries) {
       const { id, subject_id } = sendable.delivery;

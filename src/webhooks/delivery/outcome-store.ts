@@ -4,7 +4,7 @@ import type { DeliveryStatus } from "../model.ts";
 import { QUEUE_COLUMNS, QUEUED, sameRecord } from "./store.ts";
 
 /** What became of a delivery when its time came. */
-export type Outcome = {
+export type DeliveryOutcome = {
   account_id: string;
   app_id: string;
   delivery_id: string;
@@ -45,8 +45,8 @@ export async function updatePlanner(tx: Session): Promise<void> {
  */
 export async function updateOutcomes(
   tx: Transaction,
-  outcomes: readonly Outcome[],
-): Promise<Set<Outcome>> {
+  outcomes: readonly DeliveryOutcome[],
+): Promise<Set<DeliveryOutcome>> {
   const { delivered = [], other = [] } = Object.groupBy(outcomes, ({ status }) =>
     status === "delivered" ? "delivered" : "other",
   );
@@ -75,7 +75,10 @@ const REQUEUE_ASKED = `update webhook_queue w
     and w.app_id = d.app_id and w.due_at = d.next_attempt_at and w.delivery_id = d.id`;
 
 /** The delivery itself holds the attempt that delivered it: most need no row of their own. */
-async function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): Promise<Outcome[]> {
+async function updateDelivered(
+  tx: Transaction,
+  outcomes: readonly DeliveryOutcome[],
+): Promise<DeliveryOutcome[]> {
   const followed = await tx.query<{ place: number }>(
     `with t as (
        select account_id, app_id, id, due_at, number, to_timestamp(at_ms / 1000) as at, answered,
@@ -121,7 +124,7 @@ async function updateDelivered(tx: Transaction, outcomes: readonly Outcome[]): P
 export const ATTEMPT_COLUMNS =
   "account_id, delivery_id, number, at, status, error, latency_ms, answer";
 
-function updateOther(tx: Transaction, outcomes: readonly Outcome[]): void {
+function updateOther(tx: Transaction, outcomes: readonly DeliveryOutcome[]): void {
   const attempts = outcomes.filter(({ attempt }) => attempt !== null);
   tx.write(
     `insert into webhook_attempts (${ATTEMPT_COLUMNS})

@@ -1,7 +1,7 @@
 import { nextAttemptAt } from "../model.ts";
-import type { Outcome } from "./outcome-store.ts";
+import type { DeliveryOutcome } from "./outcome-store.ts";
 import type { SendResult } from "./request.ts";
-import { sealAnswer } from "./sealed-answer.ts";
+import { sealReceiverAnswer } from "./sealed-answer.ts";
 import type { DueDelivery } from "./store.ts";
 
 /** What an attempt means for its delivery: done, to be tried again, or given up. */
@@ -9,7 +9,7 @@ export function outcomeOf(
   delivery: DueDelivery,
   result: SendResult,
   attempt: { at: Date; latency_ms: number; account_key: Buffer; random: () => number },
-): Outcome {
+): DeliveryOutcome {
   const { account_id, id: delivery_id, attempts, attempts_before } = delivery;
   const { at, latency_ms, account_key, random } = attempt;
   const { status, error, is_success } = result;
@@ -18,7 +18,11 @@ export function outcomeOf(
     is_success || result.is_gone
       ? null
       : nextAttemptAt(number - attempts_before, at, random(), result.retry_after_ms);
-  const answer = sealAnswer(account_key, { account_id, delivery_id, number }, result.answer);
+  const answer = sealReceiverAnswer(
+    account_key,
+    { account_id, delivery_id, number },
+    result.answer,
+  );
   return {
     ...keyOf(delivery),
     attempt: { number, status, error, latency_ms, answer },
@@ -30,7 +34,7 @@ export function outcomeOf(
 }
 
 /** Of one that nothing was sent of, because there was nothing to send any more. */
-export function outcomeUnsent(delivery: DueDelivery, reason: string, at: Date): Outcome {
+export function outcomeUnsent(delivery: DueDelivery, reason: string, at: Date): DeliveryOutcome {
   const settled = { attempt: null, status: "skipped", reason, next_attempt_at: null, at } as const;
   return { ...keyOf(delivery), ...settled };
 }

@@ -5,7 +5,7 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { type Endpoint, missingSetup } from "../audience.ts";
 import { coalesce } from "./coalesce.ts";
-import { type Outcome, updateOutcomes, updatePlanner } from "./outcome-store.ts";
+import { type DeliveryOutcome, updateOutcomes, updatePlanner } from "./outcome-store.ts";
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
 import { listNextDue, updatePendingSkipped } from "./store.ts";
 
@@ -62,7 +62,7 @@ async function recordOutcomes(
   return turns.map((turn) => ({ outcomes: taken.get(turn)!, followed }));
 }
 
-function countAttempt({ countAttempt }: DeliverDeps, outcome: Outcome): void {
+function countAttempt({ countAttempt }: DeliverDeps, outcome: DeliveryOutcome): void {
   const { attempt, status, next_attempt_at } = outcome;
   if (attempt === null) return;
   const is_over = next_attempt_at === null;

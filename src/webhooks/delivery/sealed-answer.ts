@@ -4,7 +4,7 @@ import { ANSWER_BYTES_MAX } from "../model.ts";
 type AttemptKey = { account_id: string; delivery_id: string; number: number };
 
 /** The beginning of what an endpoint answered; it may repeat what it was sent. */
-export function sealAnswer(
+export function sealReceiverAnswer(
   account_key: Buffer,
   attempt: AttemptKey,
   answer: Buffer | null,

@@ -7,7 +7,7 @@ import type { TaskLog } from "../../platform/tasks/task-log.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import type { AttemptResult } from "../attempt-counter.ts";
 import type { OpenEndpoint } from "./due-pages.ts";
-import type { Outcome } from "./outcome-store.ts";
+import type { DeliveryOutcome } from "./outcome-store.ts";
 
 export type DeliverDeps = {
   database: Database;
@@ -41,7 +41,7 @@ export type Turn = {
   task: Task;
   phase: Phase;
   /** What came of its deliveries and is not being written yet. */
-  outcomes: Outcome[];
+  outcomes: DeliveryOutcome[];
   /** Undefined until it is loaded, and when the application is gone. */
   endpoint: OpenEndpoint | undefined;
   /** Set while it differs from what is stored. */
@@ -50,9 +50,9 @@ export type Turn = {
 };
 
 export type Written = {
-  outcomes: readonly Outcome[];
+  outcomes: readonly DeliveryOutcome[];
   /** Those after which the next event of their record may be sent. */
-  followed: ReadonlySet<Outcome>;
+  followed: ReadonlySet<DeliveryOutcome>;
 };
 
 /** Writes what came of attempts, for all endpoints of a set of tasks together. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { findActiveKeys } from "../../../src/accounts/store.ts";
-import { type Core, openCore } from "../../../src/app/create-app.ts";
+import { type Core, openCore } from "../../../src/app/open-app.ts";
 import { type Answer, createExecutor } from "../../../src/platform/commands/executor.ts";
 import type { Idempotency } from "../../../src/platform/commands/use-case.ts";
 import { createUsers } from "../../../src/users/create-users.ts";

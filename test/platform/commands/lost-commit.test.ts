@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findActiveKeys } from "../../../src/accounts/store.ts";
-import { type Core, openCore } from "../../../src/app/create-app.ts";
+import { type Core, openCore } from "../../../src/app/open-app.ts";
 import { createExecutor, type ExecutorDeps } from "../../../src/platform/commands/executor.ts";
 import { addOpenApi } from "../../../src/platform/http/docs.ts";
 import { addRoute, type Caller } from "../../../src/platform/http/route.ts";

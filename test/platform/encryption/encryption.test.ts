@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { openCore } from "../../../src/app/create-app.ts";
+import { openCore } from "../../../src/app/open-app.ts";
 import type { Session } from "../../../src/platform/db/database.ts";
 import { open, seal } from "../../../src/platform/encryption/cipher.ts";
 import { readKeyFile } from "../../../src/platform/encryption/local-keys.ts";

@@ -26,7 +26,7 @@ import { openPartners, openSender, type Partners } from "./open-partners.ts";
 export { type Core, openCore } from "./open-core.ts";
 export { openSender, type Partners } from "./open-partners.ts";
 
-export type App = {
+export type RunningApp = {
   server: FastifyInstance;
   worker: Worker;
   /** For a process that serves no API: health and metrics alone. Whoever asks for it closes it. */
@@ -36,12 +36,12 @@ export type App = {
 };
 
 /** Puts the program together. `publicUrl` is known once the server listens. */
-export async function createApp(
+export async function openApp(
   core: Core,
   publicUrl: () => string,
   partners: Partners = openPartners(core),
   log_destination?: LogDestination,
-): Promise<App> {
+): Promise<RunningApp> {
   const { config, database, clock, catalogue } = core;
   const tokens = openTokens(core);
   const server_options = {
