@@ -4,6 +4,8 @@ import { type ErrorCode, notFound, type Problem, Refusal } from "./errors.ts";
 export const BODY = "body";
 /** Of what a caller sent, an answer quotes at most this much. */
 const QUOTE_CHARACTERS_MAX = 100;
+/** More than any field of the API lies in. */
+export const PARENTS_MAX = 8;
 
 /** What a check gives back: the value that it read, or everything that is wrong with it. */
 export type Checked<Value> = { value: Value } | { problems: readonly Problem[] };
@@ -116,10 +118,13 @@ export type ObjectProblems = Pick<
   "report" | "missing" | "invalid" | "isAtFault" | "isSound" | "add" | "list"
 >;
 
-/** `offramps[1].metadata.colour` lies in `offramps[1].metadata`, `offramps[1]` and `offramps`. */
+/**
+ * `offramps[1].metadata.colour` lies in `offramps`, `offramps[1]` and `offramps[1].metadata`. Of a
+ * caller's own name, which may consist of separators, only the first are looked at.
+ */
 export function parentsOf(field: string): string[] {
   const parents: string[] = [];
-  for (let at = field.length - 1; at > 0; at -= 1) {
+  for (let at = 1; at < field.length && parents.length < PARENTS_MAX; at += 1) {
     const character = field[at];
     if (character === "." || character === "[") parents.push(field.slice(0, at));
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Problems } from "../../../src/platform/problems.ts";
+import { PARENTS_MAX, Problems, parentsOf } from "../../../src/platform/problems.ts";
 import { readDocument, type Schema } from "../../harness/api-document.ts";
 import { createRecords, newInvoice, type RecordIds } from "../../harness/records.ts";
 import { type Answer, startTestServer, type TestServer } from "../../harness/server.ts";
@@ -27,10 +27,10 @@ function fill(bytes: number, head: string, item: string, tail: string): string {
   return `${head}${Array(count).fill(item).join(",")}${tail}`;
 }
 
-function members(bytes: number, value: string): string {
+function members(bytes: number, value: string, ending = ""): string {
   const list: string[] = [];
   for (let length = 0; length < bytes - 20; length += list.at(-1)!.length + 1) {
-    list.push(`"k${list.length}":${value}`);
+    list.push(`"k${list.length}${ending}":${value}`);
   }
   return list.join(",");
 }
@@ -102,6 +102,16 @@ const hostile: [name: string, path: () => string, raw: () => string, field: stri
     "user.n",
   ],
   ["40 000 unknown fields", () => "/users", () => user(members(500_000, "1")), "user.k0"],
+  [
+    "50 000 unknown fields whose names are full of separators",
+    quotePath,
+    () =>
+      `{${members(5 * MIB, "1", ".".repeat(94))
+        .split(",")
+        .slice(0, 49_000)
+        .join(",")}}`,
+    "offramps",
+  ],
   [
     "1 MB of NULs",
     () => "/users",
@@ -222,7 +232,38 @@ it("every array of a request has a limit, and every object but three kinds known
   expect(seen.objects).toBeGreaterThan(50);
 });
 
+it("no field of a request lies in more objects and arrays than the collector looks at", () => {
+  const depths: number[] = [];
+  const visit = (schema: Schema, depth: number): void => {
+    depths.push(depth);
+    for (const form of [
+      ...(schema.anyOf ?? []),
+      ...(schema.oneOf ?? []),
+      ...(schema.allOf ?? []),
+    ]) {
+      visit(form, depth);
+    }
+    if (schema.items) visit(schema.items, depth + 1);
+    for (const inner of Object.values<Schema>(schema.properties ?? {})) visit(inner, depth + 1);
+  };
+  for (const { body } of readDocument(server.app.server).operations) {
+    if (body) visit(body.schema, -1);
+  }
+  expect(depths.length).toBeGreaterThan(200);
+  // An unknown field lies one deeper.
+  expect(Math.max(...depths) + 1).toBeLessThan(PARENTS_MAX);
+});
+
 describe("the collector", () => {
+  it("a name full of separators is in as many things as any other", () => {
+    expect(parentsOf("offramps[1].metadata.colour")).toEqual([
+      "offramps",
+      "offramps[1]",
+      "offramps[1].metadata",
+    ]);
+    expect(parentsOf(`user.${".".repeat(95)}`)).toHaveLength(PARENTS_MAX);
+  });
+
   it("a field says nothing about one whose name begins alike", () => {
     const problems = new Problems();
     problems.missing("quote.deposit_token");
