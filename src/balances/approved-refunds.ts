@@ -16,8 +16,8 @@ import type { Refund } from "./refund-store.ts";
 type ApprovedRefundDeps = { keyring: Keyring; index_key: Buffer; approvals: ApprovalRules };
 
 /**
- * Refunds as callers may ask for them: two members agree to what is above the limit and, whatever
- * the amount, to an address that the user has not registered.
+ * Refunds as callers may request them: two members approve refunds above the limit and, at any
+ * amount, refunds to an address that the user has not registered.
  */
 export function refundsWithApproval(deps: ApprovedRefundDeps, render: (refund: Refund) => string) {
   const { keyring, index_key, approvals } = deps;
@@ -40,14 +40,14 @@ export function refundsWithApproval(deps: ApprovedRefundDeps, render: (refund: R
   });
 }
 
-/** Of what was accepted: only that becomes a proposal. */
+/** Only an accepted request becomes a proposal. */
 function termsOf({ wanted }: RefundRequest): RefundTerms {
   if ("problems" in wanted) throw new Error("a refused refund became a proposal");
   return wanted.value;
 }
 
 export function refundProposalTask(deps: ApprovedRefundDeps & { database: Database }): TaskHandler {
-  // Nobody waits for its answer.
+  // A proposal's task sends no response, so nothing is rendered.
   return proposalTask(
     deps,
     refundBalances(deps.keyring, deps.index_key, () => ""),

@@ -35,7 +35,7 @@ const CryptoDepositsAnswer = listAnswer("crypto_deposits", CryptoDepositRecord);
 const CryptoDepositListQuery = listQuery({});
 const writeDeposits = compileRender(CryptoDepositsAnswer);
 
-/** What came in for a user on chain, whatever became of it. */
+/** The crypto deposits of a user, in any state. */
 export function addCryptoDepositRoute(
   addRoute: AddRoute,
   { database }: { database: Database },

@@ -26,7 +26,7 @@ export type Deposit = {
   created_at: Date;
 };
 
-/** Whose are these addresses? Those that are nobody's are absent. */
+/** The owners of these addresses; unknown addresses are absent. */
 export function findDepositAddresses(
   session: Session,
   transfers: readonly Transfer[],
@@ -38,7 +38,7 @@ export function findDepositAddresses(
   );
 }
 
-/** Records deposits; those that were recorded before are not returned. */
+/** Records deposits; those recorded before are not returned. */
 export function insertCryptoDeposits(
   tx: Session,
   deposits: readonly Deposit[],
@@ -81,7 +81,7 @@ export function listQuoteDeposits(
   );
 }
 
-/** All that came in for a user, newest first. */
+/** All deposits of a user, newest first. */
 export function listUserDeposits(session: Session, key: UserKey, page: Page): Promise<Deposit[]> {
   return session.query<Deposit>(
     `select * from deposits

@@ -32,14 +32,14 @@ type LoadedRefunds = {
   balances: Balances;
   registered: ReadonlyMap<string, unknown>;
   reservations: readonly Reservation[];
-  /** What commands of this set have taken from a balance already. */
+  /** What earlier commands of this set have taken from each balance. */
   taken: Map<string, bigint>;
 };
 type Started = { refund: Refund; key: Buffer };
 
 /**
- * Returns what is owed to a user to an address that the user has registered; to another one only
- * where two members have a say.
+ * Refunds a user's balance to an address that the user has registered; to another address only with
+ * two-person approval.
  */
 export function refundBalances(
   keyring: Keyring,
@@ -54,7 +54,7 @@ export function refundBalances(
         account_id,
         user_id: input.user_id,
       }));
-      // What lowers `owed` locks the user first and reads the balance under that lock.
+      // Every operation that lowers `owed` locks the user first, then reads the balance.
       const rows = await lockUsers(tx, users);
       const [keys, balances, registered, reservations] = await Promise.all([
         keyring.openSubjects(
@@ -162,7 +162,7 @@ function owedKeys({ account_id, input: { user_id, wanted } }: Command<RefundRequ
   return [{ account_id, ledger_account: owedTo(user_id), currency: wanted.value.token }];
 }
 
-/** What executed quotes of the user wait with, in a token. */
+/** The part of a user's balance in a token that is reserved for executed quotes. */
 export function sumReserved(
   reservations: readonly Reservation[],
   of: { account_id: string; user_id: string; token: string },

@@ -38,7 +38,7 @@ export function hashAddress(index_key: Buffer, chain: string, address: string): 
   return keyedHash(index_key, "refund address", chain, address);
 }
 
-/** Registers addresses; one that another process took meanwhile fails the transaction. */
+/** Registers addresses; one that another process registered concurrently fails the transaction. */
 export function insertRefundAddresses(
   tx: Transaction,
   addresses: readonly (RefundAddress & { key: Buffer; address_index: Buffer })[],
@@ -165,7 +165,7 @@ export function updateRefund(
   );
 }
 
-/** Opens the address of a row of either table. */
+/** Decrypts the address of a row of either table. */
 export function openAddress(
   table: "refunds" | "refund_addresses",
   row: { account_id: string; id: string; address: Buffer },

@@ -9,9 +9,9 @@ import { SEND_REFUND_TASK } from "./refund-balances.ts";
 import { lockRefund, openAddress, type Refund, updateRefund } from "./refund-store.ts";
 
 /**
- * Sends refunds in three steps: mark it as being sent, send under a key made of its id, record
- * the transaction. Whatever is interrupted is sent again under the same key, which sends once.
- * One that the chain refuses for good is owed to the user again.
+ * Sends refunds in three steps: mark it as being sent, send under a key derived from its id, record
+ * the transaction. An interrupted refund is sent again under the same key, which sends only once.
+ * If the chain refuses it for good, the amount is owed to the user again.
  */
 export function sendRefundTask(deps: {
   database: Database;

@@ -26,12 +26,12 @@ type Loaded = {
   users: AccountMap<Kyc>;
   keys: SubjectKeys;
   registered: Map<string, SealedRow<RefundAddress>>;
-  /** What commands of this set have registered already. */
+  /** What earlier commands of this set have registered. */
   added: Map<string, RefundAddress>;
 };
 type Registered = { entry: RefundAddress; key: Buffer; address_index: Buffer; is_new: boolean };
 
-/** Registers where a user's crypto may be returned to; registering it again changes nothing. */
+/** Registers where a user's crypto may be refunded to; registering it again changes nothing. */
 export function registerRefundAddresses(
   keyring: Keyring,
   index_key: Buffer,

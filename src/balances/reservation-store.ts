@@ -9,7 +9,7 @@ export type Reservation = {
   reserved: bigint;
 };
 
-/** What executed quotes of these users have of a deposit that is still short: it stays theirs. */
+/** What executed quotes of these users have received while unfunded: it stays reserved for them. */
 export function listReservations(
   session: Session,
   users: readonly UserKey[],

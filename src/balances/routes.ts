@@ -112,7 +112,7 @@ const RefundBody = Type.Object(
   closed,
 );
 
-/** What is owed to a user, and the way it leaves: to an address that was registered before. */
+/** A user's balance and its refunds, which need a registered address. */
 export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
   addBalanceRoute(addRoute, deps);
   addAccountBalanceRoute(addRoute, deps);
@@ -121,7 +121,7 @@ export function addBalanceRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
   addRefundRoutes(addRoute, deps);
 }
 
-/** The key of a user of this account, or the refusal that there is none. */
+/** The key of a user of this account; refuses when there is none. */
 async function openUser(
   { database, keyring }: BalanceDeps,
   key: UserKey,
@@ -287,7 +287,7 @@ function addRefundRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
   });
 }
 
-/** By hand: a sum of deposits may have more digits than a JavaScript number holds. */
+/** Serialized manually: a sum of deposits may exceed the precision of a JavaScript number. */
 function writeBalances(rows: readonly { currency: string; balance: bigint }[]): string {
   const balances = rows.map(
     ({ currency, balance }) =>

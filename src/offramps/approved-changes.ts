@@ -44,7 +44,7 @@ export function reviewWithApproval(deps: ApprovedChangeDeps) {
       ["Judgement", input.requested.status ?? ""],
       ...(input.requested.comment ? [["Comment", input.requested.comment] as const] : []),
     ],
-    // An approval is of the file that was looked at, not of one that came after it.
+    // Members approve the file that they reviewed, not one uploaded later.
     inputOf: ({ offramps }, { account_id, input }) => {
       const hash = offramps.get(account_id, input.offramp_id)?.offramp.document_hash;
       return {
@@ -55,7 +55,7 @@ export function reviewWithApproval(deps: ApprovedChangeDeps) {
   });
 }
 
-/** What runs once two members have agreed. */
+/** Runs after two members have approved. */
 export function changeProposalTasks(deps: ChangeDeps & { database: Database }): TaskHandler[] {
   return [
     proposalTask(deps, refundOfframp(deps)),
@@ -78,12 +78,12 @@ function reviewDocument({ keyring, renderer }: ChangeDeps) {
 
 type Change<Requested> = Command<OfframpChange<Requested>>;
 
-/** The offramp's own amount decides: it is what the change sends, keeps or lets go. */
+/** The offramp's own amount decides whether the change needs approval. */
 function changeWithApproval<Requested, Extra>(
   { approvals }: ApprovedChangeDeps,
   use_case: UseCase<OfframpChange<Requested>, LoadedOfframps<Extra>, ChangedOfframp>,
   options: {
-    /** Followed by the amount. */
+    /** The amount is appended. */
     summary: string;
     details: (command: Change<Requested>) => (readonly [string, string])[];
     inputOf?: (

@@ -30,9 +30,9 @@ type GateLookup = {
 };
 
 /**
- * Lets funded offramps whose every gate is open go on to the bank; the others wait, with a message
- * for a person. Returns the ids of those that wait. The gates are read under locks, so that what
- * is revoked meanwhile is either seen here or comes after.
+ * Moves funded offramps with every gate open on to the bank. The others wait, with a message for
+ * the caller; their ids are returned. Gates are read under locks, so a concurrent revocation is
+ * either seen here or committed afterwards.
  */
 export async function assessOfframps(
   tx: Transaction,
@@ -66,12 +66,12 @@ export async function assessOfframps(
   return waiting;
 }
 
-/** What changes of an offramp when its next attempt to be paid out begins. */
+/** The fields that change when an offramp's next payout attempt begins. */
 export function instruction(offramp: Offramp): Partial<Offramp> {
   return { status: "sending_fiat", status_message: null, attempt: offramp.attempt + 1 };
 }
 
-/** The first beat of a payout: the attempt and its id are on record before the bank hears of it. */
+/** The first step of a payout: the attempt and its id are stored before the bank is called. */
 export function recordInstructions(tx: Transaction, offramps: readonly Offramp[], now: Date): void {
   if (offramps.length === 0) return;
   insertPayouts(
@@ -86,13 +86,13 @@ export function recordInstructions(tx: Transaction, offramps: readonly Offramp[]
   );
 }
 
-/** Locks users, payment details and offramps, in this order, and reads what the gates rest on. */
+/** Locks users, payment details and offramps, in this order, and reads what the gates depend on. */
 export async function lockForGates(
   tx: Transaction,
   keyring: Keyring,
   keys: readonly { account_id: string; id: string }[],
 ): Promise<{ offramps: KeyedOfframp[]; gates: GateLookup }> {
-  // Read once without a lock, only to learn whom and what to lock before them.
+  // Read without a lock first, only to learn which users and payment details to lock.
   const seen = await findOfframps(tx, keys);
   const users = seen.map(({ account_id, user_id }) => ({ account_id, user_id }));
   const subjects = seen.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
@@ -110,7 +110,7 @@ export async function lockForGates(
   ]);
   const detail_statuses = new AccountMap<PaymentDetailStatus>();
   for (const row of detail_rows) detail_statuses.set(row.account_id, row.id, row.status);
-  // Re-routed between the look and the lock: not judged by a payment detail that is not locked.
+  // Re-routed between the read and the lock: its new payment detail is not locked, so try again.
   if (rows.some((row) => !detail_statuses.has(row.account_id, row.payment_detail_id))) {
     throw new Error("an offramp was re-routed meanwhile; it is assessed again");
   }

@@ -17,12 +17,12 @@ export type OfframpChange<Requested> = {
   problems: readonly Problem[];
 };
 
-/** What one kind of change decides and writes beside the offramp itself. */
+/** What one kind of change decides and writes besides the offramp itself. */
 export type OfframpRule<Requested, Extra> = {
   name: string;
   /** Reads what the decision needs, before the offramps are locked. */
   load: (tx: Transaction, commands: readonly Command<OfframpChange<Requested>>[]) => Promise<Extra>;
-  /** Reads what is locked after the offramps. */
+  /** Reads what must be locked after the offramps. */
   loadMore?: (tx: Transaction, extra: Extra, offramps: readonly OfframpRow[]) => Promise<Extra>;
   decide: (
     entry: KeyedOfframp,
@@ -31,13 +31,13 @@ export type OfframpRule<Requested, Extra> = {
     now: Date,
   ) => Checked<ChangedOfframp>;
   record: (tx: Transaction, changes: readonly ChangedOfframp[], extra: Extra, now: Date) => void;
-  /** The answer, where it is not the offramp itself. */
+  /** The response, where it is not the offramp itself. */
   render?: (change: ChangedOfframp) => string;
 };
 
 export type LoadedOfframps<Extra> = { offramps: AccountMap<KeyedOfframp>; extra: Extra };
 
-/** The frame of all changes of one offramp by a caller: find it, lock it, decide, write, answer. */
+/** The steps that every change of one offramp shares: find, lock, decide, write, respond. */
 export function changeOfframps<Requested, Extra>(
   keyring: Keyring,
   renderer: OfframpRenderer,

@@ -8,20 +8,20 @@ import { isId } from "../platform/ids.ts";
 import { parseAmount } from "../platform/money.ts";
 import { Problems } from "../platform/problems.ts";
 
-/** One item of a creation request, as far as it can be read without the database. */
+/** One item of a creation request, as far as it can be checked without the database. */
 export type CheckedItem = {
   payment_detail_id: string | null;
   destination_currency: string | null;
   /** Minor units. */
   destination_amount: bigint | null;
   requested_rail: Rail | null;
-  /** False when a rail was asked for that does not exist. */
+  /** False when the requested rail does not exist. */
   is_rail_known: boolean;
   reference: string | null;
   submitted_url: string | null;
-  /** The document of ours that the URL names. */
+  /** The uploaded document that `submitted_url` refers to. */
   document_id: string | null;
-  /** The invoice that it pays. */
+  /** The invoice that the offramp pays. */
   invoice_id: string | null;
   metadata: Metadata;
 };
@@ -30,13 +30,13 @@ const REFERENCE_LENGTH_MAX = 140;
 const URL_LENGTH_MAX = 2048;
 
 type UrlRules = {
-  /** http is for the sandbox only. */
+  /** http URLs are accepted in the sandbox only. */
   mode: Mode;
-  /** Why no document would ever be fetched from a URL, as far as its text tells. */
+  /** Why a document can never be fetched from this URL, judged by its text alone. */
   refuseUrl: (url: string) => string | null;
 };
 
-/** Reads the items of a request. The problems returned begin with those found before. */
+/** Checks the items of a request. The result starts with the problems found before. */
 export function checkItems(
   items: unknown,
   rules: UrlRules,
@@ -101,7 +101,7 @@ function checkAmount(value: unknown, digits: number | undefined, report: Report)
     report("destination_amount", "parameter_missing", "Send destination_amount.");
     return null;
   }
-  // Without a known currency the form can still be judged, with the most digits there are.
+  // With an unknown currency the format is still checked, with the most digits any currency has.
   const parsed = parseAmount(value, digits ?? 4);
   if ("value" in parsed) return digits === undefined ? null : parsed.value;
   report("destination_amount", "record_invalid", parsed.reason);

@@ -57,7 +57,7 @@ type CreateOfframpsDeps = {
   renderer: OfframpRenderer;
 };
 
-/** Adds payouts to quotes: all items of a request or none, in order, at the quote's own prices. */
+/** Adds offramps to quotes at the quote's prices, in order: all items of a request or none. */
 export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, Loaded, Created> {
   return {
     name: "create-offramps",
@@ -194,7 +194,7 @@ function decideOne(
 type Context = { prices: Prices; quote: Quote; report: ObjectProblems["report"] };
 type Priced = ReturnType<typeof priceOfframp> & { rails: Rail; currency: string; amount: bigint };
 
-/** What an item must keep to, once its rail is known; null where it cannot be priced. */
+/** Checks an item once its rail is known; null where it cannot be priced. */
 function checkItem(
   catalogue: Catalogue,
   item: CheckedItem,
@@ -243,7 +243,7 @@ function checkItem(
   return { ...priced, rails: rail, currency, amount };
 }
 
-/** EUR takes the payment detail's rail whatever was asked for; others keep what was asked for. */
+/** EUR always uses the payment detail's rail; other currencies use the requested rail, if any. */
 function resolveRail(item: CheckedItem, detail: PaymentDetail): Rail {
   const own = detail.fields.rails as Rail;
   if (detail.fields.currency === "eur") return own;
@@ -282,7 +282,7 @@ function checkAmount(
   }
 }
 
-/** The user's own document that the item names, uploaded before. */
+/** The user's uploaded document that the item refers to. */
 function findDocument(
   { documents }: Loaded,
   { account_id, user_id }: Quote,

@@ -12,12 +12,12 @@ import type { OfframpRenderer } from "./render.ts";
 import { claimUnfunded, type KeyedOfframp, toOfframps } from "./store.ts";
 import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
 
-/** Large quotes move in chunks, so that no transaction holds thousands of rows. */
+/** Large quotes are processed in chunks, so that no transaction locks thousands of rows. */
 export const CHUNK = 200;
 
 /**
- * Moves the next offramps of a quote whose deposit has come: funded ones go on to their
- * assessment, those of a short deposit wait in `ongoing_checks`. Returns whether more are left.
+ * Moves the next offramps of a quote that has received a deposit: funded ones are assessed, those
+ * of a short deposit wait in `ongoing_checks`. Returns whether more are left.
  */
 export async function fundOfframps(
   tx: Transaction,
@@ -48,7 +48,7 @@ export async function fundOfframps(
       ),
     );
   }
-  // Not "a full chunk": rows that somebody else changed while we waited for them are left out.
+  // Not "a full chunk": rows that another transaction changed while we waited are skipped.
   return offramps.length > 0;
 }
 
@@ -63,7 +63,7 @@ function holdShort(
   status_message: string | null,
   now: Date,
 ): ChangedOfframp[] {
-  // One that waits already is told how much is missing now.
+  // An offramp that already waits gets a message with the amount missing now.
   if (entry.offramp.status === "ongoing_checks") {
     return [changeOfframp(entry, { status_message }, now)];
   }

@@ -15,11 +15,11 @@ type GateFacts = {
   kyc: Kyc | undefined;
   detail_status: PaymentDetailStatus | undefined;
   quote_hold: Quote["hold"];
-  /** Why it may not pay its invoice any more. */
+  /** Why it can no longer pay its invoice. */
   invoice_end: string | null;
 };
 
-/** Why this offramp may not be paid now, as a sentence for a person; null when it may. */
+/** Why this offramp cannot be paid now, as a sentence for the caller; null when it can. */
 export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFacts): string | null {
   if (facts.quote_hold === "late_deposit") {
     return "The deposit arrived after the quote had expired. It must be re-priced or refunded.";
@@ -47,7 +47,7 @@ function detailGate(status: PaymentDetailStatus | undefined): string | null {
   return "The payment detail was rejected. Re-route the payout to another one.";
 }
 
-/** The first attempt went with a document that had passed; a later upload changes nothing. */
+/** The first attempt was sent with a document that had passed; later uploads change nothing. */
 function hasPassedDocument({ attempt, document_status }: Offramp): boolean {
   return attempt > 0 && document_status !== null;
 }
@@ -71,7 +71,7 @@ function documentGate(policy: DocumentPolicy, offramp: Offramp): string | null {
   return null;
 }
 
-/** The same question at execution, as problems of a request. */
+/** The same checks at execution, as problems of a request. */
 export function executionProblems(
   policy: GatePolicy,
   kyc: Kyc,
@@ -94,7 +94,7 @@ export function executionProblems(
   return [...new Map(problems.map((problem) => [problem.code, problem])).values()];
 }
 
-/** A kind of payment that a quote makes, and the state of the accounts that it goes to. */
+/** A kind of payment in a quote, and the state of the bank accounts that receive it. */
 export type QuotePayment = {
   destination_currency: string;
   rails: string;

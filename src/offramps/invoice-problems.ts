@@ -11,7 +11,7 @@ import type { Problem } from "../platform/errors.ts";
 import type { CheckedItem } from "./check-items.ts";
 import type { Offramp } from "./model.ts";
 
-/** What an item must be like to pay the invoice that it names. */
+/** What is wrong with an item that names an invoice to pay. */
 export function invoiceProblems(
   invoices: AccountMap<Payable>,
   account_id: string,
@@ -22,7 +22,7 @@ export function invoiceProblems(
     const { invoice_id, destination_currency: currency, destination_amount: amount } = item;
     if (invoice_id === null) return [];
     const payable = invoices.get(account_id, invoice_id);
-    // Of two items of one request for the same invoice, the second comes too late.
+    // Of two items of one request for the same invoice, the second is refused.
     const is_twice = named.has(invoice_id);
     named.add(invoice_id);
     const taken = payable && is_twice ? { ...payable, offramp_id: invoice_id } : payable;
@@ -30,7 +30,7 @@ export function invoiceProblems(
   });
 }
 
-/** What an offramp is made for. */
+/** An offramp and the invoice that it pays. */
 export type InvoicePayment = Pick<Offramp, "account_id" | "id" | "invoice_id">;
 
 /** The invoices that these offramps pay. */
@@ -38,7 +38,7 @@ export function invoiceKeys(payments: readonly InvoicePayment[]): InvoiceKey[] {
   return payments.flatMap(({ account_id, invoice_id: id }) => (id ? [{ account_id, id }] : []));
 }
 
-/** Why this offramp may not pay its invoice any more; nothing when it may, or pays none. */
+/** Why this offramp can no longer pay its invoice; empty when it can, or pays none. */
 export function endedInvoiceProblems(
   invoices: AccountMap<Payable>,
   { account_id, id, invoice_id }: InvoicePayment,
@@ -48,7 +48,7 @@ export function endedInvoiceProblems(
   return paymentEndProblems(field, invoices.get(account_id, invoice_id), id);
 }
 
-/** These offramps pay their invoices from now on. */
+/** Reserves the invoices for these offramps. */
 export function reserveInvoices(tx: Transaction, payments: readonly InvoicePayment[]): void {
   reservePayments(
     tx,
@@ -58,7 +58,7 @@ export function reserveInvoices(tx: Transaction, payments: readonly InvoicePayme
   );
 }
 
-/** At execution: nobody pays for an invoice that was canceled, rejected or paid meanwhile. */
+/** At execution: an invoice canceled, rejected or paid since must not be paid. */
 export function quoteInvoiceProblems(
   invoices: AccountMap<Payable>,
   payments: readonly InvoicePayment[],

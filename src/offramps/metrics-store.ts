@@ -3,18 +3,18 @@ import { COUNT_MAX } from "../platform/metrics/model.ts";
 
 export type OpenRecords = { status: string; records: number; oldest_at: Date | null };
 
-// Each as its partial index names them: only then does the planner see that the index serves.
+// Spelled exactly as in the partial indexes; otherwise the planner does not use them.
 const OPEN_PAYOUTS = "status in ('recorded', 'submitting', 'sent')";
 const OPEN_OFFRAMPS = "status in ('pending_internal_assessment', 'ongoing_checks', 'sending_fiat')";
 
-/** Attempts to pay that are not over, by state. */
+/** Unfinished payout attempts, by state. */
 export function listOpenPayouts(session: Session): Promise<OpenRecords[]> {
   return session.query<OpenRecords>(openRecords("payouts", OPEN_PAYOUTS), [
     ["recorded", "submitting", "sent"],
   ]);
 }
 
-/** Offramps that were executed and are not over, by state. */
+/** Executed and unfinished offramps, by state. */
 export function listOpenOfframps(session: Session): Promise<OpenRecords[]> {
   return session.query<OpenRecords>(openRecords("offramps", OPEN_OFFRAMPS), [
     ["pending_internal_assessment", "ongoing_checks", "sending_fiat"],

@@ -1,7 +1,7 @@
 import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
 import { listOpenOfframps, listOpenPayouts, type OpenRecords } from "./metrics-store.ts";
 
-/** Payouts under way, and offramps that wait for something. */
+/** Payouts in progress, and offramps that wait. */
 export const offrampMetrics: MetricSource = {
   gauges: [
     {

@@ -14,7 +14,7 @@ export const OFFRAMP_STATUSES = [
 ] as const;
 export type OfframpStatus = (typeof OFFRAMP_STATUSES)[number];
 
-/** Legal moves. `fiat_sent` is not the end: banks return payments weeks later. */
+/** Legal transitions. `fiat_sent` is not final: banks return payments weeks later. */
 export const OFFRAMP_MOVES: Readonly<Record<OfframpStatus, readonly OfframpStatus[]>> = {
   initiated: ["pending_internal_assessment", "failed"],
   pending_internal_assessment: ["sending_fiat", "ongoing_checks", "failed"],
@@ -29,8 +29,8 @@ export const DOCUMENT_STATUSES = ["not_checked", "approved", "rejected"] as cons
 export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
 
 /**
- * Legal moves of a supporting document. Another file starts again at `not_checked`; only a member
- * approves a file that was rejected.
+ * Legal transitions of a supporting document. A new file starts at `not_checked`; only a member can
+ * approve a rejected file.
  */
 export const DOCUMENT_MOVES: Readonly<Record<DocumentStatus, readonly DocumentStatus[]>> = {
   not_checked: ["approved", "rejected"],
@@ -38,12 +38,12 @@ export const DOCUMENT_MOVES: Readonly<Record<DocumentStatus, readonly DocumentSt
   rejected: ["not_checked", "approved"],
 };
 
-/** What is personal of an offramp, kept encrypted. */
+/** The personal data of an offramp, stored encrypted. */
 type OfframpDetails = {
   reference: string | null;
   metadata: Metadata;
   submitted_url: string | null;
-  /** Why the document was rejected; whoever reviewed it may have named people. */
+  /** Why the document was rejected; personal, as the reviewer may have named people. */
   document_comment?: string | null;
 };
 
@@ -59,7 +59,7 @@ export type Offramp = {
   user_id: string;
   quote_id: string;
   payment_detail_id: string;
-  /** The invoice that it pays, if any. */
+  /** The invoice that the offramp pays, if any. */
   invoice_id: string | null;
   status: OfframpStatus;
   status_message: string | null;
@@ -78,16 +78,16 @@ export type Offramp = {
   details: OfframpDetails;
   document_status: DocumentStatus | null;
   document_source: "url" | "upload" | null;
-  /** The document that was uploaded first and named at creation; null for one of its own. */
+  /** The document uploaded before the offramp was created; null if it has its own. */
   document_id: string | null;
   /** Key of the stored copy; null until there is one. */
   document_file: string | null;
   document_hash: Buffer | null;
   document_type: string | null;
   document_version: number;
-  /** How often its document could not be fetched from its URL. */
+  /** Failed attempts to fetch the document from its URL. */
   document_fetch_failures: number;
-  /** When its part of the deposit was set aside for it. */
+  /** When its part of the deposit was reserved. */
   funded_at: Date | null;
   attempt: number;
   payout_reference: PayoutReference | null;
@@ -97,7 +97,7 @@ export type Offramp = {
   updated_at: Date;
 };
 
-/** Until the payout is under way, documents and references may still change. */
+/** In these states documents and references may still change. */
 export const BEFORE_PAYOUT: readonly OfframpStatus[] = [
   "initiated",
   "pending_internal_assessment",
@@ -108,7 +108,7 @@ export function isBeforePayout(status: OfframpStatus): boolean {
   return BEFORE_PAYOUT.includes(status);
 }
 
-/** Everything of the record that is not personal: what its last event vouches for. */
+/** Every non-personal field: what the digest in the last event covers. */
 export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
   return digestOf(
     offramp.account_id,
@@ -140,7 +140,7 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.sequence,
     offramp.created_at.toISOString(),
     offramp.updated_at.toISOString(),
-    // Only where there is one: the digests of those before stay what they are.
+    // Only where there is one, so that older digests stay valid.
     ...(offramp.invoice_id === null ? [] : [offramp.invoice_id]),
     ...(offramp.document_id === null ? [] : [`document ${offramp.document_id}`]),
   );

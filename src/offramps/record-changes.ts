@@ -16,11 +16,11 @@ import {
 import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, updateOfframpRows } from "./store.ts";
 
-/** An offramp after a change, with the status it had before; null when it was just created. */
+/** An offramp after a change, with its previous status; null when it was just created. */
 type OfframpNews = KeyedOfframp & { from_status: OfframpStatus | null };
 export type ChangedOfframp = OfframpNews & { was_funded: boolean };
 
-/** The offramp after a move to another state, or a change without one. */
+/** The offramp after a transition or another change. */
 export function changeOfframp(
   { offramp, key }: KeyedOfframp,
   change: Partial<Offramp>,
@@ -35,7 +35,7 @@ export function changeOfframp(
   if (from !== null && to !== null && to !== from && !DOCUMENT_MOVES[from].includes(to)) {
     throw new Error(`a supporting document cannot go from ${from} to ${to}`);
   }
-  // Receivers go by the event's time: it must rise with every change of a record.
+  // Receivers order events by time, so it must increase with every change of a record.
   const updated_at = new Date(Math.max(now.getTime(), offramp.updated_at.getTime() + 1));
   const changed = { ...offramp, ...change, sequence: offramp.sequence + 1, updated_at };
   const was_funded = offramp.funded_at !== null;
@@ -43,8 +43,8 @@ export function changeOfframp(
 }
 
 /**
- * Writes locked offramps and one event for each change. An offramp that moved twice in this
- * transaction appears twice: both events are written, the row once, as it is in the end.
+ * Writes locked offramps and one event per change. An offramp that changed twice in this
+ * transaction appears twice: both events are written, the row once, in its final state.
  */
 export function recordChanges(
   tx: Transaction,
@@ -59,7 +59,7 @@ export function recordChanges(
   recordPayments(tx, changes, now);
 }
 
-/** Invoices that these offramps pay learn what became of them by a task. */
+/** Enqueues the tasks that report these changes to the invoices that the offramps pay. */
 function recordPayments(tx: Transaction, changes: readonly ChangedOfframp[], now: Date): void {
   const paying = changes.filter(({ offramp }) => offramp.invoice_id !== null);
   if (paying.length === 0) return;
@@ -82,12 +82,12 @@ function stepOf(change: ChangedOfframp): PaymentStep[] {
   return kind ? [{ account_id, offramp_id, step, invoice_id: invoice_id!, kind }] : [];
 }
 
-/** What the change means for an invoice; a payment that bounced and is given up failed before. */
+/** What the change means for an invoice; a bounced payment was reported as failed already. */
 function stepKind({ offramp, from_status, was_funded }: ChangedOfframp): StepKind | null {
   const { status } = offramp;
   if (status === "failed") {
-    const is_told = from_status === "bounced" || from_status === "failed";
-    return was_funded && !is_told ? "failed" : null;
+    const was_reported = from_status === "bounced" || from_status === "failed";
+    return was_funded && !was_reported ? "failed" : null;
   }
   if (!was_funded && offramp.funded_at !== null) return "funded";
   if (status === from_status) return null;

@@ -16,12 +16,12 @@ import { type ChangedOfframp, changeOfframp } from "./record-changes.ts";
 import { findOfframps, type KeyedOfframp } from "./store.ts";
 import { FUND_QUOTE_TASK } from "./task-kinds.ts";
 
-/** Entries by the change they belong to: what is refused after all posts nothing. */
+/** Entries by the change they belong to: a change that is refused posts nothing. */
 type Extra = { quotes: AccountMap<Quote>; entries: Map<ChangedOfframp, NewEntry[]> };
 
 /**
- * Gives up a payout that waits or bounced: the whole token amount, fee included, is owed to the
- * user again.
+ * Gives up a waiting or bounced payout: the whole token amount, fee included, is owed to the user
+ * again.
  */
 export const refundOfframps: OfframpRule<null, Extra> = {
   name: "refund-offramps",
@@ -47,7 +47,7 @@ export const refundOfframps: OfframpRule<null, Extra> = {
   },
 };
 
-/** Locks the quotes of these offramps, which go before the offramps themselves. */
+/** Locks the quotes of these offramps; quotes are always locked before offramps. */
 export async function lockQuotesOf(
   tx: Transaction,
   keys: readonly { account_id: string; id: string }[],
@@ -58,9 +58,9 @@ export async function lockQuotesOf(
 }
 
 /**
- * The offramp after it has failed, with the entries that give its money back. Its quote must be
- * locked: while the deposit is short the quote simply need not pay for it any more; once the quote
- * is funded, the offramp first gets its part, if it has not yet come to it, and then returns it.
+ * The offramp after it failed, with the ledger entries that return its money. Its quote must be
+ * locked. While the deposit is short, the quote only stops paying for it. Once the quote is funded,
+ * the offramp first receives its part, if it has not yet, and then returns it.
  */
 export function giveUp(
   entry: KeyedOfframp,
@@ -80,7 +80,7 @@ export function giveUp(
   return { change, entries: is_funded_now ? [offrampFunded(offramp), given_back] : [given_back] };
 }
 
-/** What came may suffice for the rest of a quote whose deposit is short. */
+/** The deposit may now suffice for the rest of a short quote. */
 function fundTheRest(tx: Transaction, changes: readonly ChangedOfframp[], now: Date): void {
   const unfunded = changes.map(({ offramp }) => offramp).filter((offramp) => !offramp.funded_at);
   const by_quote = new Map<string, Offramp>(unfunded.map((offramp) => [offramp.quote_id, offramp]));

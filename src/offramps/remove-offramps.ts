@@ -26,7 +26,7 @@ type Removal = {
 type Loaded = { quotes: AccountMap<Quote>; offramps: AccountMap<KeyedOfframp> };
 type Removed = { offramp: Offramp; quote: Quote };
 
-/** Takes payouts out of quotes that are not executed; nothing has moved for them yet. */
+/** Removes offramps from quotes that are not executed; no money has moved for them yet. */
 export function removeOfframps(
   keyring: Keyring,
   renderer: OfframpRenderer,
@@ -57,7 +57,7 @@ export function removeOfframps(
             offramp_id: id,
           })),
       );
-      // The files of its document go too.
+      // The files of its document are deleted too.
       enqueueTasks(
         tx,
         removed.map(({ account_id, id }) => taskNow(SWEEP_DOCUMENTS_TASK, { account_id, id }, now)),
@@ -80,7 +80,7 @@ export function removeOfframps(
   };
 }
 
-/** Quotes before offramps, as everybody locks them. */
+/** Quotes before offramps: the lock order used everywhere. */
 async function load(
   keyring: Keyring,
   tx: Transaction,

@@ -1,7 +1,7 @@
 import type { Transaction } from "../platform/db/database.ts";
 import type { Offramp } from "./model.ts";
 
-/** Removes offramps for which nothing has moved yet; that they were there stays on record. */
+/** Deletes offramps for which no money has moved, and keeps a record that they existed. */
 export function deleteOfframps(tx: Transaction, offramps: readonly Offramp[], now: Date): void {
   const keys = [offramps.map(({ account_id }) => account_id), offramps.map(({ id }) => id)];
   tx.write(

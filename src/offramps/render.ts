@@ -16,7 +16,7 @@ const TOKEN_DIGITS = 6;
 /** Currency → destination units for one token. */
 export type Rates = Record<string, number>;
 
-/** Writes offramps and quotes; addresses in answers are built from the public address. */
+/** Renders offramps and quotes; URLs in responses are built from the public URL. */
 export type OfframpRenderer = ReturnType<typeof createOfframpRenderer>;
 
 export function createOfframpRenderer(publicUrl: () => string, clock: Pick<Clock, "now">) {
@@ -61,7 +61,7 @@ export function createOfframpRenderer(publicUrl: () => string, clock: Pick<Clock
     updated_at: quote.updated_at.toISOString(),
   });
 
-  // A creation writes each record twice, into the answer and into its event.
+  // Creation renders each record twice: for the response and for its event.
   const written = new WeakMap<Offramp, string>();
   const write = (offramp: Offramp): string => {
     const known = written.get(offramp);

@@ -27,9 +27,9 @@ type Extra = {
 const FIELD = "offramp.payment_detail_id";
 
 /**
- * Sends a bounced payout to another bank account of the same user and currency, at the same
- * amount and without a new fee. Every gate is asked again; a closed one leaves it bounced. One that
- * pays an invoice takes its place again, unless the invoice can no longer be paid by it.
+ * Sends a bounced payout to another bank account of the same user and currency, at the same amount
+ * and without a new fee. Every gate is checked again; if one is closed, the offramp stays bounced.
+ * An offramp that pays an invoice reserves it again, if the invoice can still be paid.
  */
 export function rerouteOfframps(
   catalogue: Catalogue,
@@ -86,7 +86,7 @@ export function rerouteOfframps(
         return { problems: [{ field: FIELD, code: "invalid_transition", message: closed }] };
       }
       const change = { ...instruction(offramp), payment_detail_id: detail.id };
-      // A later command of the same set must see the place taken.
+      // A later command of the same set must see this reservation.
       const payable = offramp.invoice_id && invoices.get(account_id, offramp.invoice_id);
       if (payable && input.problems.length === 0) payable.offramp_id = offramp.id;
       return { value: changeOfframp(entry, change, now) };

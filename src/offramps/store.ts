@@ -10,7 +10,7 @@ import { ASSESS_OFFRAMP_TASK, SEND_PAYOUT_TASK } from "./task-kinds.ts";
 
 export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
 
-/** An offramp with the key that seals what is personal of it. */
+/** An offramp with the key that encrypts its personal data. */
 export type KeyedOfframp = { offramp: Offramp; key: Buffer };
 
 export async function findOfframp(
@@ -121,7 +121,7 @@ export function lockOfframps(
   );
 }
 
-/** All made at the same time, `now`. */
+/** All created at the same time, `now`. */
 export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[], now: Date): void {
   const of = <Value>(read: (offramp: Offramp) => Value) =>
     entries.map(({ offramp }) => read(offramp));
@@ -162,7 +162,7 @@ export function insertOfframps(tx: Transaction, entries: readonly KeyedOfframp[]
   );
 }
 
-/** Writes everything that can change of offramps that are locked. */
+/** Writes every mutable column of locked offramps. */
 export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOfframp[]): void {
   const of = <Value>(read: (offramp: Offramp) => Value) =>
     entries.map(({ offramp }) => read(offramp));
@@ -205,7 +205,7 @@ export function updateOfframpRows(tx: Transaction, entries: readonly KeyedOffram
   );
 }
 
-/** Opens the rows with the keys of their users; rows of an erased user are left out. */
+/** Decrypts the rows with the keys of their users; rows of erased users are left out. */
 export async function openOfframps(
   session: Session,
   keyring: Keyring,
@@ -215,7 +215,7 @@ export async function openOfframps(
   return toOfframps(rows, await keyring.openSubjects(session, subjects));
 }
 
-/** The same with keys that are at hand. */
+/** The same with keys that are already loaded. */
 export function toOfframps(rows: readonly OfframpRow[], keys: SubjectKeys): KeyedOfframp[] {
   return rows.flatMap((row) => {
     const key = keys.get(row.account_id, row.user_id);
@@ -245,7 +245,7 @@ function detailsPlace({ account_id, id }: { account_id: string; id: string }): P
   return { account_id, table: "offramps", column: "details", record_id: id };
 }
 
-/** The kinds of payment that a quote makes, and the state of the accounts that they go to. */
+/** The kinds of payment in a quote, and the state of the bank accounts that receive them. */
 export function listQuotePayments(
   session: Session,
   account_id: string,
@@ -276,8 +276,8 @@ export function listInvoicePayments(
 }
 
 /**
- * Locks the next offramps of a quote that its deposit has not reached yet; with a message, only
- * those that do not show it already.
+ * Locks the next offramps of a quote that are not funded yet; with a message, only those that do
+ * not show it already.
  */
 export function claimUnfunded(
   tx: Session,
@@ -294,7 +294,7 @@ export function claimUnfunded(
   );
 }
 
-/** What was given up before the deposit sufficed: the quote need not pay for it any more. */
+/** The total of offramps given up before the quote was funded: it no longer pays for them. */
 export async function findAbandoned(
   session: Session,
   quote: { account_id: string; id: string },
@@ -309,7 +309,7 @@ export async function findAbandoned(
   return row!;
 }
 
-/** Makes due what waits for the gates of a user's offramps (or of one). */
+/** Makes the waiting assessments of a user's offramps (or of one offramp) due now. */
 export function updateAssessmentsDue(
   tx: Transaction,
   which: { account_id: string; user_id?: string; offramp_id?: string },
@@ -325,7 +325,7 @@ export function updateAssessmentsDue(
   );
 }
 
-/** Whether a payout of this user, or a refund to them, has not come to its end. */
+/** Whether this user has an unfinished payout or refund. */
 export async function findOpenOfframp(session: Session, key: UserKey): Promise<boolean> {
   const rows = await session.query(
     `select 1 from offramps where account_id = $1 and user_id = $2

@@ -1,4 +1,4 @@
-/** The kinds of tasks of this module; `tasks.ts` says which leads to which. */
+/** The task kinds of this module; the table in `tasks.ts` shows which leads to which. */
 export const FETCH_DOCUMENT_TASK = "fetch-document";
 export const WATCH_CHAINS_TASK = "watch-chains";
 export const ANNOUNCE_TRANSFER_TASK = "announce-transfer";

@@ -39,7 +39,7 @@ type OfframpTaskDeps = SendDeps &
     deposit_tolerance: bigint;
   };
 
-/** Whatever opens a gate also calls for a new assessment; this is for what nobody announces. */
+/** Whatever opens a gate also enqueues an assessment; this covers changes without one. */
 const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
 
 /**
@@ -48,9 +48,9 @@ const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
  *
  * | Task              | Enqueued by          | Does                           | Next           |
  * |-------------------|----------------------|--------------------------------|----------------|
- * | announce-transfer | execute-quotes       | tells the chain of the tx_id   |                |
+ * | announce-transfer | execute-quotes       | registers tx_id with the chain |                |
  * | watch-chains      | recurring            | credits deposits to users      | fund-quote     |
- * | fund-quote        | execute, deposits    | enough is there: quote funded  | fund-offramps  |
+ * | fund-quote        | execute, deposits    | funds a quote that is paid     | fund-offramps  |
  * | fund-offramps     | fund-quote, fund     | funds the quote's offramps     | assess-offramp |
  * | assess-offramp    | fund-offramps, gates | gates open: attempt recorded   | send-payout    |
  * | send-payout       | assess, re-route     | gates again, then the bank     |                |
@@ -59,7 +59,7 @@ const ASSESSED_AGAIN_AFTER_MS = HOUR_MS;
  * | chase-payouts     | recurring            | reports payouts without answer |                |
  * | fetch-document    | create-offramps      | keeps a copy of submitted_url  | assess-offramp |
  * | drop-document     | upload, replacement  | deletes an unused upload       |                |
- * | sweep-documents   | replacement, removal | deletes files nobody refers to |                |
+ * | sweep-documents   | replacement, removal | deletes unreferenced files     |                |
  */
 export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   return [
@@ -96,7 +96,7 @@ type QuoteWork = (
   now: Date,
 ) => Promise<Date | null>;
 
-/** Work on one quote at a time, each in its own transaction; a date means "again then". */
+/** Processes one quote at a time, each in its own transaction; a returned date reschedules it. */
 function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork): TaskHandler {
   return {
     kind,
@@ -117,7 +117,7 @@ function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork)
   };
 }
 
-/** Tells the chain's watcher what to look for, then looks. */
+/** Registers the transfers with the chain's watcher, then reads the chain. */
 async function announce({ database, chain }: OfframpTaskDeps, set: TaskSet): Promise<void> {
   const keys = set.tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
   for (const quote of await findQuotes(database, keys)) {

@@ -23,7 +23,7 @@ type TermsDeps = { bank: BankPort; chain: ChainPort };
 
 type Requested = Record<string, unknown>;
 
-/** What is asked of an onramp, checked and priced; the terms are null where that was refused. */
+/** Checks and prices the request for an onramp; the terms are null where it is refused. */
 export function checkTerms(
   { bank, chain }: TermsDeps,
   prices: Prices | { stale: true },
@@ -111,7 +111,7 @@ function readAddress(
   }
   if (!chain) return undefined;
   const checked = checkAddress(chain, text);
-  // Kept as it was sent: callers compare it with their own.
+  // Kept as it was sent: callers compare it with their own value.
   if ("value" in checked) return text;
   problems.report("destination_address", "record_invalid", checked.reason);
   return undefined;

@@ -18,7 +18,7 @@ import { renderOnramp } from "./render.ts";
 import { countInitiated, insertOnramps, type KeyedOnramp } from "./store.ts";
 import { EXPIRE_ONRAMP_TASK } from "./task-kinds.ts";
 
-/** What is to be delivered for what, checked and priced. */
+/** What is delivered for which deposit, checked and priced. */
 export type OnrampTerms = OnrampPrice & {
   crypto_currency: Token;
   crypto_rails: Chain;
@@ -32,7 +32,7 @@ export type OnrampTerms = OnrampPrice & {
 
 type NewOnramp = {
   user_id: string;
-  /** Null when the request is refused, for the problems or for lack of a rate. */
+  /** Null when the request is refused, because of problems or a missing rate. */
   terms: OnrampTerms | null;
   problems: readonly Problem[];
 };
@@ -40,7 +40,7 @@ type NewOnramp = {
 type Loaded = {
   users: AccountMap<Kyc>;
   keys: SubjectKeys;
-  /** Unpaid onramps of each user, those that this set creates included. */
+  /** Unpaid onramps of each user, including those that this set creates. */
   unpaid: AccountMap<number>;
 };
 
@@ -56,8 +56,8 @@ export function createOnramps(
     load: async (tx, commands) => {
       const of = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
       const subjects = of.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
-      // Locked: nobody is erased before what is about to be written of them is there too, and of
-      // two that count at once the second sees what the first created.
+      // Locked, so that no user is erased before the rows below are written, and of two
+      // transactions that count at once the second sees what the first created.
       await lockUsers(tx, of);
       const [users, keys, unpaid] = await Promise.all([
         findKycs(tx, of),

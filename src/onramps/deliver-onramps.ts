@@ -23,9 +23,9 @@ export type OnrampDeliveryDeps = {
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
 /**
- * Delivers paid onramps in three steps: the gates are open and the conversion is on record; the
- * coins are sent under a key made of the record's id; the transaction is on record. Whatever is
- * interrupted is sent again under the same key, which sends once.
+ * Delivers paid onramps in three steps: check the gates and record the conversion; send the coins
+ * under a key derived from the record's id; record the transaction. An interrupted delivery is sent
+ * again under the same key, which sends only once.
  */
 export async function deliverOnramps(deps: OnrampDeliveryDeps, set: TaskSet): Promise<void> {
   for (const task of set.tasks) await deliverOnramp(deps, set, task);
@@ -35,7 +35,7 @@ async function deliverOnramp(deps: OnrampDeliveryDeps, set: TaskSet, task: Task)
   const { database, chain } = deps;
   const begun = await database.transaction((tx) => beginDelivery(tx, deps, set, task));
   if (begun === null) return;
-  // Behind a closed gate nothing is sent, but what had left before it closed is looked for.
+  // Behind a closed gate nothing is sent, but a transfer sent before it closed is looked up.
   const { onramp, is_held } = begun;
   const sent = is_held
     ? await chain.findSend(onramp.crypto_rails, sendKey(onramp))
@@ -52,7 +52,7 @@ async function deliverOnramp(deps: OnrampDeliveryDeps, set: TaskSet, task: Task)
   });
 }
 
-/** Sends once, however often it is called: the key is made of the record's id. */
+/** Sends once, however often it is called: the key is derived from the record's id. */
 export function sendCoins(chain: ChainPort, onramp: Onramp): ReturnType<ChainPort["send"]> {
   return chain.send({
     key: sendKey(onramp),
@@ -67,7 +67,7 @@ function sendKey({ account_id, id }: Onramp): string {
   return `onramp:${account_id}:${id}`;
 }
 
-/** The first beat; null when there is nothing to send, or not now. */
+/** The first step; null when there is nothing to send, or not now. */
 async function beginDelivery(
   tx: Transaction,
   deps: OnrampDeliveryDeps,
@@ -77,7 +77,7 @@ async function beginDelivery(
   const tasks = await set.lock(tx, [task]);
   if (tasks.length === 0) return null;
   const key = { account_id: task.account_id, id: task.record_id };
-  // Read once without a lock, only to learn whom to lock before it.
+  // Read without a lock first, only to learn which user to lock before it.
   const [seen] = await findOnramps(tx, [key]);
   const user = seen && { account_id: seen.account_id, user_id: seen.user_id };
   const kycs = user && (await lockKycs(tx, [user]));
@@ -107,7 +107,7 @@ function closedGate(enforcement: KycEnforcement, kyc: Kyc | undefined): string |
   return clearanceProblems(kyc, null, null, "")[0]?.message ?? null;
 }
 
-/** No event of its own unless it shows: the record still says `sending_fiat`. */
+/** Writes an event only if a message is cleared: the visible status stays `sending_fiat`. */
 export function recordConversion(tx: Transaction, entry: KeyedOnramp, now: Date): void {
   const change = { delivery: "sending", status_message: null } as const;
   if (entry.onramp.status_message === null) updateOnramps(tx, [{ ...entry.onramp, ...change }]);
@@ -115,7 +115,7 @@ export function recordConversion(tx: Transaction, entry: KeyedOnramp, now: Date)
   postEntries(tx, [onrampConverted(entry.onramp)], now);
 }
 
-/** The last beat: the coins are on their way, or the chain will never take them. */
+/** The last step: the coins were sent, or the chain refused them for good. */
 export function recordSent(
   tx: Transaction,
   entry: KeyedOnramp,

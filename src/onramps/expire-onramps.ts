@@ -4,7 +4,7 @@ import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { lockOnramps, openOnramps } from "./store.ts";
 
-/** Fails onramps that nobody has paid in time. Nothing was received, so nothing is posted. */
+/** Fails onramps that were not paid in time. Nothing was received, so nothing is posted. */
 export function expireOnramps(
   { database, keyring }: { database: Database; keyring: Keyring },
   set: TaskSet,

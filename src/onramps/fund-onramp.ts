@@ -15,13 +15,13 @@ export type Funding = { taken: bigint } | { refused: DepositReason };
 export type FundDeps = {
   database: Database;
   keyring: Keyring;
-  /** In sandbox an onramp may be left as it is once it is paid. */
+  /** The sandbox can stop an onramp after it is paid. */
   holds_delivery?: boolean;
 };
 
 /**
- * Lets a deposit pay the onramp it names: in the onramp's own account, under its lock. Asked again
- * with the same deposit it only says what it took.
+ * Lets a deposit pay the onramp it names: in the onramp's own account, under its lock. Repeated
+ * with the same deposit, it returns the amount taken before.
  */
 export function fundOnramp(
   { database, keyring, holds_delivery = false }: FundDeps,
@@ -31,7 +31,7 @@ export function fundOnramp(
   const key = { account_id: deposit.onramp_account_id!, id: deposit.onramp_id! };
   return database.transaction(async (tx) => {
     const [row] = await lockOnramps(tx, [key]);
-    // Before any key is asked for: the user may have been erased since it was funded.
+    // Before any key is opened: the user may have been erased since the onramp was funded.
     if (row?.deposit_id === deposit.id && row.status !== "failed") return { taken: row.received! };
     const [entry] = await openOnramps(tx, keyring, row ? [row] : []);
     if (!entry) return { refused: "closed" };

@@ -8,8 +8,8 @@ import { changeOnramp, recordChanges } from "./record-changes.ts";
 import { lockOnramps, openOnramps } from "./store.ts";
 
 /**
- * Fails an onramp whose deposit is to be returned, and gives the deposit back. False when its
- * coins may have left already. Asked again it says the same.
+ * Fails an onramp whose deposit is to be returned, and gives the deposit back. False when its coins
+ * may have been sent. Repeated calls return the same.
  */
 export function giveBackOnramp(
   { database, keyring }: { database: Database; keyring: Keyring },
@@ -20,7 +20,7 @@ export function giveBackOnramp(
   return database.transaction(async (tx) => {
     const [row] = await lockOnramps(tx, [key]);
     if (row?.deposit_id !== deposit.id) return false;
-    // Before any key is asked for: the user may have been erased since it was given back.
+    // Before any key is opened: the user may have been erased since it was given back.
     if (row.status === "failed") return true;
     if (!isReturnable(row)) return false;
     const [entry] = await openOnramps(tx, keyring, [row]);

@@ -1,7 +1,7 @@
 import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
 import { findUnmatched } from "./deposits/store.ts";
 
-/** Money that came in and waits for the operator. */
+/** Received deposits that wait for the operator. */
 export function depositMetrics(operator_id: string): MetricSource {
   return {
     gauges: [

@@ -7,7 +7,7 @@ import { digestOf } from "../platform/sealing/seal.ts";
 export const ONRAMP_STATUSES = ["initiated", "sending_fiat", "crypto_sent", "failed"] as const;
 export type OnrampStatus = (typeof ONRAMP_STATUSES)[number];
 
-/** Legal moves. `sending_fiat` means: paid, conversion and delivery running. */
+/** Legal transitions. `sending_fiat` means: paid, conversion and delivery in progress. */
 export const ONRAMP_MOVES: Readonly<Record<OnrampStatus, readonly OnrampStatus[]>> = {
   initiated: ["sending_fiat", "failed"],
   sending_fiat: ["crypto_sent", "failed"],
@@ -15,11 +15,11 @@ export const ONRAMP_MOVES: Readonly<Record<OnrampStatus, readonly OnrampStatus[]
   failed: [],
 };
 
-/** Until then a deposit credits by itself; later the operator decides. */
+/** Until then a deposit is credited automatically; later the operator decides. */
 const RATE_LOCKED_MS = DAY_MS;
-/** Each holds a rate for its user, who need not pay. */
+/** Each one locks a rate for a user who need not pay, so their number is limited. */
 export const UNPAID_PER_USER_MAX = 20;
-/** An onramp that nobody has paid by then has failed. */
+/** An onramp that is not paid by then fails. */
 export const UNPAID_LIFE_MS = 7 * DAY_MS;
 
 export type Onramp = {
@@ -41,12 +41,12 @@ export type Onramp = {
   deposit_amount: bigint;
   price_version_id: string;
   deposit_instructions: BankCoordinates;
-  /** The code that leads from a bank's text to this onramp. */
+  /** The code by which a bank transfer's text is matched to this onramp. */
   deposit_message: string;
-  /** The deposit that pays it, and what was taken of it. */
+  /** The deposit that pays it, and the amount taken from it. */
   deposit_id: string | null;
   received: bigint | null;
-  /** Null until it is paid. From `sending` on the coins may have left, unless it was `refused`. */
+  /** Null until it is paid. From `sending` on the coins may have been sent, unless `refused`. */
   delivery: "waiting" | "sending" | "sent" | "refused" | null;
   tx_id: string | null;
   /** Number of the last event. */
@@ -67,7 +67,7 @@ export const DEPOSIT_STATUSES = [
 export type DepositStatus = (typeof DEPOSIT_STATUSES)[number];
 
 /**
- * What becomes of money that came in, and where that is written:
+ * The transitions of a received deposit, and the file that makes each:
  *
  *     bank line ─▶ unmatched | matching            record-credits (by its code)
  *     unmatched ─▶ matching | returning | dismissed  settle-deposits (the operator)
@@ -76,7 +76,7 @@ export type DepositStatus = (typeof DEPOSIT_STATUSES)[number];
  *     releasing ─▶ returning | matched             move-deposits, with give-back-onramp
  *     returning ─▶ returned | unmatched            move-deposits, with the bank
  *
- * `unmatched` waits for the operator; what ends in -ing is under way and ends by itself.
+ * `unmatched` waits for the operator; the states in -ing proceed without the operator.
  */
 export const DEPOSIT_MOVES: Readonly<Record<DepositStatus, readonly DepositStatus[]>> = {
   unmatched: ["matching", "returning", "dismissed"],
@@ -127,7 +127,7 @@ export type FiatDeposit = {
   onramp_account_id: string | null;
   onramp_id: string | null;
   matched_amount: bigint | null;
-  /** How often it was tried to send it back. */
+  /** Number of attempts to return it. */
   returns: number;
   created_at: Date;
   updated_at: Date;
@@ -136,8 +136,8 @@ export type FiatDeposit = {
 type FundingFacts = Pick<Onramp, "status" | "fiat_currency" | "deposit_amount" | "created_at">;
 
 /**
- * What keeps a deposit from paying an onramp; null when nothing does. By its code alone a deposit
- * must fit exactly and in time; the operator may take a late one, and with `accept_difference`
+ * Why a deposit cannot pay an onramp; null when it can. Matched by its code, a deposit must have
+ * the exact amount and be in time; the operator may accept a late one, and with `accept_difference`
  * another amount.
  */
 export function fundingProblem(
@@ -148,7 +148,7 @@ export function fundingProblem(
   if (onramp.status === "failed") return "closed";
   if (onramp.status !== "initiated") return "double";
   if (deposit.currency !== onramp.fiat_currency) return "wrong_currency";
-  // Before the amount: whoever accepts another amount must know that the rate has lapsed.
+  // Before the amount: an operator who accepts another amount must know that the rate has lapsed.
   const locked_until = onramp.created_at.getTime() + RATE_LOCKED_MS;
   if (matched_by === "code" && deposit.booked_at.getTime() > locked_until) return "late";
   if (matched_by === "accept_difference") return null;
@@ -157,22 +157,22 @@ export function fundingProblem(
   return amount < onramp.deposit_amount ? "short" : "over";
 }
 
-/** Whether a paid onramp can still give its deposit back: its coins have not left, nor may have. */
+/** Whether a paid onramp can still return its deposit: its coins cannot have been sent. */
 export function isReturnable({ status, delivery }: Pick<Onramp, "status" | "delivery">): boolean {
   return status === "sending_fiat" && (delivery === "waiting" || delivery === "refused");
 }
 
 /**
- * What this row is about: what an onramp takes or took and gave back, else all that came. What
- * was more than that is a row of its own, with a higher `part`.
+ * The amount of this row: what an onramp takes, or took and gave back, else the whole deposit. The
+ * excess over that is a row of its own, with a higher `part`.
  */
 export function openAmount(deposit: Pick<FiatDeposit, "amount" | "matched_amount">): bigint {
   return deposit.matched_amount ?? deposit.amount;
 }
 
 /**
- * Everything of the record that its last event vouches for: what is not personal, and shows.
- * `delivery` is vouched for by the ledger.
+ * Every visible, non-personal field: what the digest in the last event covers. The ledger covers
+ * `delivery`.
  */
 export function digestFacts(onramp: Omit<Onramp, "destination_address">): Buffer {
   return digestOf(

@@ -4,10 +4,10 @@ import { digestFacts, ONRAMP_MOVES, type Onramp, type OnrampStatus } from "./mod
 import { renderOnrampEvent } from "./render.ts";
 import { type KeyedOnramp, updateOnramps } from "./store.ts";
 
-/** An onramp after a change, with the status it had before; null when it was just created. */
+/** An onramp after a change, with its previous status; null when it was just created. */
 type ChangedOnramp = KeyedOnramp & { from_status: OnrampStatus | null };
 
-/** The onramp after a move to another state, or a change without one. */
+/** The onramp after a transition or another change. */
 export function changeOnramp(
   { onramp, key }: KeyedOnramp,
   change: Partial<Onramp>,
@@ -17,13 +17,13 @@ export function changeOnramp(
   if (status !== onramp.status && !ONRAMP_MOVES[onramp.status].includes(status)) {
     throw new Error(`an onramp cannot go from ${onramp.status} to ${status}`);
   }
-  // Receivers go by the event's time: it must rise with every change of a record.
+  // Receivers order events by time, so it must increase with every change of a record.
   const updated_at = new Date(Math.max(now.getTime(), onramp.updated_at.getTime() + 1));
   const changed = { ...onramp, ...change, sequence: onramp.sequence + 1, updated_at };
   return { onramp: changed, key, from_status: onramp.status };
 }
 
-/** Writes locked onramps and one event for each change; the row once, as it is in the end. */
+/** Writes locked onramps and one event per change; each row once, in its final state. */
 export function recordChanges(tx: Transaction, changes: readonly ChangedOnramp[], now: Date): void {
   const last = new Map(changes.map(({ onramp }) => [onramp.id, onramp]));
   updateOnramps(tx, [...last.values()]);

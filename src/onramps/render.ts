@@ -73,7 +73,7 @@ function toRecord(onramp: Onramp): Static<typeof OnrampRecord> {
 
 function toDepositRecord(deposit: FiatDeposit): Static<typeof FiatDepositRecord> {
   const { matched_amount } = deposit;
-  // A bank may send what we do not deal in; most currencies have two digits.
+  // A bank may report a currency that we do not support; most currencies have two digits.
   const digits = minorDigits(deposit.currency) ?? 2;
   return {
     id: deposit.id,

@@ -9,7 +9,7 @@ import { DELIVER_ONRAMP_TASK } from "./task-kinds.ts";
 
 export type OnrampRow = Omit<Onramp, "destination_address"> & { details: Buffer };
 
-/** An onramp with the key that seals what is personal of it. */
+/** An onramp with the key that encrypts its personal data. */
 export type KeyedOnramp = { onramp: Onramp; key: Buffer };
 
 export type OnrampKey = { account_id: string; id: string };
@@ -104,7 +104,7 @@ export function insertOnramps(tx: Transaction, entries: readonly KeyedOnramp[]):
   );
 }
 
-/** Writes everything that can change of onramps that are locked. */
+/** Writes every mutable column of locked onramps. */
 export function updateOnramps(tx: Transaction, onramps: readonly Onramp[]): void {
   if (onramps.length === 0) return;
   tx.write(
@@ -131,7 +131,7 @@ export function updateOnramps(tx: Transaction, onramps: readonly Onramp[]): void
   );
 }
 
-/** Those of the given codes that were ever given out, and for what. */
+/** The given codes that were ever issued, and for which onramp. */
 export function findCodes(
   session: Session,
   codes: readonly string[],
@@ -139,7 +139,7 @@ export function findCodes(
   return session.query("select * from deposit_codes where code = any($1::text[])", [codes]);
 }
 
-/** Whose onramps these are, in any account. */
+/** The owners of these onramps, in any account. */
 export function findOwners(
   session: Session,
   onramp_ids: readonly string[],
@@ -150,7 +150,7 @@ export function findOwners(
   );
 }
 
-/** Makes due what waits for the gates of a user's onramps. */
+/** Makes the waiting deliveries of a user's onramps due now. */
 export function updateDeliveriesDue(tx: Transaction, key: UserKey, now: Date): void {
   tx.write(
     `update tasks set due_at = $3
@@ -161,7 +161,7 @@ export function updateDeliveriesDue(tx: Transaction, key: UserKey, now: Date): v
   );
 }
 
-/** How many onramps of each of these users nobody has paid yet. */
+/** How many unpaid onramps each of these users has. */
 export async function countInitiated(
   session: Session,
   keys: readonly UserKey[],
@@ -177,7 +177,7 @@ export async function countInitiated(
   return counts;
 }
 
-/** Whether an onramp of this user has not come to its end. */
+/** Whether this user has an unfinished onramp. */
 export async function findOpenOnramp(session: Session, key: UserKey): Promise<boolean> {
   const rows = await session.query(
     `select 1 from onramps
@@ -196,7 +196,7 @@ export async function openOnramps(
   return toOnramps(rows, await keyring.openSubjects(session, subjects));
 }
 
-/** Onramps whose user was erased are left out: nobody can read where their coins went. */
+/** Onramps of erased users are left out: their addresses can no longer be decrypted. */
 function toOnramps(rows: readonly OnrampRow[], keys: SubjectKeys): KeyedOnramp[] {
   return rows.flatMap(({ details, ...row }) => {
     const key = keys.get(row.account_id, row.user_id);

@@ -29,7 +29,7 @@ export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {
   ];
 }
 
-/** A gate of these users may have opened: what waits is looked at now, not within the hour. */
+/** A gate of these users may have opened: check waiting onramps now, not within the hour. */
 function reassessTask({ database }: OnrampTaskDeps): TaskHandler {
   return {
     kind: REASSESS_USER_TASK,
@@ -37,7 +37,7 @@ function reassessTask({ database }: OnrampTaskDeps): TaskHandler {
     handle: (set) =>
       database.transaction(async (tx) => {
         const tasks = await set.lock(tx);
-        // In one order: two sets may hold the same users.
+        // In a fixed order, since two sets may contain the same users.
         const users = tasks.toSorted((a, b) => Number(a.record_id > b.record_id) || -1);
         for (const { account_id, record_id } of users) {
           const key = { account_id, user_id: record_id };

@@ -4,7 +4,7 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { PriceVersions } from "./prices.ts";
 import { usdValue } from "./usd-value.ts";
 
-/** What needs two members, by its value at the stored rates. */
+/** What needs two-person approval, by its value at the stored rates. */
 export function approvalRules(
   { config, keyring }: { config: Config; keyring: Keyring },
   prices: PriceVersions,

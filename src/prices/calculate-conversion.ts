@@ -19,7 +19,7 @@ import { affordableOnramp, hasRate, priceOnramp } from "./pricing.ts";
 import { readAmount, readCode } from "./read-values.ts";
 import type { ConversionAnswer, ConversionBody } from "./schemas.ts";
 
-/** The fiat that onramps take. */
+/** The fiat currencies that onramps accept. */
 const ONRAMP_CURRENCIES = ["usd", "eur"];
 
 type Mode = "sending" | "receiving";
@@ -28,7 +28,7 @@ type Amounts = { rate: string; fee_minor: bigint; fiat_minor: bigint; token_amou
 type Result = Checked<Static<typeof ConversionAnswer>>;
 type Input = Sound<Static<typeof ConversionBody>>["conversion"];
 
-/** The body of POST /conversions, checked; and, once there are prices, calculated. */
+/** Checks the body of POST /conversions; once there are prices, calculates the answer. */
 export function checkConversion(
   catalogue: Catalogue,
   given: Input = {},
@@ -54,7 +54,7 @@ export function checkConversion(
   );
 }
 
-/** From a token to what is paid out, or from what onramps take to a token. */
+/** From a token to a payout currency, or from an onramp currency to a token. */
 function checkPair(
   problems: ObjectProblems,
   catalogue: Catalogue,

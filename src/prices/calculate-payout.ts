@@ -8,19 +8,19 @@ import type { ObjectProblems } from "../platform/problems.ts";
 import type { Prices } from "./prices.ts";
 import { affordableOfframp, hasRate, minimumMinor, priceOfframp } from "./pricing.ts";
 
-/** Which of the two amounts was given, and under which name. */
+/** Which of the two amounts was given, and its field name. */
 export type Given = { name: string; fiat_minor: bigint } | { name: string; token_amount: bigint };
 
 type Payout = {
   rate: string;
   fiat_minor: bigint;
-  /** As given, or what the fiat amount costs. */
+  /** As given, or the cost of the fiat amount. */
   token_amount: bigint;
   fee_minor: bigint;
   token_fee: bigint;
 };
 
-/** Whether the currency is paid out at all, reported otherwise. */
+/** Whether the currency is paid out; if not, reports a problem. */
 export function checkPayoutCurrency(
   problems: ObjectProblems,
   catalogue: Catalogue,
@@ -35,7 +35,7 @@ export function checkPayoutCurrency(
   return false;
 }
 
-/** The rail asked for, else the first that the currency offers: there is no payment detail yet. */
+/** The requested rail, else the first that the currency offers: there is no payment detail yet. */
 export function chooseRail(
   problems: ObjectProblems,
   catalogue: Catalogue,
@@ -51,7 +51,7 @@ export function chooseRail(
   return rail;
 }
 
-/** Prices one payout from either end; what stands against it is reported. */
+/** Prices one payout from either amount; reports what prevents it. */
 export function calculatePayout(
   problems: ObjectProblems,
   deps: { catalogue: Catalogue; prices: Prices },
@@ -89,7 +89,7 @@ export function calculatePayout(
   return { rate, fiat_minor, token_amount, fee_minor, token_fee };
 }
 
-/** The minimum in the words of whichever amount was given. */
+/** The minimum, in the unit of the amount that was given. */
 function minimumOf(
   given: Given,
   route: { token: Token; currency: string; rail: Rail; minimum: bigint },

@@ -37,7 +37,7 @@ type Asked = {
 type Result = Checked<Static<typeof QuoteRateAnswer>>;
 type Input = Sound<Static<typeof QuoteRateBody>>["quote"];
 
-/** The body of POST /users/:user_id/quote/rate, checked; and, once there are prices, priced. */
+/** Checks the body of POST /users/:user_id/quote/rate; once there are prices, prices it. */
 export function checkQuoteRate(
   catalogue: Catalogue,
   quote: Input = {},

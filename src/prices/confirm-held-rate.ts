@@ -14,13 +14,13 @@ import {
 export type HeldRate = {
   token: string;
   currency: string;
-  /** The rate that whoever confirms has seen: the source may have moved on meanwhile. */
+  /** The rate that the operator saw: the source may have changed since. */
   rate: string;
 };
 
 /**
- * The operator vouches for a held rate: it is quoted at once, and what comes next is compared with
- * it. Undefined when this very rate is not held (any more).
+ * The operator confirms a held rate: it is quoted at once, and later rates are compared with it.
+ * Undefined when this exact rate is not held (any more).
  */
 export function confirmHeldRate(
   database: Database,
@@ -40,7 +40,7 @@ export function confirmHeldRate(
     const check = { ...held, accepted_rate: rate, accepted_at: now };
     const confirmed: RateCheck = { ...check, held_rate: null, held_at: null };
     updateRateChecks(tx, [confirmed]);
-    // The held rate is of the reading that the last version was made of.
+    // The held rate is from the same reading as the last version.
     const rates = { ...last.rates, [token]: { ...last.rates[token], [currency]: rate } };
     recordPriceVersion(tx, last, { ...last, rates }, now);
     const { actor, reason } = by;

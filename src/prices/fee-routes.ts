@@ -42,7 +42,7 @@ const FeesAnswer = Type.Object({
   ),
 });
 
-/** What the installation charges: the shipped table, or the operator's. */
+/** The fees that this installation charges: the shipped table, or the operator's. */
 export function addFeeRoutes(
   addRoute: AddRoute,
   { catalogue, fees }: { catalogue: Catalogue; fees: FeeSchedule },

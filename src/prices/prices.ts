@@ -13,22 +13,22 @@ import { findLastPriceVersionId, listPriceVersions, type PriceVersion } from "./
 export type Prices = {
   readonly version_id: string;
   readonly source: string;
-  /** What time the rates are of; null when they never age. */
+  /** The time of the rates; null when they never age. */
   readonly as_of: Date | null;
   /**
-   * Token → currency → destination units for one token. A token that has any has usd too, so flat
+   * Token → currency → destination units for one token. A token with any rate also has usd, so flat
    * fees and minimums can always be converted.
    */
   readonly rates: ReadonlyMap<string, ReadonlyMap<string, Decimal>>;
   readonly fees: FeeSchedule;
 };
 
-/** What earlier quotes were priced with, by the version's id. */
+/** The prices of earlier quotes, by the version's id. */
 export type PriceVersions = {
   find(session: Session, ids: readonly string[]): Promise<Map<string, Prices>>;
 };
 
-/** Reads them from the database, without a source of new ones. */
+/** Reads them from the database, without a source of new rates. */
 export const STORED_PRICES: PriceVersions = {
   find: async (session, ids) => {
     const rows = await listPriceVersions(session, [...ids]);
@@ -37,9 +37,9 @@ export const STORED_PRICES: PriceVersions = {
 };
 
 export type PriceBook = PriceVersions & {
-  /** What to price new quotes with; `stale` when nothing recent enough is at hand. */
+  /** The prices for new quotes; `stale` when none are recent enough. */
   currentPrices(now: Date): Promise<Prices | { stale: true }>;
-  /** Reads the source; throws RatesUnreadableError when it gives nothing. */
+  /** Reads the source; throws RatesUnreadableError when it returns nothing usable. */
   refresh(now: Date): Promise<void>;
   /** How long to wait before the next refresh. */
   refresh_every_ms: number;
@@ -57,7 +57,7 @@ type PriceDeps = {
 /** How long another process's new prices may go unnoticed. */
 const LOOK_EVERY_MS = 5_000;
 const VERSIONS_MAX = 200;
-/** Flat fees and some minimums are stated in usd; onramps take usd and eur. */
+/** Flat fees and some minimums are stated in usd; onramps accept usd and eur. */
 const ALWAYS_KEPT = ["eur", "usd"];
 
 /** Opens the prices and reads the source once; if that fails, the recurring task tries again. */
@@ -91,7 +91,7 @@ export async function openPriceBook(deps: PriceDeps, now: Date): Promise<PriceBo
     last = { prices: prices || undefined, looked_at_ms };
     return last.prices;
   };
-  /** One look at a time, however many ask. */
+  /** One read at a time, however many callers wait. */
   const lookOnce = () => {
     looking ??= look().finally(() => {
       looking = undefined;
@@ -133,7 +133,7 @@ function toPrices({ id, source, as_of, rates, fees }: PriceVersion): Prices {
     const decimals = Object.entries(by_currency).map(
       ([currency, rate]) => [currency, parseDecimal(rate)!] as const,
     );
-    // Without a rate for usd (it is held: the token has lost its peg) nothing can be priced.
+    // Without a usd rate (held, because the token lost its peg) nothing can be priced.
     const is_usable = Object.hasOwn(by_currency, "usd");
     return [token, new Map(is_usable ? decimals : [])] as const;
   });

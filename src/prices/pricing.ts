@@ -41,8 +41,8 @@ function rateOf(prices: Prices, token: Token, currency: string): Decimal {
 }
 
 /**
- * What one offramp costs. Everything is rounded up: a deposit never falls short of
- * the payouts that it funds.
+ * The cost of one offramp. Everything is rounded up, so a deposit always covers the payouts that it
+ * funds.
  */
 export function priceOfframp(
   { amount_minor, ...route }: Route & { amount_minor: bigint },
@@ -60,7 +60,7 @@ export function priceOfframp(
   };
 }
 
-/** The share of the amount and the flat part are added exactly, and rounded once. */
+/** The percentage and the flat part are added exactly, and rounded once. */
 function feeOf(route: Route, amount_minor: bigint, prices: Prices): bigint {
   const { basis_points, flat_usd } = prices.fees[route.rail];
   const share = { numerator: amount_minor * BigInt(basis_points), denominator: BASIS };
@@ -71,7 +71,7 @@ function feeOf(route: Route, amount_minor: bigint, prices: Prices): bigint {
   );
 }
 
-/** A usd amount in minor units of the currency, as a fraction: rate of it over rate of usd. */
+/** A usd amount in minor units of the currency, as a fraction: its rate over the usd rate. */
 function convertUsd(
   { token, currency }: { token: Token; currency: string },
   usd: Decimal,
@@ -98,7 +98,7 @@ export function affordableOfframp(route: Route, token_amount: bigint, prices: Pr
 
 export type OnrampPrice = { rate: string; fee_minor: bigint; deposit_minor: bigint };
 
-/** What is to be paid in fiat for so many millionths of a token. */
+/** The fiat price of this many millionths of a token. */
 export function priceOnramp(
   { token, currency, token_amount }: { token: Token; currency: string; token_amount: bigint },
   prices: Prices,
@@ -129,7 +129,7 @@ function shareOf({ basis_points }: Fee, rate: Decimal): Decimal {
   return { units: rate.units * BigInt(basis_points), scale: rate.scale + 4 };
 }
 
-/** The largest number from 0 to `most` that fits, where whatever is below one that fits, fits. */
+/** The largest number from 0 to `most` for which `fits` is true; `fits` must be monotonic. */
 function largest(most: bigint, fits: (candidate: bigint) => boolean): bigint {
   let [low, high] = [0n, most];
   while (low < high) {
@@ -140,7 +140,7 @@ function largest(most: bigint, fits: (candidate: bigint) => boolean): bigint {
   return low;
 }
 
-/** The least destination amount; an amount equal to it passes. */
+/** The minimum destination amount; an amount equal to it passes. */
 export function minimumMinor(
   catalogue: Catalogue,
   prices: Prices,
@@ -155,7 +155,7 @@ export function minimumMinor(
   return roundUp(numerator, denominator);
 }
 
-/** Whether an offramp needs a document's URL at creation: above, not at, the threshold. */
+/** Whether an offramp needs `submitted_url` at creation: above, not at, the threshold. */
 export function documentRequired(currency: string, rail: Rail, amount_minor: bigint): boolean {
   if (DOCUMENT_RAILS.includes(rail)) return true;
   if (!Object.hasOwn(DOCUMENT_THRESHOLDS, currency)) return false;

@@ -3,7 +3,7 @@ import { type Decimal, parseDecimal } from "../platform/money.ts";
 /** Token → currency → destination units for one token, as exact decimal text. */
 export type RateTable = Record<string, Record<string, string>>;
 
-/** The last accepted rate, and one that is held back because it is too far from it. */
+/** The last accepted rate, and one that is held because it differs too much. */
 export type RateCheck = {
   token: string;
   currency: string;
@@ -14,19 +14,19 @@ export type RateCheck = {
 };
 
 type CheckedRates = {
-  /** What may be quoted with; held rates are left out. */
+  /** The rates that may be quoted; held rates are left out. */
   rates: RateTable;
-  /** The checks that are not as they were. */
+  /** The checks that changed. */
   changed: RateCheck[];
-  /** Those of them that stop a currency that was quoted before. */
+  /** The changed checks that stop a currency that was quoted before. */
   newly_held: RateCheck[];
 };
 
 const DIFFERENCE_MAX_PERCENT = 5n;
 
 /**
- * A wrong rate pays out a multiple of what came in. So one that differs by more than 5 % from the
- * last accepted is held until the operator confirms it, or the source comes back by itself.
+ * A wrong rate could pay out a multiple of the deposit. So one that differs by more than 5 % from
+ * the last accepted rate is held until the operator confirms it, or the source returns to it.
  */
 export function checkRates(known: readonly RateCheck[], read: RateTable, now: Date): CheckedRates {
   const rates: RateTable = {};
@@ -45,14 +45,14 @@ export function checkRates(known: readonly RateCheck[], read: RateTable, now: Da
     }
     rates[token] = accepted;
   }
-  // What the source no longer gives cannot be confirmed.
+  // A rate that the source no longer returns cannot be confirmed.
   for (const check of unread.values()) {
     if (check.held_rate !== null) changed.push({ ...check, held_rate: null, held_at: null });
   }
   return { rates, changed, newly_held };
 }
 
-/** The check as it stands after this reading; the very same object when nothing changed. */
+/** The check after this reading; the same object when nothing changed. */
 function checkRate(
   before: RateCheck | undefined,
   { token, currency, rate }: { token: string; currency: string; rate: string },

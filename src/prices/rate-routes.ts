@@ -21,7 +21,7 @@ const TAG = "Quotes";
 const ERRORS = ["currency_not_supported", "rails_not_available", "below_currency_limit"] as const;
 const RETRY_AFTER_SECONDS = 60;
 
-/** The two calculators: they price, and keep nothing but the answer of an Idempotency-Key. */
+/** The two calculators: they price, and store only the response of an Idempotency-Key. */
 export function addRateRoutes(addRoute: AddRoute, deps: RateDeps): void {
   const { database, catalogue, clock, prices } = deps;
 

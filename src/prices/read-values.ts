@@ -2,7 +2,7 @@ import { minorDigits } from "../catalogue/currencies.ts";
 import { parseAmount } from "../platform/money.ts";
 import type { ObjectProblems } from "../platform/problems.ts";
 
-/** A code in lower case; undefined, and reported, where it is blank or no text. */
+/** A code in lower case; undefined, and reported, where it is blank or not a string. */
 export function readCode(
   problems: ObjectProblems,
   name: string,
@@ -15,7 +15,7 @@ export function readCode(
   return undefined;
 }
 
-/** An amount in minor units of the currency; undefined, and reported, where it is none. */
+/** An amount in minor units of the currency; undefined, and reported, where it is invalid. */
 export function readAmount(
   problems: ObjectProblems,
   name: string,

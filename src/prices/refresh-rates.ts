@@ -20,17 +20,17 @@ type RefreshDeps = {
   database: Database;
   source: RateSource;
   fees: FeeSchedule;
-  /** What to keep rates of; a source may know many more. */
+  /** The currencies to keep; a source may have many more. */
   currencies: ReadonlySet<string>;
 };
 
-/** The source gave no rates that can be used; what was read before goes on until it is too old. */
+/** The source returned no usable rates; the last ones are used until they are too old. */
 export class RatesUnreadableError extends Error {}
 
-/** Sources and we may disagree on the time; rates of next week would never be too old. */
+/** Clocks may differ a little; but rates dated next week would never become too old. */
 const FUTURE_MAX_MS = DAY_MS;
 
-/** Reads the source and makes what it says, as far as it is believed, the prices in use. */
+/** Reads the source and puts the accepted rates into use. */
 export async function refreshRates(
   deps: RefreshDeps,
   now: Date,
@@ -73,7 +73,7 @@ type PriceContent = {
   fees: FeeTable;
 };
 
-/** Makes the content the last version, unless it is already. Only under lockPriceVersions. */
+/** Stores the content as the last version, unless it already is. Only under lockPriceVersions. */
 export function recordPriceVersion(
   tx: Transaction,
   last: PriceVersion | undefined,
@@ -82,8 +82,8 @@ export function recordPriceVersion(
 ): void {
   const text = textOf(content);
   if (last && textOf(last) === text) return;
-  // The hash covers the version before: when rates go back to what they were, that is a version
-  // of its own, as only the last one is in use.
+  // The hash covers the previous version: rates that return to earlier values are a version of
+  // their own, since only the last one is in use.
   const content_hash = createHash("sha256")
     .update(last?.content_hash ?? "")
     .update(text)

@@ -38,7 +38,7 @@ export function listPriceVersions(
   );
 }
 
-/** One writer at a time; readers and the quotes that refer to a version go on meanwhile. */
+/** One writer at a time; readers and quotes that refer to a version are not blocked. */
 export async function lockPriceVersions(tx: Session): Promise<void> {
   await tx.query("lock table price_versions in share row exclusive mode");
 }
@@ -62,7 +62,7 @@ export function listRateChecks(session: Session): Promise<RateCheck[]> {
   );
 }
 
-/** Inserts those that are new. Only under the lock of the price versions. */
+/** Inserts new checks, too. Only under lockPriceVersions. */
 export function updateRateChecks(tx: Transaction, checks: readonly RateCheck[]): void {
   if (checks.length === 0) return;
   tx.write(

@@ -4,7 +4,7 @@ import type { PriceBook } from "./prices.ts";
 
 export const REFRESH_RATES_TASK = "refresh-rates";
 
-/** Reads the rates again; a source that fails is asked again after ever longer pauses. */
+/** Reads the rates again; a failing source is retried after increasing delays. */
 export function refreshRatesTask(database: Database, prices: PriceBook): TaskHandler {
   return {
     kind: REFRESH_RATES_TASK,

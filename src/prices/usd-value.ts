@@ -9,9 +9,8 @@ import { findLastPriceVersionId } from "./store.ts";
 const USD_DIGITS = 2;
 
 /**
- * What amounts are worth in usd, at the rates that were accepted last: good enough for a limit,
- * whatever their age. Read through the given session, so that a transaction needs no second
- * connection.
+ * The usd value of amounts at the last accepted rates, whatever their age: good enough for a limit.
+ * Read through the given session, so that a transaction needs no second connection.
  */
 export async function usdValue(versions: PriceVersions, session: Session): Promise<ToUsd> {
   const id = await findLastPriceVersionId(session);
@@ -32,7 +31,7 @@ function usdOfToken({ rates }: Prices, amount: bigint, token: string): bigint | 
   return roundUp(numerator, powerOfTen(TOKEN_DIGITS + rate.scale));
 }
 
-/** By way of the tokens, each of which has its own rates; the dearest counts. */
+/** Converted through each token, as each has its own rates; the highest value counts. */
 function usdOfFiat({ rates }: Prices, amount: bigint, currency: string): bigint | null {
   const digits = minorDigits(currency);
   if (digits === undefined) return null;

@@ -8,7 +8,7 @@ import type { Review } from "./review-documents.ts";
 
 export type ApproveDocumentDeps = ApprovedChangeDeps & { database: Database; clock: Clock };
 
-/** The file that was approved, or is once two members have confirmed the proposal. */
+/** The approved file, or the file that is approved once two members confirm the proposal. */
 export type DocumentApproval = {
   offramp_id: string;
   supporting_document: { status: string; hash: string };
@@ -16,15 +16,15 @@ export type DocumentApproval = {
 };
 
 /**
- * Approves the document that an offramp has now, a rejected one included, as a person with a
- * reason. Above the approval amount it becomes a proposal. Undefined where there is no offramp.
+ * Approves an offramp's current document, even a rejected one, as a person with a reason. Above the
+ * approval amount it becomes a proposal. Undefined when the offramp does not exist.
  */
 export async function approveDocument(
   deps: ApproveDocumentDeps,
   key: { account_id: string; id: string },
   given: {
     reason: string;
-    /** Of the file that was looked at; undefined stands for the one that is there now. */
+    /** Hash of the reviewed file; undefined means the current file. */
     document_hash: string | undefined;
     actor: `member:${string}` | "command line";
   },
@@ -32,7 +32,7 @@ export async function approveDocument(
   const { database, clock } = deps;
   const [row] = await findOfframps(database, [key]);
   if (!row) return undefined;
-  // What was replaced since this line is refused: the hash is that of the file named here.
+  // A file that is replaced after this line is refused, because its hash differs.
   const hash = given.document_hash ?? row.document_hash?.toString("hex");
   const requested: Review = {
     status: "approved",

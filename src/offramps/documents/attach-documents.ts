@@ -16,16 +16,16 @@ import { dropLater } from "./upload-documents.ts";
 
 export type NewDocument = { version: string; hash: Buffer; type: FileType };
 
-/** Longer than any upload may take: a version that young may belong to one under way. */
+/** Longer than any upload takes: a newer version may belong to an upload in progress. */
 export const SWEPT_AFTER_MS = 5 * MINUTE_MS;
 
-/** Who uploaded, and what it replaced: one offramp may get several files in a set. */
+/** Who uploaded, and which version it replaced: a set may upload several files for one offramp. */
 type Upload = { actor: Actor; replaced: Offramp };
 type Extra = { uploads: Map<ChangedOfframp, Upload>; rejected: readonly RejectedDocument[] };
 
 /**
- * An uploaded file takes the place of whatever document the offramp had, in every state. Once the
- * payout has begun the gates rest on the document it began with, and the new one opens none.
+ * An uploaded file replaces the offramp's document in any state. Once the payout has begun, the
+ * gates depend on the document it began with, and the new one opens none.
  */
 export function attachDocuments(
   writeMessage: (message: string) => string,
@@ -63,7 +63,7 @@ export function attachDocuments(
   };
 }
 
-/** What changes of an offramp when a copy of its document is in the store. */
+/** The fields that change when a copy of the document is stored. */
 export function documentChange(
   offramp: Offramp,
   document_source: "url" | "upload",
@@ -81,7 +81,7 @@ export function documentChange(
   };
 }
 
-/** The hash of every document stays on record, whatever becomes of the file. */
+/** The hash of every document is kept, even after the file is deleted. */
 export function recordDocument(
   tx: Transaction,
   offramp: Offramp,

@@ -10,17 +10,17 @@ export function documentKey({ account_id, id }: Record, version: string): FileKe
   return { account_id, record_id: id, version };
 }
 
-/** What its encryption is bound to: a file moved to another offramp does not open. */
+/** The encryption is bound to this place: a file moved to another offramp cannot be decrypted. */
 export function documentPlace({ account_id, id }: Record): Place {
   return { account_id, table: "offramps", column: "document", record_id: id };
 }
 
-/** The same for a file that was uploaded before its offramps. */
+/** The same for a file uploaded before its offramps. */
 export function uploadedPlace({ account_id, id }: Record): Place {
   return { account_id, table: "documents", column: "file", record_id: id };
 }
 
-/** Where an offramp's document stands, and what its encryption is bound to. */
+/** Where an offramp's document is stored, and the place its encryption is bound to. */
 function locateDocument(row: Record & { document_id: string | null }, version: string) {
   const { account_id, document_id } = row;
   if (document_id === null) return { key: documentKey(row, version), place: documentPlace(row) };
@@ -28,7 +28,7 @@ function locateDocument(row: Record & { document_id: string | null }, version: s
   return { key: documentKey(uploaded, version), place: uploadedPlace(uploaded) };
 }
 
-/** The file in clear, while it is read. */
+/** Decrypts the file as it is read. */
 export async function openDocument(
   files: FileStore,
   row: Record & { document_id: string | null },
@@ -37,7 +37,7 @@ export async function openDocument(
 ): Promise<Readable> {
   const { key, place } = locateDocument(row, version);
   const sealed = await files.openRead(key);
-  // Either end takes the other with it: a client that goes away must not leave a file open.
+  // An error on either end destroys both: a client that disconnects must not leave a file open.
   return pipeline(sealed, openStream(subject_key, place), () => {});
 }
 

@@ -35,7 +35,7 @@ export type FetchDeps = {
 
 /** When to try again after the first and the second failure; the third rejects the document. */
 const RETRIES_AFTER_MS = [3 * MINUTE_MS, 7 * MINUTE_MS];
-/** Enough for every signature that is looked for. */
+/** Enough for every file signature checked. */
 const HEAD_BYTES = 8;
 
 const IS_PAGE = "its URL leads to a web page; send the URL of the file itself.";
@@ -45,10 +45,10 @@ type Fetched = { document: NewDocument } | DocumentFailure;
 
 class WrongDocumentError extends Error {}
 
-/** Fetches the documents that were named by their address, each on its own. */
+/** Fetches documents from their URLs, each independently. */
 export async function fetchDocuments(deps: FetchDeps, set: TaskSet): Promise<void> {
   const ends = await Promise.allSettled(set.tasks.map((task) => fetchOne(deps, set, task)));
-  // Only when all have ended: what goes on after a throw would have lost its tasks.
+  // Throw only after all have ended: a fetch still running after a throw would lose its task.
   const failed = ends.find((end) => end.status === "rejected");
   if (failed) throw failed.reason;
 }
@@ -73,13 +73,13 @@ async function fetchOne(deps: FetchDeps, set: TaskSet, task: Task): Promise<void
   await deps.files.delete(documentKey(key, fetched.document.version));
 }
 
-/** An upload that came meanwhile, or a payout under way, makes the fetch pointless. */
+/** A newer upload, or a payout in progress, makes the fetch pointless. */
 function isWanted(offramp: Offramp): boolean {
   const is_missing = offramp.document_source === "url" && offramp.document_file === null;
   return is_missing && isBeforePayout(offramp.status) && offramp.document_status !== "rejected";
 }
 
-/** A time means: fetch again then. */
+/** Returns the time to fetch again, if it should be. */
 function recordFetched(
   tx: Transaction,
   { renderer }: FetchDeps,
@@ -134,7 +134,7 @@ async function fetchDocument(deps: FetchDeps, entry: KeyedOfframp, now: Date): P
   }
 }
 
-/** Seals what arrives into the file store, once its first bytes show that it is a document. */
+/** Encrypts the body into the file store, once its first bytes show an accepted document type. */
 async function store(
   { files }: FetchDeps,
   { offramp, key }: KeyedOfframp,
@@ -160,7 +160,7 @@ async function store(
   }
   const limits = { bytes_max: sealedSize(DOCUMENT_BYTES_MAX) };
   const sealing = sealStream(key, documentPlace(offramp));
-  // Read, not piped: a fault of ours must not become an error of the body, which is theirs.
+  // Read, not piped: an error on our side must not look like an error of the remote body.
   const { temporary_key } = await pipeline(judged(body), sealing, (sealed: AsyncIterable<Buffer>) =>
     files.putTemporary(sealed, limits),
   );

@@ -17,13 +17,13 @@ export type RejectedDocumentView = {
   offramp: Offramp;
   /** Null when it was rejected because no file was received. */
   rejected_at: Date | null;
-  /** Whether two members have been asked to approve it. */
+  /** Whether a proposal to approve it is open. */
   is_proposed: boolean;
 };
 
 export type RejectedDocumentsView = {
   documents: RejectedDocumentView[];
-  /** The offramp after which there are more. */
+  /** Cursor for the next page. */
   last_id: string | null;
 };
 
@@ -50,7 +50,7 @@ export async function loadRejectedDocuments(
   };
 }
 
-/** The document of an offramp, with the key that opens it; the log says who looked. */
+/** An offramp's document with the key that decrypts it; the audit log records the access. */
 export function loadDocument(
   { database, keyring, clock }: Deps,
   { account_id, person_id }: MemberSession,

@@ -27,7 +27,7 @@ import {
 type DocumentPageDeps = PageDeps &
   ApproveDocumentDeps & {
     files: FileStore;
-    /** A worker of this process looks for tasks at once. */
+    /** Wakes a worker of this process. */
     wake: () => void;
   };
 
@@ -38,7 +38,7 @@ const NOTICES: Readonly<Record<string, string>> = {
   proposed: "The approval is proposed. Another member must confirm it on the page of proposals.",
 };
 
-/** Where members look at rejected documents and let one pass with a reason. */
+/** The pages on which members review rejected documents and approve one with a reason. */
 export function addDocumentPages(app: FastifyInstance, deps: DocumentPageDeps): void {
   const reviewer = {
     schema: { hide: true } as object,
@@ -112,7 +112,7 @@ async function show(
   return sendPage(reply, shown, status);
 }
 
-/** Pictures are shown; anything else is saved, not opened here. */
+/** Images are shown; other types are downloaded, not opened in the page. */
 async function sendFile(
   deps: DocumentPageDeps,
   request: FastifyRequest,

@@ -11,10 +11,10 @@ import type { RejectedDocumentsView, RejectedDocumentView } from "./load-rejecte
 export const DOCUMENTS_PATH = "/dashboard/documents";
 export const APPROVAL_REASON_LENGTH_MAX = 500;
 
-/** What became of an approval, or why it was refused. */
+/** The result of an approval, or why it was refused. */
 export type Notice = {
   text: string;
-  /** The form that was refused, to be corrected. */
+  /** The refused form, to be corrected. */
   refused: { offramp_id: string; reason: string } | null;
 };
 
@@ -88,7 +88,7 @@ ${
 `;
 }
 
-/** A PDF is saved, not opened here: it could run something. */
+/** A PDF is downloaded, not opened in the page: it could run scripts. */
 function fileLink({ id, document_type }: Offramp): Html {
   const text = document_type === "pdf" ? "Download the PDF" : "View the picture";
   const of = html`<span class="hidden"> of offramp ${id}</span>`;

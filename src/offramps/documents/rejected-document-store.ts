@@ -5,7 +5,7 @@ import type { OfframpRow } from "../store.ts";
 type Key = { account_id: string; id: string };
 export type RejectedDocument = { account_id: string; offramp_id: string; hash: Buffer };
 
-/** The files that were rejected for these offramps. */
+/** The rejected files of these offramps. */
 export function listRejectedDocuments(
   session: Session,
   offramps: readonly Key[],
@@ -20,7 +20,7 @@ export function listRejectedDocuments(
 /** An offramp whose document is rejected; `rejected_at` is null when no file was received. */
 type RejectedOfframpRow = OfframpRow & { rejected_at: Date | null };
 
-/** Those whose payout has not begun, the newest first. */
+/** Those whose payout has not begun, newest first. */
 export function listRejectedOfframps(
   session: Session,
   account_id: string,

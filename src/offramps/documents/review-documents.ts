@@ -9,16 +9,16 @@ import { deleteRejectedDocument, insertRejectedDocument } from "./rejected-docum
 export type Review = {
   status: "approved" | "rejected" | null;
   comment: string | null;
-  /** Of the file that was looked at, where the judgement is given later than the look. */
+  /** Hash of the reviewed file, where the decision is applied later than the review. */
   document_hash?: string | null;
-  /** Only members say so: the file passes although it was rejected. */
+  /** Approves a rejected file; only members may do so. */
   overrides_rejection?: boolean;
 };
 
 /** Who made which change, and why: one offramp may be reviewed several times in a set. */
 type Reviews = Map<ChangedOfframp, { actor: Actor; comment: string | null }>;
 
-/** A person's judgement on a document; it names the hash of the file that was looked at. */
+/** A person's decision on a document; it names the hash of the reviewed file. */
 export const reviewDocuments: OfframpRule<Review, Reviews> = {
   name: "review-documents",
   load: async () => new Map(),
@@ -81,24 +81,24 @@ export const reviewDocuments: OfframpRule<Review, Reviews> = {
 
 const REJECTED = "The supporting document was rejected. Upload another one.";
 
-/** An offramp that waits to be paid goes on waiting, with the reason; one not paid for stays. */
+/** An offramp that waits to be paid keeps waiting, with the reason; others keep their status. */
 export function rejectDocument(entry: KeyedOfframp, reason: string, now: Date): ChangedOfframp {
   const { status, funded_at, details } = entry.offramp;
   const change: Partial<Offramp> = {
     document_status: "rejected",
     details: { ...details, document_comment: reason },
   };
-  // While the deposit is short the message says how much to send; the reason comes after that.
+  // While the deposit is short, the message says how much to send; the reason follows later.
   const is_short = status === "ongoing_checks" && funded_at === null;
   if (!is_short) change.status_message = reason;
   if (status === "pending_internal_assessment") change.status = "ongoing_checks";
   return changeOfframp(entry, change, now);
 }
 
-/** Takes back what the rejection of a document said, and nothing that was said of other things. */
+/** Clears the message of the rejection, and no other message. */
 export function withoutRejection({ status_message, details }: Offramp): Partial<Offramp> {
   const { document_comment, ...rest } = details;
   if (!document_comment) return {};
-  const is_told = status_message === document_comment;
-  return { details: rest, ...(is_told ? { status_message: null } : {}) };
+  const is_shown = status_message === document_comment;
+  return { details: rest, ...(is_shown ? { status_message: null } : {}) };
 }

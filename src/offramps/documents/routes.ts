@@ -139,7 +139,7 @@ function addReview(addRoute: AddRoute, deps: DocumentDeps): void {
   });
 }
 
-/** The offramp and the key of its user, or the refusal that there is none. */
+/** The offramp and its user's key; refuses when there is none. */
 async function open(
   { database, keyring }: DocumentDeps,
   { account_id }: Caller,

@@ -6,19 +6,19 @@ import { findOfframps } from "../store.ts";
 import { SWEPT_AFTER_MS } from "./attach-documents.ts";
 import { documentKey } from "./document-file.ts";
 
-/** Removes the files that an offramp's present document has replaced, or of a removed one all. */
+/** Deletes files that an offramp's current document replaced; of a removed offramp, all. */
 export async function sweepDocuments(
   { database, files }: { database: Database; files: FileStore },
   set: TaskSet,
 ): Promise<void> {
-  // Versions are ids and carry their time; a young one may belong to an upload under way.
+  // Versions are ids with a timestamp; a recent one may belong to an upload in progress.
   const young = firstIdAt(new Date(set.now.getTime() - SWEPT_AFTER_MS));
   const keys = set.tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
   const rows = await findOfframps(database, keys);
   for (const key of keys) {
     const row = rows.find(({ account_id, id }) => account_id === key.account_id && id === key.id);
     const versions = await files.listVersions({ account_id: key.account_id, record_id: key.id });
-    // Of an offramp that was removed nothing stays.
+    // For a removed offramp, delete everything.
     const replaced = row
       ? versions.filter((version) => version !== row.document_file && version < young)
       : versions;

@@ -28,7 +28,7 @@ type NewUpload = {
 
 const UNUSED_KEPT_MS = 7 * DAY_MS;
 
-/** Records a file that offramps may name when they are created. Unused, it goes after 7 days. */
+/** Records a file that new offramps can refer to. Unused, it is deleted after 7 days. */
 export function uploadDocuments(
   keyring: Keyring,
   render: (document: UploadedDocument) => string,
@@ -52,7 +52,7 @@ export function uploadDocuments(
   };
 }
 
-/** Asks in 7 days whether an offramp names them: when they are new, or one names them no more. */
+/** Checks in 7 days whether an offramp refers to them: after the upload or a removed reference. */
 export function dropLater(
   tx: Transaction,
   documents: readonly { account_id: string; id: string }[],
@@ -83,7 +83,7 @@ function decideOne(
   return { output: document, subject: { subject_id: user_id, key } };
 }
 
-/** Removes uploaded files that no offramp names, each with its record. */
+/** Deletes uploaded files that no offramp refers to, with their records. */
 export async function dropDocuments(
   { database, files }: { database: Database; files: FileStore },
   set: TaskSet,

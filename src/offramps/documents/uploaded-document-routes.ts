@@ -48,7 +48,7 @@ const DocumentAnswer = Type.Object({
 });
 const writeDocument = compileRender(DocumentAnswer);
 
-/** Files that are uploaded before the offramps that they are for. */
+/** Files uploaded before their offramps. */
 export function addUploadedDocumentRoutes(
   addRoute: AddRoute,
   addUploadRoute: AddUploadRoute<FileType>,
@@ -123,7 +123,7 @@ function documentUrl(public_url: string, user_id: string, id: string): string {
   return `${public_url}/users/${user_id}/documents/${id}`;
 }
 
-/** The id of this user's document that a URL names; null where it is any other URL. */
+/** The id of this user's document that a URL refers to; null for any other URL. */
 export function readDocumentId(
   public_url: string,
   user_id: string,

@@ -1,7 +1,7 @@
 import type { FileType } from "../../partners/files/judge-file.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 
-/** A file that was uploaded before the offramps that it is for. */
+/** A file uploaded before its offramps. */
 export type UploadedDocument = {
   account_id: string;
   id: string;
@@ -26,7 +26,7 @@ export async function findUploadedDocument(
   return row;
 }
 
-/** Locks them: one that is being named by an offramp is not dropped meanwhile. */
+/** Locked, so that a document is not deleted while an offramp starts to refer to it. */
 export function lockUploadedDocuments(
   tx: Session,
   keys: readonly Key[],
@@ -60,7 +60,7 @@ export function insertUploadedDocuments(
   );
 }
 
-/** Deletes one that is locked, unless an offramp names it; true when it did. */
+/** Deletes a locked document unless an offramp refers to it; returns whether it did. */
 export async function deleteUnusedDocument(tx: Session, { account_id, id }: Key): Promise<boolean> {
   const rows = await tx.query(
     `delete from documents where account_id = $1 and id = $2 and not exists (

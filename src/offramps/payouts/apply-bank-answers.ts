@@ -33,7 +33,7 @@ export type BankDeps = {
 const ANSWERS_PER_READ_MAX = 200;
 const CURSOR = "bank";
 
-/** Reads what the bank has said since the last time and applies each answer once. */
+/** Reads the bank's new answers and applies each one once. */
 export async function readBank(deps: BankDeps, now: Date): Promise<void> {
   const list = async (cursor: string | null) => {
     const { answers, ...read } = await deps.bank.listAnswers(cursor, ANSWERS_PER_READ_MAX);
@@ -47,7 +47,7 @@ export async function readBank(deps: BankDeps, now: Date): Promise<void> {
   await readOn(deps.database, CURSOR, list, take, now);
 }
 
-/** The state of one account's payouts while a set of answers is applied, one after the other. */
+/** The state of one account's payouts while answers are applied one after the other. */
 type Progress = {
   offramps: Map<string, KeyedOfframp>;
   payouts: Map<string, Payout>;
@@ -63,7 +63,7 @@ export async function applyAnswers(
   now: Date,
 ): Promise<void> {
   const ids = answers.map((answer) => answer.end_to_end_id);
-  // Offramps are locked before their payouts, everywhere; so first learn which they are.
+  // Offramps are always locked before their payouts, so find their ids first.
   const offramp_ids = [...new Set(ids.map(offrampIdOf))].filter((id) => id !== null);
   const keys = offramp_ids.map((id) => ({ account_id, id }));
   const seen = await findOfframps(tx, keys);
@@ -149,7 +149,7 @@ type Step = {
   move: (change: Partial<Offramp>) => void;
 };
 
-/** Money came back. If it cannot belong to a payment that is out, it waits in suspense. */
+/** The bank returned money. If no sent payment matches it, it is posted to suspense. */
 function applyReturn(
   { entries }: Progress,
   answer: BankAnswer,
@@ -162,7 +162,7 @@ function applyReturn(
     return "suspense";
   }
   if (answer.amount < 0n) return "conflict";
-  // A return without a booking tells of both.
+  // A return without a booking implies both.
   if (is_open) entries.push(payoutBooked(offramp, payout.attempt));
   entries.push(payoutReturned(offramp, payout.attempt, answer.amount));
   settle({ status: "returned", returned_amount: answer.amount });
@@ -172,7 +172,7 @@ function applyReturn(
   return "applied";
 }
 
-/** Money that belongs to no payment; an answer about no money at all is only kept. */
+/** Money that matches no payment; an answer without money is only recorded. */
 function suspended(answer: BankAnswer): NewEntry[] {
   return answer.amount > 0n ? [suspenseReceived(answer)] : [];
 }

@@ -22,8 +22,8 @@ const EVERY_MS = HOUR_MS;
 const PAYOUTS_AT_ONCE = 200;
 
 /**
- * A bank's silence moves no money, however long it lasts. Past the horizon a person is told: in the
- * offramp's message, the audit log and the program's log.
+ * A missing answer never moves money. After the time limit the operator is notified: in the
+ * offramp's message, the audit log and the service log.
  */
 export async function flagUnansweredPayouts(deps: FlagDeps, set: TaskSet): Promise<void> {
   const before = new Date(set.now.getTime() - deps.bank_horizon_ms);

@@ -16,9 +16,9 @@ export type SendDeps = OfframpAssessDeps & { database: Database; bank: BankPort 
 const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
 
 /**
- * Hands recorded payouts to the bank. Three transactions-and-calls in a row: mark what is about to
- * be submitted, call, mark what was sent. A crash after the first leaves `submitting`: the bank
- * may have it, so it is submitted again under the same id, which the bank pays once.
+ * Sends recorded payouts to the bank, in three steps: mark what is about to be submitted, call the
+ * bank, mark what was sent. A crash after the first step leaves `submitting`: the bank may have
+ * received it, so it is submitted again under the same id, which the bank pays once.
  */
 export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
   const { database, bank } = deps;
@@ -51,7 +51,7 @@ export async function sendPayouts(deps: SendDeps, set: TaskSet): Promise<void> {
   });
 }
 
-/** What goes to the bank now, and the ids of the offramps that wait for a gate to open. */
+/** What is sent to the bank now, and the ids of offramps that wait for a gate to open. */
 type Marked = { instructions: Instruction[]; held: Set<string> };
 
 async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Promise<Marked> {
@@ -79,13 +79,13 @@ async function markSubmitting(tx: Transaction, deps: SendDeps, set: TaskSet): Pr
       submitting.push({ offramp: entry.offramp, payout });
       changed.push({ ...payout, status: "submitting", updated_at: set.now });
     } else if (payout.status === "recorded") {
-      // Nothing has left yet, so nothing leaves: a gate closed after the attempt was recorded.
+      // A gate closed after the attempt was recorded. Nothing was sent yet, so nothing is sent.
       changed.push({ ...payout, status: "rejected", updated_at: set.now });
       const change = { status: "bounced", status_message: closed } as const;
       changes.push(changeOfframp(entry, change, set.now));
     } else {
-      // The bank may have it or not: it is neither told again nor called back. Its answer, or the
-      // gate's opening, takes it on.
+      // The bank may or may not have received it, so it is neither sent again nor canceled. It
+      // continues with the bank's answer, or when the gate opens.
       held.add(entry.offramp.id);
       const is_news = entry.offramp.status_message !== closed;
       if (is_news) changes.push(changeOfframp(entry, { status_message: closed }, set.now));

@@ -15,7 +15,7 @@ export type Payout = {
   updated_at: Date;
 };
 
-/** Known from record and attempt number alone: after a crash it is the same. At most 35 letters. */
+/** Derived from record and attempt number: the same after a crash. At most 35 characters. */
 export function endToEndId(offramp_id: string, attempt: number): string {
   return `${offramp_id.replaceAll("-", "")}${String(attempt).padStart(3, "0")}`;
 }
@@ -80,7 +80,7 @@ export function lockPayouts(
   );
 }
 
-/** Locks the present attempt of each offramp. */
+/** Locks the current attempt of each offramp. */
 export function lockCurrentPayouts(tx: Session, offramps: readonly Offramp[]): Promise<Payout[]> {
   return tx.query<Payout>(
     `select payouts.* from payouts
@@ -96,7 +96,7 @@ export function lockCurrentPayouts(tx: Session, offramps: readonly Offramp[]): P
   );
 }
 
-/** Writes the state of payouts that are locked. */
+/** Writes the state of locked payouts. */
 export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void {
   if (payouts.length === 0) return;
   tx.write(
@@ -117,7 +117,7 @@ export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void
   );
 }
 
-/** Payouts that the bank has not answered, made before this time, and not told of yet. */
+/** Payouts created before this time that the bank has not answered and that are not flagged yet. */
 export function claimUnanswered(
   tx: Session,
   before: Date,
@@ -150,7 +150,7 @@ export function updateFlagged(
   );
 }
 
-/** Which of these answers were dealt with before? */
+/** Which of these answers were applied before. */
 export async function findBankAnswers(
   tx: Session,
   account_id: string,
@@ -164,7 +164,7 @@ export async function findBankAnswers(
   return new Set(rows.map((row) => row.bank_reference));
 }
 
-/** `conflict`: the bank speaks of another amount or currency than was asked for; nothing moves. */
+/** `conflict`: the bank reports another amount or currency than was requested; no money moves. */
 export type AnswerOutcome =
   | "applied"
   | "suspense"

@@ -5,7 +5,7 @@ import { type Checked, Problems } from "../../platform/problems.ts";
 
 export type WantedQuote = { deposit_token: Token; deposit_token_chain: Chain };
 
-/** Reads what a quote is asked for; `chains` are those that are served. */
+/** Checks the body of a new quote; `chains` are the supported ones. */
 export function checkNewQuote(
   input: { deposit_token?: unknown; deposit_token_chain?: unknown } | undefined,
   chains: readonly Chain[],

@@ -9,8 +9,8 @@ import { EXECUTION_GRACE_MS, type Quote, TOP_UP_MS } from "./model.ts";
 import { lockQuotes, type QuoteKey, updateProgress } from "./store.ts";
 
 /**
- * Ends a quote that was never paid, or never paid enough: its offramps fail, in chunks. A deposit
- * that came too short stays owed to the user. Returns when to look again; null when all is done.
+ * Ends a quote that was not paid, or not paid in full: its offramps fail, in chunks. A short
+ * deposit stays owed to the user. Returns when to check again; null when done.
  */
 export async function closeQuote(
   tx: Transaction,
@@ -24,7 +24,7 @@ export async function closeQuote(
   return now < due_at ? due_at : endQuote(tx, deps, quote, now);
 }
 
-/** Ends a quote that is locked and not funded, whatever the time; null when all is done. */
+/** Ends a locked, unfunded quote regardless of the time; null when done. */
 export async function endQuote(
   tx: Transaction,
   deps: { keyring: Keyring; renderer: OfframpRenderer },
@@ -43,7 +43,7 @@ export async function endQuote(
   return changes.length > 0 ? now : null;
 }
 
-/** An hour after the expiry, or a day after the first part of a payment for an executed quote. */
+/** One hour after the expiry; for an executed quote, one day after the first part of a payment. */
 async function closingTime(tx: Transaction, quote: Quote): Promise<Date> {
   const unpaid = new Date(quote.expires_at.getTime() + EXECUTION_GRACE_MS);
   if (!quote.executed_at || quote.received === 0n) return unpaid;

@@ -15,7 +15,7 @@ import { insertQuotes } from "./store.ts";
 type NewQuote = {
   user_id: string;
   wanted: Checked<WantedQuote>;
-  /** The rates and fees it is priced with, for its whole life; null when none are at hand. */
+  /** The rates and fees of the quote for its whole life; null when there are none. */
   price_version_id: string | null;
 };
 

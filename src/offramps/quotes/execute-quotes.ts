@@ -30,7 +30,7 @@ type Execution = {
   tx_id: string;
   blockchain: string;
   network: string;
-  /** What the chain says of the transfer named before, if it was another one. */
+  /** The chain's status of the transfer named before, if it was another one. */
   earlier: { tx_id: string; status: TransferStatus } | null;
   problems: readonly Problem[];
 };
@@ -40,7 +40,7 @@ type Loaded = {
   kycs: AccountMap<Kyc>;
   keys: SubjectKeys;
   of_quote: Map<string, QuoteContent>;
-  /** Quotes that name the transfer already, or were paid by it, by command id. */
+  /** Quotes that already name the transfer, or were paid by it, by command id. */
   same_transfer: Map<string, { id: string; is_paid: boolean }[]>;
 };
 
@@ -48,12 +48,12 @@ export type QuoteContent = {
   payments: QuotePayment[];
   offramps: Offramp[];
   rates: Rates;
-  /** What keeps its offramps from paying their invoices. */
+  /** Why its offramps cannot pay their invoices. */
   invoice_problems: Problem[];
 };
 type Executed = { quote: Quote; content: QuoteContent; is_new: boolean };
 
-/** Names the transfer that pays a quote. From then on nothing can be added to it. */
+/** Names the transfer that pays a quote. From then on no offramp can be added. */
 export function executeQuotes(
   keyring: Keyring,
   policy: GatePolicy,
@@ -87,7 +87,7 @@ async function load(
 ): Promise<Loaded> {
   const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
   const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
-  // The lock goes first: what follows is read after whoever added last has committed.
+  // Lock first: the reads below then see everything that concurrent additions committed.
   const [quotes, kycs, keys, named] = await Promise.all([
     lockQuotes(
       tx,
@@ -97,7 +97,7 @@ async function load(
     keyring.openSubjects(tx, subjects),
     Promise.all(
       commands.map(({ account_id, input }) =>
-        // Without an id nothing was checked: neither is the chain a text that can be asked for.
+        // Without an id nothing was checked, so `blockchain` may not be a valid chain either.
         input.tx_id === ""
           ? []
           : listQuotesByTransfer(tx, account_id, input.blockchain, input.tx_id),
@@ -180,7 +180,7 @@ function chainProblems(quote: Quote, input: Execution): Problem[] {
 
 function stateProblems(quote: Quote, input: Execution, now: Date): Problem[] {
   const refuse = (code: Problem["code"], message: string) => [{ field: "quote_id", code, message }];
-  // One that was funded in part from the balance names its transfer later, or none.
+  // A quote partly funded from the balance names its transfer later, or never.
   const is_named = quote.tx_id !== null || quote.funded_at !== null;
   if (quote.executed_at && is_named && !mayRename(quote, input, now)) {
     return refuse(
@@ -197,7 +197,7 @@ function stateProblems(quote: Quote, input: Execution, now: Date): Problem[] {
   return [];
 }
 
-/** Another transfer may be named once the first has failed, or was not found for ten minutes. */
+/** Another transfer may be named once the first failed, or was not found for ten minutes. */
 function mayRename(quote: Quote, { earlier }: Execution, now: Date): boolean {
   if (quote.funded_at || !earlier || earlier.tx_id !== quote.tx_id) return false;
   const waited_ms = now.getTime() - (quote.tx_named_at ?? now).getTime();
@@ -205,7 +205,7 @@ function mayRename(quote: Quote, { earlier }: Execution, now: Date): boolean {
   return earlier.status === "unknown" && waited_ms >= TRANSFER_NOT_FOUND_MS;
 }
 
-/** Named for another quote, or arrived at another quote's address and not at this one's. */
+/** Named for another quote, or received at another quote's address and not at this one's. */
 function isTaken(quote: Quote, same: readonly { id: string; is_paid: boolean }[]): boolean {
   const is_own = same.some(({ id, is_paid }) => id === quote.id && is_paid);
   return same.some(({ id, is_paid }) => id !== quote.id && !(is_paid && is_own));

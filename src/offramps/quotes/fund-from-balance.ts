@@ -38,18 +38,18 @@ type Loaded = {
   keys: SubjectKeys;
   balances: Balances;
   contents: Map<string, Content>;
-  /** What executed quotes wait with, by quote. */
+  /** What is reserved for executed quotes, by quote. */
   reservations: Map<string, Reservation>;
-  /** What commands of this set have taken from a balance already. */
+  /** What earlier commands of this set have taken from each balance. */
   taken: Map<string, bigint>;
 };
-/** `due`: what its offramps cost, without those that were given up. */
+/** `due`: the cost of its offramps, without those given up. */
 type Content = QuoteContent & { due: bigint };
 type Funded = { quote: Quote; content: Content };
 
 /**
- * Pays a quote, at its own rate, with what is owed to the user. Where that is less than what is
- * missing it is set aside, and the quote waits for the rest like one whose deposit is short.
+ * Pays a quote from the user's balance, at the quote's rate. If the balance is too low, it is
+ * reserved, and the quote waits for the rest as with a short deposit.
  */
 export function fundFromBalance(
   keyring: Keyring,
@@ -92,7 +92,7 @@ async function load(
   const users = commands.map(({ account_id, input }) => ({ account_id, user_id: input.user_id }));
   const subjects = users.map(({ account_id, user_id }) => ({ account_id, subject_id: user_id }));
   const quote_keys = commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id }));
-  // What lowers `owed` locks the user first and reads the balance under that lock.
+  // Every operation that lowers `owed` locks the user first and reads the balance under that lock.
   await lockUsers(tx, users);
   const [locked, kycs, keys] = await Promise.all([
     lockQuotes(tx, quote_keys),
@@ -151,7 +151,7 @@ function decideOne(
     ...executionProblems(policy, kyc, content.payments),
     ...content.invoice_problems,
   ];
-  // Given-up offramps cost nothing any more.
+  // Offramps that were given up cost nothing.
   if (content.due === 0n) {
     const message = "Add at least one offramp before funding the quote.";
     problems.push({ field: "quote_id", code: "no_offramps_present", message });
@@ -185,7 +185,7 @@ function decideOne(
   return { output: { quote: funded, content }, subject: { subject_id: quote.user_id, key } };
 }
 
-/** What the balance can give to a quote: what no other quote waits with, up to what is missing. */
+/** What the balance can contribute: what other quotes have not reserved, up to what is missing. */
 function takePart(
   { balances, reservations, taken }: Loaded,
   quote: Quote,

@@ -18,8 +18,8 @@ type Funding =
   | { decision: "fund"; used: bigint; hold: Quote["hold"] };
 
 /**
- * What is to be done for a quote that was executed or received a deposit. `owed` is what the user
- * has with us in the quote's token: a deposit that was spent otherwise meanwhile funds nothing.
+ * Decides what to do for a quote that was executed or received a deposit. `owed` is the user's
+ * balance in the quote's token: a deposit that was spent elsewhere funds nothing.
  */
 function decideFunding(
   quote: Quote,
@@ -40,11 +40,11 @@ function decideFunding(
 }
 
 /**
- * The locked rate holds for a transfer mined before the expiry, and for topping it up within a
- * day. Counted are the deposits that were needed, not one that came on top of enough.
+ * The locked rate applies to a transfer mined before the expiry, and to a top-up within a day. Only
+ * deposits that were needed count, not those after the amount was reached.
  */
 function isLate(quote: Quote, deposits: readonly Deposit[], enough: bigint): boolean {
-  // A part from the balance was taken before the expiry.
+  // The part from the balance was taken before the expiry.
   const began_at = quote.from_balance > 0n ? quote.executed_at : deposits[0]?.mined_at;
   if (!began_at || began_at > quote.expires_at) return true;
   const top_up_until = new Date(began_at.getTime() + TOP_UP_MS);
@@ -54,8 +54,8 @@ function isLate(quote: Quote, deposits: readonly Deposit[], enough: bigint): boo
 }
 
 /**
- * The quote with the sums that are still to be paid for. What was given up while the deposit was
- * short is left out; giving up locks the quote too, so under its lock this does not change.
+ * The quote with the totals still to be paid. Offramps given up while the deposit was short are
+ * left out; giving up locks the quote too, so this cannot change under its lock.
  */
 export async function withoutAbandoned(session: Session, quote: Quote): Promise<Quote> {
   const abandoned = await findAbandoned(session, quote);
@@ -66,7 +66,7 @@ export async function withoutAbandoned(session: Session, quote: Quote): Promise<
   };
 }
 
-/** Sets aside what is owed to the user for this quote; its offramps follow in chunks. */
+/** Reserves the user's balance for this quote; its offramps follow in chunks. */
 export async function fundQuote(
   tx: Transaction,
   { deposit_tolerance }: { deposit_tolerance: bigint },
@@ -74,7 +74,7 @@ export async function fundQuote(
   now: Date,
 ): Promise<void> {
   const { account_id, id, user_id } = key;
-  // What lowers `owed` locks the user first.
+  // Every operation that lowers `owed` locks the user first.
   await lockUsers(tx, [{ account_id, user_id }]);
   const [locked] = await lockQuotes(tx, [{ account_id, id }]);
   if (!locked) return;

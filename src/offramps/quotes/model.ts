@@ -12,7 +12,7 @@ export type Quote = {
   deposit_address: string;
   price_version_id: string;
   expires_at: Date;
-  /** Exact sums over its offramps, in millionths of a token. */
+  /** Exact totals of its offramps, in millionths of a token. */
   token_amount: bigint;
   token_fees: bigint;
   offramp_count: number;
@@ -20,9 +20,9 @@ export type Quote = {
   tx_id: string | null;
   tx_network: string | null;
   tx_named_at: Date | null;
-  /** What the watcher credited to its address in the right token, in millionths. */
+  /** Deposits to its address in the right token, in millionths. */
   received: bigint;
-  /** What `fund` set aside for it of the user's balance while more was missing, in millionths. */
+  /** What `fund` reserved for it from the user's balance while more was missing, in millionths. */
   from_balance: bigint;
   funded_at: Date | null;
   hold: "late_deposit" | null;
@@ -34,7 +34,7 @@ export type Quote = {
 export const QUOTE_STATUSES = ["open", "executed", "expired", "failed"] as const;
 export type QuoteStatus = (typeof QUOTE_STATUSES)[number];
 
-/** Which status can follow; it is derived from the quote's times and never stored. */
+/** Legal transitions; the status is derived from the quote's timestamps and never stored. */
 export const QUOTE_MOVES: Readonly<Record<QuoteStatus, readonly QuoteStatus[]>> = {
   open: ["executed", "expired"],
   executed: ["failed"],
@@ -56,10 +56,10 @@ export const OFFRAMPS_PER_QUOTE_MAX = 5_000;
 export const EXECUTION_GRACE_MS = HOUR_MS;
 /** How long a short deposit may be topped up at the locked rate. */
 export const TOP_UP_MS = DAY_MS;
-/** A named transfer that the chain does not know by then may be replaced by another. */
+/** A named transfer that the chain does not find within this time may be replaced. */
 export const TRANSFER_NOT_FOUND_MS = 10 * MINUTE_MS;
 
-/** Whether offramps may still be added; execution goes before expiry. */
+/** Whether offramps may still be added; an executed quote is reported as such, even if expired. */
 export function additionProblems(quote: Quote, now: Date): Problem[] {
   if (quote.executed_at) {
     const message = "The quote was already executed; create a new quote.";

@@ -3,7 +3,7 @@ import type { Problem } from "../../platform/errors.ts";
 import type { Offramp } from "../model.ts";
 import { OFFRAMPS_PER_QUOTE_MAX, type Quote } from "./model.ts";
 
-/** The quote with what its new offramps cost. */
+/** The quote with the cost of its new offramps added. */
 export function withTotals(quote: Quote, offramps: readonly Offramp[], now: Date): Quote {
   let { token_amount, token_fees } = quote;
   for (const offramp of offramps) {

@@ -16,7 +16,7 @@ import { lockQuotes, updateProgress } from "./store.ts";
 
 const TRANSFERS_PER_READ_MAX = 500;
 
-/** Reads every chain from where it was left and credits what came to our addresses. */
+/** Reads every chain from its cursor and credits transfers to our addresses. */
 export async function recordDeposits(
   database: Database,
   chain: ChainPort,
@@ -46,7 +46,7 @@ async function creditTransfers(
   const by_account = Map.groupBy(
     transfers.flatMap((transfer) => {
       const owner = owners.get(`${transfer.chain} ${transfer.address}`);
-      // Chains carry transfers of nothing, to be seen in lists; there is nothing to credit.
+      // Chains carry transfers of zero, sent as spam; there is nothing to credit.
       return owner && transfer.amount > 0n ? [{ transfer, owner }] : [];
     }),
     ({ owner }) => owner.account_id,
@@ -54,7 +54,7 @@ async function creditTransfers(
   for (const entries of by_account.values()) await creditAccount(database, entries, now);
 }
 
-/** Credits the owner of the address, whatever the quote's state and whoever named the transfer. */
+/** Credits the owner of the address, whatever the quote's state and whichever quote names it. */
 function creditAccount(
   database: Database,
   entries: readonly { transfer: Transfer; owner: DepositAddress }[],

@@ -209,7 +209,7 @@ function addFundRoute(addRoute: AddRoute, deps: QuoteDeps): void {
   });
 }
 
-/** What became of the transfer that was named before, when now another one is. */
+/** The status of the transfer named before, if another one is named now. */
 async function findEarlier(chain: ChainPort, quote: Quote, tx_id: string) {
   if (quote.tx_id === null || quote.tx_id === tx_id) return null;
   const status = await chain.findStatus(quote.deposit_token_chain, quote.tx_id);

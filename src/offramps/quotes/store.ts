@@ -17,7 +17,7 @@ export async function findQuote(
   return quote;
 }
 
-/** What `quoteStatus` says, as a condition; each has an index of its own. $6 is the time. */
+/** `quoteStatus` as SQL conditions, each with its own index. $6 is the time. */
 const STATUS_CONDITIONS: Readonly<Record<QuoteStatus, string>> = {
   open: "and executed_at is null and closed_at is null and expires_at > $6",
   executed: "and executed_at is not null and closed_at is null",
@@ -99,7 +99,7 @@ export function insertQuotes(tx: Transaction, quotes: readonly Quote[]): void {
   );
 }
 
-/** Writes the sums of quotes that are locked. */
+/** Writes the totals of locked quotes. */
 export function updateTotals(tx: Transaction, quotes: readonly Quote[]): void {
   tx.write(
     `update quotes set token_amount = t.token_amount, token_fees = t.token_fees,
@@ -118,7 +118,7 @@ export function updateTotals(tx: Transaction, quotes: readonly Quote[]): void {
   );
 }
 
-/** Writes what execution and funding change of a quote that is locked. */
+/** Writes what execution and funding change in a locked quote. */
 export function updateProgress(tx: Transaction, quote: Quote): void {
   tx.write(
     `update quotes set executed_at = $3, tx_id = $4, tx_network = $5, tx_named_at = $6,
@@ -142,7 +142,7 @@ export function updateProgress(tx: Transaction, quote: Quote): void {
   );
 }
 
-/** The quotes of the account that name this transfer, and those to whose address it went. */
+/** The account's quotes that name this transfer, and those whose address received it. */
 export function listQuotesByTransfer(
   session: Session,
   account_id: string,

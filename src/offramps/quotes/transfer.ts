@@ -8,13 +8,13 @@ type CheckedTransfer = {
   tx_id: string;
   blockchain: string;
   network: string;
-  /** With those that were found before. */
+  /** Includes the problems found before. */
   problems: readonly Problem[];
 };
 
 const OBJECT = "quote.crypto_transfer";
 
-/** Reads the transfer that a caller names, with its id in the form that its chain writes. */
+/** Checks the transfer that a caller names and normalizes its id to the format of its chain. */
 export function checkTransfer(input: unknown, already: readonly Problem[]): CheckedTransfer {
   const given = (typeof input === "object" && input !== null ? input : {}) as Record<
     string,
@@ -31,7 +31,7 @@ export function checkTransfer(input: unknown, already: readonly Problem[]): Chec
   const blockchain = lowerAscii(read("blockchain"));
   const network = read("network").slice(0, 100);
   const text = read("tx_id");
-  // A blockchain that is no chain is refused as not the quote's; its ids have no form to check.
+  // An unknown blockchain is refused as not the quote's; its ids have no format to check.
   const read_so_far = { tx_id: "", blockchain, network };
   if (text === "" || !isChain(blockchain)) return { ...read_so_far, problems: problems.list };
   const checked = checkTxId(blockchain, text);

@@ -19,7 +19,7 @@ import {
 
 export type ApprovedSettlementDeps = { keyring: Keyring; approvals: ApprovalRules };
 
-/** What members are asked; to say that a line was no money is a decision over money too. */
+/** What members are asked; to declare that a line was no money is a decision over money too. */
 const SUMMARIES = {
   match: "Match a deposit to an onramp:",
   accept_difference: "Match a deposit of another amount to an onramp:",
@@ -27,7 +27,7 @@ const SUMMARIES = {
   dismiss: "Dismiss a deposit that the bank reported twice:",
 } as const satisfies Record<DepositAction, string>;
 
-/** Decisions as callers may ask for them: two members agree to what is above the limit. */
+/** Operator decisions as callers may request them: above the limit, two members must approve. */
 export function settlementsWithApproval(
   { keyring, approvals }: ApprovedSettlementDeps,
   action: DepositAction,
@@ -37,7 +37,7 @@ export function settlementsWithApproval(
     if (!deposit) return null;
     const { currency } = deposit;
     const onramp = findTarget(loaded, deposit, command.input);
-    // A cent can be accepted for a million: what is delivered counts as well.
+    // A cent can be accepted for a million, so the delivered value counts too.
     const is_match = action === "match" || action === "accept_difference";
     const delivered = is_match && onramp ? onramp.deposit_amount : 0n;
     return { amount: greatest(openAmount(deposit), delivered), currency };
@@ -61,7 +61,7 @@ export function settlementsWithApproval(
         ...(onramp ? [["Onramp", onramp.id] as const, asked(onramp)] : []),
       ];
     },
-    // The members agree to what they see: this onramp, and the deposit as it stands.
+    // The members approve what they see: this onramp, and the deposit in its current state.
     inputOf: (loaded, command) => {
       const deposit = findLoaded(loaded, command)!;
       const onramp = findTarget(loaded, deposit, command.input);
@@ -78,7 +78,7 @@ function shown(amount: bigint, currency: string): string {
   return `${minorToText(amount, minorDigits(currency) ?? 2)} ${currency}`;
 }
 
-/** What runs once two members have agreed. */
+/** Runs after two members have approved. */
 export function depositProposalTasks(deps: {
   database: Database;
   keyring: Keyring;

@@ -2,10 +2,10 @@ import { randomInt } from "node:crypto";
 import { upperAscii } from "../../catalogue/text.ts";
 
 /**
- * The code that a payer writes into the text of a transfer. People type it, banks cut texts into
- * lines and change their case: so its symbols cannot be mistaken for each other (no 0 O, 1 I L),
- * and the last one is a check. With 31 symbols, a prime, the weighted sum notices every single
- * wrong symbol and every two that changed places.
+ * The code that a payer writes into the text of a transfer. People type it, and banks wrap lines
+ * and change case, so its symbols cannot be confused (no 0 O, 1 I L), and the last one is a check
+ * symbol. With 31 symbols, a prime, the weighted sum detects every single wrong symbol and every
+ * swap of two.
  */
 const SYMBOLS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 const LENGTH = 12;
@@ -40,17 +40,17 @@ export function isDepositCode(text: string): boolean {
 }
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-/** What may stand between the symbols of a code: white space and hyphens, also unseen ones. */
+/** What may separate the symbols of a code: white space and hyphens, including invisible ones. */
 const GAP = /^[\s\p{Pd}_\u00ad\u200b-\u200d\u2060\u2212\ufeff]+$/u;
-/** A text longer than any bank's is read so far and no further. */
+/** Longer than any bank's text; the rest is not read. */
 const TEXT_LENGTH_MAX = 4_000;
 
-/** A code and where it stands. */
+/** A code and its position. */
 type FoundCode = { code: string; start: number; end: number };
 
 /**
- * The codes that stand whole in a text, in any case, with spaces and hyphens anywhere. A code
- * begins where a word begins and ends where one ends: a piece of a longer number is no code.
+ * The complete codes in a text, in any case, with spaces and hyphens anywhere. A code starts and
+ * ends at word boundaries: a part of a longer number is not a code.
  */
 export function findDepositCodes(text: string): FoundCode[] {
   const read = upperAscii(text.slice(0, TEXT_LENGTH_MAX).normalize("NFKC"));
@@ -75,8 +75,8 @@ export function findDepositCodes(text: string): FoundCode[] {
 }
 
 /**
- * Of the codes in a text, those that are meant: what only overlaps a code that was given out came
- * about by chance, of its pieces and the words beside it.
+ * The intended codes of a text: one that only overlaps an issued code arose by chance, from parts
+ * of it and adjacent words.
  */
 export function meantCodes(found: readonly FoundCode[], isKnown: (code: string) => boolean) {
   const known = found.filter(({ code }) => isKnown(code));

@@ -35,9 +35,9 @@ export type DepositMoveDeps = FundDeps & { bank: BankPort };
 const BANK_ASKED_AGAIN_AFTER_MS = MINUTE_MS;
 
 /**
- * Takes deposits that are under way to their next rest. What an onramp's account writes and what
- * the operator's writes are two transactions: first the onramp's, which can be repeated without
- * harm since the onramp remembers its deposit, then the operator's.
+ * Moves deposits in progress to their next resting state. The onramp's account and the operator's
+ * account are written in two transactions: first the onramp's, which can be repeated because the
+ * onramp stores its deposit, then the operator's.
  */
 export async function moveDeposits(deps: DepositMoveDeps, set: TaskSet): Promise<void> {
   for (const task of set.tasks) await moveDeposit(deps, set, task);
@@ -59,7 +59,7 @@ async function moveDeposit(deps: DepositMoveDeps, set: TaskSet, task: Task): Pro
   });
 }
 
-/** The same at once and without a task, for those who play the partners. */
+/** The same at once and without a task, for the sandbox. */
 export async function moveDepositToRest(
   deps: DepositMoveDeps,
   { account_id, id }: { account_id: string; id: string },
@@ -73,7 +73,7 @@ export async function moveDepositToRest(
   }
 }
 
-/** Does what another account or the bank has to do, and says what it means for the deposit. */
+/** Does the part of another account or of the bank, and returns what it means for the deposit. */
 async function nextStep(
   deps: DepositMoveDeps,
   deposit: DepositFacts,
@@ -84,7 +84,7 @@ async function nextStep(
     return released(deposit, await giveBackOnramp(deps, deposit, now));
   }
   if (deposit.status !== "returning") return null;
-  // The key names the deposit and the try: however often it is asked, the bank returns it once.
+  // The key names the deposit and the attempt: repeated calls make the bank return it once.
   const answer = await deps.bank.returnCredit({
     key: `deposit:${deposit.id}:${deposit.returns}`,
     bank_account: deposit.bank_account,
@@ -95,10 +95,10 @@ async function nextStep(
   return answer === "pending" ? "later" : returned(deposit, answer);
 }
 
-/** What changes of a deposit, what is posted, and what of it is left over for the list. */
+/** The changed fields, the ledger entries, and any excess to list as a deposit of its own. */
 type Step = { changes: Partial<DepositFacts>; entries: NewEntry[]; excess?: bigint };
 
-/** Writes a step, unless somebody else has taken the deposit on since; says where it is now. */
+/** Writes a step unless another process has moved the deposit; returns its current status. */
 async function recordStep(
   tx: Transaction,
   { keyring }: DepositMoveDeps,
@@ -115,7 +115,7 @@ async function recordStep(
   return changed.status;
 }
 
-/** What came too much is a deposit of its own: it can be returned, or pay another onramp. */
+/** The excess is a deposit of its own: it can be returned, or pay another onramp. */
 async function insertExcess(
   tx: Transaction,
   keyring: Keyring,
@@ -149,12 +149,12 @@ async function insertExcess(
     ],
     now,
   );
-  // Another part of the same line was written meanwhile: the task is tried again.
+  // Another part of the same line was written concurrently: the task is tried again.
   if (!written.has(id)) throw new Error("what was left of a deposit could not be written");
   createSubjectKeys(tx, account_keys, [{ account_id, subject_id: id, key }], now);
 }
 
-/** The deposit after a move to another state. */
+/** The deposit after a transition. */
 export function changeDeposit<Deposit extends DepositFacts>(
   deposit: Deposit,
   changes: Partial<DepositFacts>,
@@ -169,7 +169,7 @@ export function changeDeposit<Deposit extends DepositFacts>(
 
 function funded(deposit: DepositFacts, funding: Funding): Step {
   if ("refused" in funding) {
-    // The onramp that it seemed to be for stays named: it helps whoever looks at the list.
+    // The onramp that it names stays on the row: it helps the operator.
     const reason = funding.refused;
     return { changes: { status: "unmatched", reason, matched_by: null }, entries: [] };
   }
@@ -181,7 +181,7 @@ function funded(deposit: DepositFacts, funding: Funding): Step {
   };
 }
 
-/** The operator has it again and sends it back; if the coins had left, it stays with its onramp. */
+/** The operator returns it to the payer; if the coins were sent, it stays with its onramp. */
 function released(deposit: DepositFacts, is_given_back: boolean): Step {
   if (!is_given_back) {
     return { changes: { status: "matched", reason: "coins_left" }, entries: [] };

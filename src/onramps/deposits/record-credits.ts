@@ -17,14 +17,14 @@ export type CreditDeps = {
   database: Database;
   bank: BankPort;
   keyring: Keyring;
-  /** Whose books and whose list take what comes in. */
+  /** The account whose ledger and list record incoming deposits. */
   operator_id: string;
 };
 
 const CREDITS_PER_READ_MAX = 200;
 const CURSOR = "bank credits";
 
-/** Reads what has come in since the last time and puts each line on record once. */
+/** Reads the bank's new lines and records each one once. */
 export async function recordCredits(deps: CreditDeps, now: Date): Promise<void> {
   const list = async (cursor: string | null) => {
     const { credits, ...read } = await deps.bank.listCredits(cursor, CREDITS_PER_READ_MAX);
@@ -33,14 +33,14 @@ export async function recordCredits(deps: CreditDeps, now: Date): Promise<void> 
   await readOn(deps.database, CURSOR, list, (credits) => takeCredits(deps, credits, now), now);
 }
 
-/** One transaction for all lines: they are all the operator's. */
+/** One transaction for all lines: they all belong to the operator's account. */
 export function takeCredits(
   deps: CreditDeps,
   credits: readonly BankCredit[],
   now: Date,
 ): Promise<void> {
   return deps.database.transaction(async (tx) => {
-    // In one order, so that two readers of the same lines never wait for each other in a circle.
+    // In a fixed order, so that two readers of the same lines never deadlock.
     const sorted = credits
       .filter((credit) => credit.amount > 0n)
       .map(withoutNul)
@@ -48,7 +48,7 @@ export function takeCredits(
     const deposits = await toDeposits(tx, deps.operator_id, sorted, now);
     const account_keys = await deps.keyring.openAccounts(tx, [deps.operator_id]);
     const keyed = deposits.map((deposit) => ({ ...deposit, key: randomBytes(KEY_BYTES) }));
-    // A line that another reader has written meanwhile is not written again, and not posted.
+    // A line that another reader wrote concurrently is neither written nor posted again.
     const written = await insertFiatDeposits(tx, keyed, now);
     const news = keyed.filter((deposit) => written.has(deposit.id));
     if (news.length === 0) return;
@@ -100,7 +100,7 @@ async function toDeposits(
       details: { text, payer_name },
       status: reason === null ? "matching" : "unmatched",
       reason,
-      // A conflict may be no money at all: somebody has to look first.
+      // A conflict may not be real money: the operator has to review it first.
       is_posted: !is_conflict,
       matched_by: reason === null ? "code" : null,
       onramp_account_id: target?.account_id ?? null,
@@ -127,7 +127,7 @@ function isSameLine(line: Line, credit: Line): boolean {
   );
 }
 
-/** PostgreSQL stores no NUL; one in a bank's text must not stop all lines after it. */
+/** PostgreSQL cannot store NUL; one in a bank's text must not block the lines after it. */
 function withoutNul(credit: BankCredit): BankCredit {
   const clean = (text: string) => text.replaceAll("\0", " ").toWellFormed();
   return {

@@ -24,7 +24,7 @@ type DepositDeps = ApprovedSettlementDeps & {
 
 const TAG = "Deposits";
 
-/** The operator's list of money that came in, and what to do with what waits in it. */
+/** The operator's list of received deposits, and the decisions on those that wait. */
 export function addDepositRoutes(addRoute: AddRoute, deps: DepositDeps): void {
   addReadRoutes(addRoute, deps);
   addActionRoutes(addRoute, deps);

@@ -31,23 +31,23 @@ import {
   updateDeposits,
 } from "./store.ts";
 
-/** What the operator may do with money that came in. */
+/** What the operator may do with a received deposit. */
 export type DepositAction = "match" | "accept_difference" | "return" | "dismiss";
 
 export type DepositRequest = {
   deposit_id: string;
-  /** Null: the onramp that the deposit names itself. */
+  /** Null: the onramp that the deposit's code names. */
   onramp_id: string | null;
-  /** As the members saw it who agreed; another one needs another look. */
+  /** The status that the approving members saw; if it changed, the decision is refused. */
   seen_status?: DepositStatus;
   problems: readonly Problem[];
 };
 
-/** A deposit after a decision, with whether the books had it before. */
+/** A deposit after a decision, with whether it was posted to the ledger before. */
 type Settled = FiatDeposit & { was_posted: boolean };
 
 export type LoadedDeposits = {
-  /** As they are on record. */
+  /** As stored. */
   found: ReadonlyMap<string, FiatDeposit>;
   /** As earlier commands of the set have left them. */
   deposits: Map<string, FiatDeposit>;
@@ -55,7 +55,7 @@ export type LoadedDeposits = {
   keys: SubjectKeys;
 };
 
-/** Decides over one deposit; what other accounts and the bank have to do follows as a task. */
+/** Decides on one deposit; the work of other accounts and of the bank follows as a task. */
 export function settleDeposits(
   keyring: Keyring,
   action: DepositAction,
@@ -97,7 +97,7 @@ async function loadDeposits(
   const lines: FiatDepositRow[] = [];
   for (const [account_id, own] of Map.groupBy(commands, (command) => command.account_id)) {
     const ids = own.map(({ input }) => input.deposit_id);
-    // Whoever says that one line is no money must not say so of the other at the same time.
+    // Two contradicting lines must not both be dismissed at the same time.
     lines.push(...(await lockLines(tx, account_id, ids)));
   }
   const opened = await openDeposits(tx, keyring, lines);
@@ -121,7 +121,7 @@ async function loadDeposits(
   return { found: new Map(deposits), deposits, onramps, keys };
 }
 
-/** Whether the bank has told this line otherwise too, and that stands in the books. */
+/** Whether the bank also reported this line with other values, and those are posted. */
 function isContradicted({ deposits }: LoadedDeposits, deposit: FiatDeposit): boolean {
   return [...deposits.values()].some(
     (other) =>
@@ -135,7 +135,7 @@ function isContradicted({ deposits }: LoadedDeposits, deposit: FiatDeposit): boo
   );
 }
 
-/** The deposit that a command is about, as it is on record. */
+/** The deposit of a command, as stored. */
 export function findLoaded(
   { found }: LoadedDeposits,
   { account_id, input }: Command<DepositRequest>,
@@ -181,7 +181,7 @@ function decideOne(
   return { output, subject: key ? { subject_id: deposit.id, key } : null };
 }
 
-/** The onramp that is meant: the one named, else the one that the deposit's code names. */
+/** The onramp named in the request, else the one that the deposit's code names. */
 export function findTarget(
   { onramps }: LoadedDeposits,
   deposit: FiatDeposit,
@@ -256,7 +256,7 @@ function refuse(message: string): Decided {
   return { problems: [{ field: "deposit_id", code: "invalid_transition", message }] };
 }
 
-/** A conflict is believed from now on; what goes back to its payer, or was no money, leaves. */
+/** A conflict is posted now; returned and dismissed deposits leave the ledger again. */
 function entriesOf(deposit: Settled) {
   const money = { ...deposit, amount: openAmount(deposit) };
   return [

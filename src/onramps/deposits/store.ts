@@ -7,7 +7,7 @@ import type { DepositDetails, DepositStatus, FiatDeposit } from "../model.ts";
 
 export type FiatDepositRow = Omit<FiatDeposit, "details"> & { details: Buffer };
 
-/** Without what is personal: for those who only move money. */
+/** Without personal data: for code that only moves money. */
 export type DepositFacts = Omit<FiatDeposit, "details">;
 
 export type NewDeposit = Omit<
@@ -16,8 +16,8 @@ export type NewDeposit = Omit<
 >;
 
 /**
- * Writes lines of the bank that are not on record, and returns the ids of those it wrote. `part`
- * and `is_conflict` say which of the unique keys holds them apart.
+ * Writes bank lines that are not stored yet, and returns the ids of those it wrote. `part` and
+ * `is_conflict` decide which unique key applies.
  */
 export async function insertFiatDeposits(
   tx: Session,
@@ -56,7 +56,7 @@ export async function insertFiatDeposits(
   return new Set(rows.map((row) => row.id));
 }
 
-/** What the bank has told under these references so far. */
+/** What the bank has reported under these references so far. */
 export function findLines(
   session: Session,
   account_id: string,
@@ -69,7 +69,7 @@ export function findLines(
   );
 }
 
-/** The number of the last part that was left over of a line; 0 when none was. */
+/** The number of the last excess part of a line; 0 when there is none. */
 export async function findLastPart(
   session: Session,
   line: Pick<FiatDeposit, "account_id" | "bank_account" | "bank_reference">,
@@ -94,7 +94,7 @@ export function lockDeposits(
   );
 }
 
-/** Locks deposits with all that the bank has told under their references, in key order. */
+/** Locks deposits with all lines that the bank reported under their references, in key order. */
 export function lockLines(
   tx: Session,
   account_id: string,
@@ -153,7 +153,7 @@ export function listDeposits(
   );
 }
 
-/** Writes everything that can change of deposits that are locked. */
+/** Writes every mutable column of locked deposits. */
 export function updateDeposits(tx: Transaction, deposits: readonly DepositFacts[]): void {
   if (deposits.length === 0) return;
   tx.write(
@@ -182,7 +182,7 @@ export function updateDeposits(tx: Transaction, deposits: readonly DepositFacts[
   );
 }
 
-/** With what is personal; of erased payers nothing is left but the money. */
+/** With personal data; for erased payers only the money is left. */
 export async function openDeposits(
   session: Session,
   keyring: Keyring,
