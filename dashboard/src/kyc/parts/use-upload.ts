@@ -7,18 +7,18 @@ import type { FileSlotName } from "../state.ts";
 import { fileSize, fill, texts } from "../texts.ts";
 
 export type Upload = {
-  /** A picture of the file on its way or just sent; null for a PDF. */
+  /** An image of the file being sent or just sent; null for a PDF. */
   preview_url: string | null;
-  /** From 0 to 1 while it is on its way, else null. */
+  /** From 0 to 1 while the file is being sent, otherwise null. */
   share: number | null;
   problem: string | null;
-  /** True when the very same file may be sent again. */
+  /** True when sending the same file again may succeed. */
   can_retry: boolean;
 };
 
 const NOTHING: Upload = { preview_url: null, share: null, problem: null, can_retry: false };
 
-/** Checks a file, sends it and keeps count; one file at a time for a slot. */
+/** Checks and sends the files of a slot, one at a time, and reports progress. */
 export function useUpload(slot: FileSlotName, title: string) {
   const { state, change, fail, announce, problems, setProblems } = useSession();
   const [upload, setUpload] = useState<Upload>(NOTHING);
@@ -26,11 +26,11 @@ export function useUpload(slot: FileSlotName, title: string) {
   const current = useRef<AbortController | null>(null);
   const accepts = state.files[slot]?.accepts ?? [];
 
-  // Whoever leaves the step while a file is on its way wants it sent all the same.
+  // Leaving the step frees the preview but does not abort the upload: the user wants it sent.
   const url = upload.preview_url;
   useEffect(() => () => void (url && URL.revokeObjectURL(url)), [url]);
 
-  /** What was under way for this slot gives way to what begins now. */
+  /** Aborts the upload in progress for this slot before a new one begins. */
   function begin(): AbortSignal {
     current.current?.abort();
     current.current = new AbortController();
@@ -42,15 +42,9 @@ export function useUpload(slot: FileSlotName, title: string) {
     const is_large = await isLargePhoto(chosen);
     if (is_large && !signal.aborted) setUpload({ ...NOTHING, share: 0 });
     const file = is_large ? await shrinkPhoto(chosen) : chosen;
-    const fault = await findFault(file, accepts);
+    const problem = await problemOf(file, accepts);
     if (signal.aborted) return;
-    if (fault) {
-      const takes_pdf = accepts.includes("application/pdf");
-      const kinds = takes_pdf ? texts.files.kinds : texts.files.kinds_photo;
-      const problem = fill(texts.files.faults[fault], { kinds, size: fileSize(file.size) });
-      setUpload({ ...NOTHING, problem });
-      return;
-    }
+    if (problem) return setUpload({ ...NOTHING, problem });
     last_file.current = file;
     await send(file, signal);
   }
@@ -98,8 +92,17 @@ export function useUpload(slot: FileSlotName, title: string) {
   }
 
   const refuse = (problem: string) => setUpload({ ...NOTHING, problem });
-  const told: Upload = { ...upload, problem: upload.problem ?? problems[slot] ?? null };
-  return { upload: told, choose, remove, cancel, retry, refuse };
+  const shown: Upload = { ...upload, problem: upload.problem ?? problems[slot] ?? null };
+  return { upload: shown, choose, remove, cancel, retry, refuse };
+}
+
+/** The message for a file that cannot be accepted, or null. */
+async function problemOf(file: Blob, accepts: string[]): Promise<string | null> {
+  const fault = await findFault(file, accepts);
+  if (!fault) return null;
+  const takes_pdf = accepts.includes("application/pdf");
+  const kinds = takes_pdf ? texts.files.kinds : texts.files.kinds_photo;
+  return fill(texts.files.faults[fault], { kinds, size: fileSize(file.size) });
 }
 
 function withoutSlot(problems: Record<string, string>, slot: string): Record<string, string> {

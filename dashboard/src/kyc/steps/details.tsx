@@ -53,31 +53,95 @@ function useDetails(step: StepName) {
   const session = useSession();
   const { state, save, go, fail } = session;
   const asked = fieldsOf(state, step);
+  const answers = useAnswers(step);
+  const { problems, isHidden, currentValue, country_code } = answers;
+  const [refusal, setRefusal] = useState("");
+  const [is_submitted, setSubmitted] = useState(false);
+  const [is_busy, setBusy] = useState(false);
+  const is_saving = useRef(false);
+
+  const fields = asked.filter(
+    ({ name }) => existsIn(state, country_code, name) || problems[name] !== undefined,
+  );
+  // Counted on every render: corrected fields and fields no longer asked do not count.
+  const wrong = fields.filter(({ name }) => is_submitted && problems[name] !== undefined).length;
+  const message = refusal || (wrong > 0 ? count(texts.problems.summary, wrong) : "");
+
+  /** Saves each field as the user leaves it: a phone low on memory may end the page any time. */
+  function leave(field: Field) {
+    const value = currentValue(field);
+    const is_same = value === clearValue(state, field.name);
+    if (is_saving.current || value === "" || is_same || isHidden(field)) return;
+    if (findProblem(state, field, value, country_code)) return;
+    // A postcode can only be checked together with its country.
+    const is_of_country = field.name === "state" || field.name === "postcode";
+    const given: Record<string, string> = { [field.name]: value };
+    if (is_of_country && country_code) given.country = country_code;
+    save(given).catch((error) => {
+      if (error instanceof Refusal && error.is_final) fail(error);
+      // Any other refusal is shown when the user submits the step.
+    });
+  }
+
+  function show(found: Record<string, string>, refusal_text: string) {
+    setRefusal(refusal_text);
+    setSubmitted(true);
+    answers.showProblems(found, fields);
+  }
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    if (is_saving.current) return;
+    const given = fields.filter((field) => !isHidden(field));
+    const found: Record<string, string> = {};
+    for (const field of given) {
+      const problem = findProblem(state, field, currentValue(field), country_code);
+      if (problem) found[field.name] = problem;
+    }
+    if (Object.keys(found).length > 0) return show(found, "");
+
+    is_saving.current = true;
+    setBusy(true);
+    show({}, "");
+    try {
+      const gone = asked.filter((field) => !fields.includes(field) && isKnown(state, field.name));
+      await save({
+        ...Object.fromEntries(given.map((field) => [field.name, currentValue(field) || null])),
+        ...Object.fromEntries(gone.map(({ name }) => [name, null])),
+      });
+      go(stepAfter(state, step));
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.is_final) return fail(error);
+      const refused = inWords(error.problems);
+      const here = Object.keys(refused).filter((name) => asked.some((ask) => ask.name === name));
+      show(refused, here.length > 0 ? "" : wordsFor(error));
+    } finally {
+      is_saving.current = false;
+      setBusy(false);
+    }
+  }
+
+  return { ...answers, state, fields, message, is_busy, leave, submit };
+}
+
+/** The values typed into the fields of a step, their problems, and the field to focus. */
+function useAnswers(step: StepName) {
+  const session = useSession();
+  const { state } = session;
   const [values, setValues] = useState<Record<string, string>>(() =>
-    Object.fromEntries(asked.map(({ name }) => [name, clearValue(state, name)])),
+    Object.fromEntries(fieldsOf(state, step).map(({ name }) => [name, clearValue(state, name)])),
   );
   const [replaced, setReplaced] = useState<readonly string[]>([]);
   const [problems, setProblems] = useState<Record<string, string>>(session.problems);
-  const [refusal, setRefusal] = useState("");
-  const [told, setTold] = useState(false);
-  const [is_busy, setBusy] = useState(false);
   const [focus_on, setFocusOn] = useState<{ name: string } | null>(null);
-  const leaving = useRef(false);
 
-  // After the drawing: the field may only just have appeared.
+  // After rendering, because the field may only just have appeared.
   useEffect(() => {
     if (focus_on) document.getElementById(`field-${focus_on.name}`)?.focus();
   }, [focus_on]);
 
-  const country_code = values.country ?? "";
   const isHidden = ({ name }: Field) => isMasked(state, name) && !replaced.includes(name);
-  const fields = asked.filter(
-    ({ name }) => existsIn(state, country_code, name) || problems[name] !== undefined,
-  );
-  // Counted anew each time: what was fixed, and what is no longer asked, needs no attention.
-  const wrong = fields.filter(({ name }) => told && problems[name] !== undefined).length;
-  const message = refusal || (wrong > 0 ? count(texts.problems.summary, wrong) : "");
-  const sent = (field: Field) => {
+  const currentValue = (field: Field) => {
     const value = (values[field.name] ?? "").trim();
     return field.kind === "date" ? wholeDate(value) : value;
   };
@@ -90,9 +154,9 @@ function useDetails(step: StepName) {
       ...(name === "country" ? { state: "", postcode: "" } : {}),
     }));
     if (name === "country") setReplaced((known) => [...known, "state", "postcode"]);
-    const settled = name === "country" ? ["country", "state", "postcode"] : [name];
-    setProblems((known) => without(known, settled));
-    session.setProblems(without(session.problems, settled));
+    const changed = name === "country" ? ["country", "state", "postcode"] : [name];
+    setProblems((known) => without(known, changed));
+    session.setProblems(without(session.problems, changed));
   }
 
   function replace(name: string) {
@@ -100,69 +164,16 @@ function useDetails(step: StepName) {
     setFocusOn({ name });
   }
 
-  /** Saves in passing: a phone that needs memory may end the page at any moment. */
-  function leave(field: Field) {
-    const value = sent(field);
-    const is_same = value === clearValue(state, field.name);
-    if (leaving.current || value === "" || is_same || isHidden(field)) return;
-    if (findProblem(state, field, value, country_code)) return;
-    // A postcode can only be judged together with its country.
-    const is_of_country = field.name === "state" || field.name === "postcode";
-    const given: Record<string, string> = { [field.name]: value };
-    if (is_of_country && country_code) given.country = country_code;
-    save(given).catch((error) => {
-      if (error instanceof Refusal && error.is_final) fail(error);
-      // Any other refusal is told when the person goes on.
-    });
-  }
-
-  function show(found: Record<string, string>, words: string) {
+  function showProblems(found: Record<string, string>, fields: readonly Field[]) {
     setProblems(found);
-    setRefusal(words);
-    setTold(true);
-    // What is wrong and hidden can only be given anew.
+    // A masked value that is wrong must be entered again.
     setReplaced((known) => [...known, ...Object.keys(found)]);
     const first = fields.find(({ name }) => found[name]);
     if (first) setFocusOn({ name: first.name });
   }
 
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    if (leaving.current) return;
-    const given = fields.filter((field) => !isHidden(field));
-    const found: Record<string, string> = {};
-    for (const field of given) {
-      const problem = findProblem(state, field, sent(field), country_code);
-      if (problem) found[field.name] = problem;
-    }
-    const number = Object.keys(found).length;
-    if (number > 0) return show(found, "");
-
-    leaving.current = true;
-    setBusy(true);
-    show({}, "");
-    try {
-      const gone = asked.filter((field) => !fields.includes(field) && isKnown(state, field.name));
-      await save({
-        ...Object.fromEntries(given.map((field) => [field.name, sent(field) || null])),
-        ...Object.fromEntries(gone.map(({ name }) => [name, null])),
-      });
-      go(stepAfter(state, step));
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.is_final) return fail(error);
-      const refused = inWords(error.problems);
-      const here = Object.keys(refused).filter((name) => asked.some((ask) => ask.name === name));
-      show(refused, here.length > 0 ? "" : wordsFor(error));
-    } finally {
-      leaving.current = false;
-      setBusy(false);
-    }
-  }
-
-  return {
-    ...{ state, fields, values, country_code, problems, message, is_busy },
-    ...{ isHidden, change, replace, leave, submit },
-  };
+  const country_code = values.country ?? "";
+  return { values, problems, country_code, isHidden, currentValue, change, replace, showProblems };
 }
 
 function without(problems: Record<string, string>, names: string[]): Record<string, string> {
