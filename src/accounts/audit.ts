@@ -10,18 +10,18 @@ import {
 } from "./audit-store.ts";
 import type { Actor } from "./model.ts";
 
-/** What someone did. Ids only: an entry outlives the erasure of the people it speaks of. */
+/** An action for the audit log. Ids only: an entry outlives the erasure of the people it names. */
 type AuditEntry = {
   account_id: string;
   actor: Actor;
   action: string;
-  /** What it was done to, as `kind:id`. */
+  /** The record acted on, as `kind:id`. */
   record: string;
   reason: string;
   detail?: Record<string, string | number | boolean | null>;
 };
 
-/** Writes the entry in the transaction of the act itself, and notes it to be sealed. */
+/** Writes the entry in the transaction of the action itself, and queues it for sealing. */
 export function recordAudit(tx: Transaction, entry: AuditEntry, now: Date): void {
   const row: AuditRow = {
     ...entry,

@@ -6,18 +6,18 @@ import { LruMap } from "../platform/lru-map.ts";
 import { isKeyOfMode, isOwnKey } from "./model.ts";
 import { findActiveKeys, findApiKeyByHash } from "./store.ts";
 
-/** A revoked key or token may still read for this long; writes ask the database every time. */
+/** A revoked key or token may still read for this long; writes query the database every time. */
 const CACHED_MS = 1_000;
 const CALLERS_CACHED_MAX = 10_000;
 
-/** Credentials that are no API keys: the access tokens of applications, which `apps` knows. */
+/** Credentials other than API keys: the access tokens of applications, resolved by `apps`. */
 export type TokenPort = {
   findCaller(text: string): Promise<Caller | null>;
   isCredential(credential_id: string): boolean;
   listActive(session: Session, credential_ids: readonly string[]): Promise<string[]>;
 };
 
-/** Who presents this key or token? */
+/** Resolves a presented key or token to its caller. */
 export function createAuthenticate(
   deps: { database: Session; index_key: Buffer },
   mode: Mode,
@@ -32,17 +32,17 @@ export function createAuthenticate(
     const asked_ms = performance.now();
     const cached = cache.get(name);
     if (cached && cached.until_ms > asked_ms) return cached.caller;
-    // A key of ours says that it is one; any other text may be a token, or a key of the operator's.
+    // Keys created here have a known prefix; other text may be a token or the operator's own key.
     const by_token = isOwnKey(text) ? null : await tokens.findCaller(text);
     const caller = by_token ?? (await findKeyCaller(database, key_hash));
     if (!caller) return null;
-    // Counted from before the question: an answer that was slow to come is not trusted longer.
+    // Counted from before the query: a slow answer is not trusted for longer.
     cache.set(name, { caller, until_ms: asked_ms + CACHED_MS });
     return caller;
   };
 }
 
-/** Of these keys and tokens, those that may still be used: asked in every write's transaction. */
+/** Filters keys and tokens to those still valid; runs in the transaction of every write. */
 export async function findActiveCredentials(
   tx: Session,
   tokens: TokenPort,

@@ -10,12 +10,12 @@ type BillingEmailRow = {
   verified_at: Date | null;
 };
 
-/** Finds the account of an address, whichever account asks, without the address being stored. */
+/** Finds the account of an e-mail address across accounts without storing the address. */
 export function hashBillingEmail(index_key: Buffer, email: string): Buffer {
   return keyedHash(index_key, "billing email", normaliseEmail(email));
 }
 
-/** An account has one; setting it again replaces it. */
+/** An account has one billing e-mail; setting it again replaces it. */
 export function insertBillingEmail(
   tx: Transaction,
   account_key: Buffer,
@@ -34,7 +34,7 @@ export function insertBillingEmail(
   );
 }
 
-/** The accounts whose own these addresses are known to be, by the address's hash in base64. */
+/** The accounts that own these verified addresses, by the address's hash in base64. */
 export async function findBilledAccounts(
   session: Session,
   email_indexes: readonly Buffer[],
@@ -59,7 +59,7 @@ export async function findBillingIndex(
   return row?.email_index;
 }
 
-/** What the accounts are called and where they are billed; without an address it is null. */
+/** The name and billing e-mail of accounts; the e-mail is null when none is set. */
 export async function findBillingProfiles(
   session: Session,
   account_ids: readonly string[],

@@ -7,7 +7,7 @@ import { deleteMember, lockMembers, updateMemberRole } from "./store.ts";
 export type MemberKey = { account_id: string; person_id: string };
 type By = { actor: Actor; reason: string };
 
-/** From now on the person may do what this role allows, and so may what they let act for them. */
+/** The new role applies at once, also to sessions and applications acting for the person. */
 export async function setMemberRole(
   tx: Transaction,
   member: MemberKey,
@@ -21,8 +21,8 @@ export async function setMemberRole(
 }
 
 /**
- * Ends a membership, and with it the person's sessions in the account and every consent that they
- * gave for it: these rows rest on the member's.
+ * Ends a membership. The member's sessions in the account and the consents they gave for it are
+ * deleted with the row (foreign keys cascade).
  */
 export async function removeMember(
   tx: Transaction,
@@ -35,7 +35,7 @@ export async function removeMember(
   record(tx, member, { ...by, action: "member.remove", detail: {} }, now);
 }
 
-/** All members are locked: of two admins who leave at once, one stays. */
+/** Locks all members: when two admins leave at the same time, one must stay. */
 async function checkMember(tx: Transaction, member: MemberKey, role: Role | null): Promise<void> {
   const members = await lockMembers(tx, member.account_id);
   const known = members.find(({ person_id }) => person_id === member.person_id);

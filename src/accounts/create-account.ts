@@ -5,14 +5,16 @@ import { recordAudit } from "./audit.ts";
 import type { Account, Actor } from "./model.ts";
 import { insertAccount } from "./store.ts";
 
-/** An account with its encryption key. The first account of an installation is the operator's. */
+/**
+ * Creates an account with its encryption key. The installation's first account is the operator's.
+ */
 export async function createAccount(
   tx: Transaction,
   keyring: Keyring,
   input: {
     name: string;
     is_operator: boolean;
-    /** Others are enabled by the operator later. */
+    /** Other accounts are enabled by the operator later. */
     webhooks_enabled?: boolean;
     actor: Actor;
     reason: string;

@@ -5,7 +5,7 @@ import { hashApiKey } from "./authenticate.ts";
 import { type Actor, type ApiKey, labelOf } from "./model.ts";
 import { insertApiKey } from "./store.ts";
 
-/** Stores a key's hash; the key itself is known only to whoever called. */
+/** Stores only the key's hash; the caller is the only one who knows the key. */
 export function createApiKey(
   tx: Transaction,
   index_key: Buffer,

@@ -9,7 +9,7 @@ import { findMember, findPerson, insertMember, insertPerson } from "./store.ts";
 export type NewMember = {
   account_id: string;
   email: string;
-  /** For a new person; one who is known keeps the password they have. */
+  /** For a new person; an existing person keeps their password. */
   password_hash: string;
   role: Role;
   actor: Actor;
@@ -18,7 +18,7 @@ export type NewMember = {
 
 type Member = { account_id: string; person_id: string; role: Role; created_at: Date };
 
-/** Gives a person a role in an account; a person whose e-mail is unknown is made first. */
+/** Gives a person a role in an account; creates the person if the e-mail is unknown. */
 export async function createMember(
   tx: Transaction,
   index_key: Buffer,

@@ -17,14 +17,14 @@ type FirstStartInput = {
   admin_password: string | undefined;
 };
 
-/** What was made, to be shown to the person once; `created` is null on every later start. */
+/** What was created, to be shown once; `created` is null on every later start. */
 export type FirstStart = {
   operator: Account;
   created: {
     api_key: string;
     admin_email: string;
     admin_password: string;
-    /** What came from the settings: whoever set it knows it, so it is never shown. */
+    /** True for values from the settings: the operator knows them, so they are never shown. */
     given: { api_key: boolean; admin_password: boolean };
   } | null;
 };
@@ -32,7 +32,7 @@ export type FirstStart = {
 const EMAIL_DEFAULT = "admin@sliproad.test";
 const BY = { actor: "first start", reason: "first start of the installation" } as const;
 
-/** Gives a new installation its first account, key and member, all or none of them. */
+/** Creates the first account, key and member of a new installation, all or none of them. */
 export async function firstStart(
   database: Database,
   keyring: Keyring,
@@ -50,7 +50,7 @@ export async function firstStart(
   const admin_password = input.admin_password ?? randomBytes(15).toString("base64url");
   const password_hash = await hashPassword(admin_password);
   return database.transaction(async (tx) => {
-    // Of several processes that start at once, one makes the account and the others find it.
+    // When several processes start at once, one creates the account and the others find it.
     await lockInstallation(tx);
     const made_meanwhile = await findOperator(tx);
     if (made_meanwhile) return { operator: made_meanwhile, created: null };

@@ -16,10 +16,10 @@ import {
 export type Dashboard = {
   memberships: Membership[];
   has_pending_proposals: boolean;
-  /** Null for roles that do not see them. */
+  /** Null for roles that may not see them. */
   api_keys: ApiKey[] | null;
   audit_entries: AuditEntryRow[] | null;
-  /** What the ids in the audit entries stand for, as far as this account may know. */
+  /** Display names for the ids in the audit entries, as far as this account may see them. */
   names: ReadonlyMap<string, string>;
 };
 
@@ -27,7 +27,7 @@ const MEMBERSHIPS_MAX = 100;
 const API_KEYS_MAX = 100;
 const AUDIT_ENTRIES_MAX = 50;
 
-/** What the page shows of modules that stand after this one. */
+/** Data that the page shows from later modules. */
 export type DashboardDeps = {
   database: Session;
   index_key: Buffer;

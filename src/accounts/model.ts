@@ -8,8 +8,8 @@ const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" }
 const KEY_RANDOM_BYTES = 32;
 
 /**
- * Who acted: a person, a program with a key or token, the members who agreed to a proposal, the
- * command line, or this program itself.
+ * Who acted: a person, a program with a key or token, the members who confirmed a proposal, the
+ * command line, or Sliproad itself.
  */
 export type Actor =
   | `member:${string}`
@@ -20,7 +20,7 @@ export type Actor =
   | "first start"
   | "worker";
 
-/** Who a command comes from. */
+/** The actor of a command. */
 export function actorOf(command: { credential_id: string; actor?: Actor }): Actor {
   return command.actor ?? `api_key:${command.credential_id}`;
 }
@@ -39,11 +39,11 @@ export type Account = {
   id: string;
   name: string;
   is_operator: boolean;
-  /** A decision on somebody's identity needs two different members. */
+  /** A KYC decision needs two different members. */
   kyc_two_person_approval: boolean;
-  /** The account's own members review identities, beside the operator's. */
+  /** The account's own members review identities, in addition to the operator's. */
   kyc_review_by_account: boolean;
-  /** Null until the operator enables webhooks: nothing is sent for the account before. */
+  /** Null until the operator enables webhooks; nothing is sent for the account before that. */
   webhooks_enabled_at: Date | null;
   created_at: Date;
 };
@@ -58,12 +58,12 @@ export function labelOf(key: string): { prefix: string; last_four: string } {
   return { prefix: prefix ?? "", last_four: key.slice(-4) };
 }
 
-/** True for a key that was made here, which says so. */
+/** True for a key created here, recognised by its prefix. */
 export function isOwnKey(text: string): boolean {
   return Object.values(PREFIXES).some((prefix) => text.startsWith(prefix));
 }
 
-/** A key that says it is for the other mode is refused, whatever the database holds. */
+/** A key whose prefix names the other mode is refused, even if the database has it. */
 export function isKeyOfMode(key: string, mode: Mode): boolean {
   const other = mode === "sandbox" ? "live" : "sandbox";
   return !key.startsWith(PREFIXES[other]);

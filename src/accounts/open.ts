@@ -2,7 +2,7 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import type { DashboardDeps } from "./load-dashboard.ts";
 import { addAccountPages } from "./routes.ts";
 
-/** What the dashboard shows of later modules is asked of them. */
+/** Later modules provide their part of the dashboard in `later`. */
 export function openAccountsModule(
   core: ModuleCore,
   later: Pick<DashboardDeps, "existsPendingProposal" | "listApps">,

@@ -31,17 +31,18 @@ export type PageDeps = {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Who is signed in; only on routes of a page scope. */
+    /** The signed-in member; set only on routes of a page scope. */
     member: MemberSession | null;
   }
   interface FastifyContextConfig {
-    /** A form shown to people who are not signed in: guarded by a cookie, not by the session. */
+    /**
+     * A form for people who are not signed in: its CSRF token is bound to a cookie, not a session.
+     */
     is_public_form?: boolean;
   }
 }
 
 const RETRY_AFTER_SECONDS = 2;
-/** Of every page. */
 export const PAGE_HEADERS = {
   "Content-Security-Policy":
     "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
@@ -53,8 +54,8 @@ export const PAGE_HEADERS = {
 };
 
 /**
- * The frame for pages: routes added to the scope know who is signed in, take HTML forms (each
- * guarded against forgery), carry the security headers, and answer errors with a page.
+ * The scope for pages: its routes know who is signed in, accept HTML forms with a CSRF token, send
+ * the security headers, and answer errors with a page.
  */
 export function addPageScope(
   app: FastifyInstance,
@@ -63,7 +64,7 @@ export function addPageScope(
 ): void {
   app.register(async (scope) => {
     await scope.register(cookie);
-    // Forms and nothing else: the server's own parser takes JSON of any caller.
+    // Forms only: the server's default parser would accept JSON.
     scope.removeAllContentTypeParsers();
     await scope.register(formbody, { bodyLimit: PAGE_BODY_BYTES_MAX });
     scope.decorateRequest("member", null);
@@ -72,7 +73,7 @@ export function addPageScope(
       const token = readCookie(request, deps.public_url(), "session");
       request.member = await findSession(deps, token, realTime(deps.clock));
     });
-    // Twice: who is nobody is refused before the body is read, a wrong form after.
+    // Checked twice: callers without a session before the body is read, a wrong token after.
     scope.addHook("preParsing", async (request) => void expectedCsrf(deps, request));
     scope.addHook("preHandler", async (request) => checkForm(deps, request));
     scope.setErrorHandler((error, request, reply) => sendErrorPage(deps, error, request, reply));
@@ -80,7 +81,7 @@ export function addPageScope(
   });
 }
 
-/** For the `onRequest` of a page: signed in, and with one of these roles if any are named. */
+/** For the `onRequest` of a page: requires a session, with one of these roles if any are given. */
 export function requireSession(...roles: Role[]) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { member } = request;
@@ -97,7 +98,7 @@ export function sendPage(reply: FastifyReply, page: Html, status = 200): Fastify
   return reply.code(status).type("text/html; charset=utf-8").send(page.text);
 }
 
-/** A field of a form; one that is absent or given twice is empty. */
+/** A field of a form; empty when absent or sent twice. */
 export function readField(request: FastifyRequest, name: string): string {
   const fields = request.body as Record<string, unknown> | null | undefined;
   const value = fields?.[name];
@@ -105,19 +106,22 @@ export function readField(request: FastifyRequest, name: string): string {
 }
 
 function signInPath(request: FastifyRequest): string {
-  // What was sent by a form cannot be sent again by a redirect.
+  // A redirect cannot repeat a submitted form.
   const next = localPath(request.method === "GET" ? request.url : undefined, "/dashboard");
   return `/sign-in?next=${encodeURIComponent(next).replaceAll("%2F", "/")}`;
 }
 
-/** Every POST, whatever its route: a page that forgets to ask is refused, not open. */
+/** Runs for every POST: a page that forgets to check is refused, not open. */
 function checkForm(deps: PageDeps, request: FastifyRequest): void {
   const expected = expectedCsrf(deps, request);
   if (expected === null || isSameToken(expected, readField(request, "csrf"))) return;
   throw outOfDate();
 }
 
-/** What the form must show; null where nothing is sent. Refuses who could show nothing right. */
+/**
+ * The CSRF token the form must send; null for methods without a body. Refuses callers who cannot
+ * have one.
+ */
 function expectedCsrf(deps: PageDeps, request: FastifyRequest): string | null {
   if (["GET", "HEAD"].includes(request.method)) return null;
   const expected = request.routeOptions.config.is_public_form
@@ -145,7 +149,7 @@ function sendErrorPage(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  // Programs get the JSON that the server's own handler gives; whoever shows a key is one.
+  // Programs get the server's JSON error; a caller with an Authorization header is a program.
   const is_program = request.headers.authorization !== undefined;
   if (is_program || !/text\/html/i.test(request.headers.accept ?? "")) throw error;
   const status = statusOf(error);
@@ -166,7 +170,7 @@ function sendErrorPage(
 function statusOf(error: unknown): number {
   if (error instanceof Refusal) return error.status;
   if (error instanceof DatabaseUnavailableError) return 503;
-  // Fastify's own refusals (body too large, wrong content type) carry their status.
+  // Fastify's own errors (body too large, wrong content type) have their own status.
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   return code?.startsWith("FST_ERR_") && statusCode ? statusCode : 500;
 }

@@ -17,12 +17,12 @@ export function signInPage(options: {
   csrf: string;
   next: string;
   email: string;
-  /** What went wrong and what to do, after a refused attempt. */
+  /** The problem and how to fix it, after a refused attempt. */
   problem: string | null;
 }): Html {
   const { mode, csrf, next, email, problem } = options;
   const described = problem === null ? null : html` aria-describedby="problem"`;
-  // The cursor waits where the person will type: after a refusal that is the password.
+  // Focus the field to type in: after a refusal that is the password.
   const [in_email, in_password] =
     email === "" ? [html` autofocus`, null] : [null, html` autofocus`];
   const body = html`<h1>Sign in</h1>
@@ -72,7 +72,7 @@ ${
   return page({ title: session.account_name, mode, session, body });
 }
 
-// What to say for each status; a deliberate refusal may say it more exactly.
+// Default text for each status; a refusal may have a more exact one.
 const ERROR_TEXTS: Record<number, readonly [title: string, text: string]> = {
   403: ["Access denied", "Ask an admin of your account if you need it."],
   404: ["Page not found", "Check the URL, or start again from the dashboard."],
@@ -99,7 +99,7 @@ export function errorPage(options: {
 <p>${shown}</p>
 <p><a href="/dashboard">Go to the dashboard</a></p>
 ${status >= 500 && html`<p class="hint">Request <code>${request_id}</code></p>`}`;
-  // The quiet page of somebody who is not signed in is a card already.
+  // The page for people who are not signed in is already a card.
   const body = session ? html`<section class="card">${text_body}</section>` : text_body;
   return page({ title, mode, session, body });
 }
@@ -146,7 +146,7 @@ ${table({
     moment(entry.at),
     referenceName(entry.actor, names),
     html`<code>${entry.action}</code>`,
-    // Who signs in acts on themselves; once is enough.
+    // A sign-in has the same person as actor and record; show the name once.
     idOf(entry.record) === idOf(entry.actor) ? NONE : referenceName(entry.record, names),
     entry.reason || NONE,
   ]),
@@ -159,7 +159,7 @@ function idOf(reference: string): string {
   return reference.slice(reference.indexOf(":") + 1);
 }
 
-/** The name of what `kind:id` stands for; without one, its kind and the end of its id. */
+/** The display name of a `kind:id` reference, or its kind and the end of its id. */
 export function referenceName(
   reference: string,
   names: ReadonlyMap<string, string>,

@@ -2,11 +2,11 @@ import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import { Refusal } from "../platform/errors.ts";
 
-/** OWASP's advice for argon2id: 19 MiB, two passes, parallelism of one. */
+/** OWASP's recommendation for argon2id: 19 MiB, two passes, parallelism of one. */
 const COST: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Each computation takes COST.memory and a thread: what is beyond waits, what is too much goes. */
+/** Each computation uses COST.memory and a thread: excess requests wait, then are refused. */
 const AT_ONCE_MAX = 4;
 const WAITING_MAX = 64;
 const RETRY_AFTER_SECONDS = 5;
@@ -17,19 +17,19 @@ const PHC =
 type Cost = { memory: number; passes: number; parallelism: number };
 
 const argon2Async = promisify(argon2);
-// Nobody's: verified against when the person is unknown, so that the answer takes as long.
+// Verified against when the person is unknown, so that the answer takes equally long.
 const DUMMY_HASH = toPhc(COST, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** The hash in PHC string format: parameters and salt travel with it. */
+/** The hash in PHC string format, which includes parameters and salt. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   return toPhc(COST, salt, await derive(password, salt, COST, HASH_BYTES));
 }
 
-/** Null stands for a person who does not exist: false, after the same work. */
+/** A null hash means the person does not exist: returns false after the same work. */
 export async function verifyPassword(
   password_hash: string | null,
   password: string,
@@ -45,7 +45,7 @@ export async function verifyPassword(
 }
 
 function derive(password: string, salt: Buffer, cost: Cost, tagLength: number): Promise<Buffer> {
-  // Keyboards differ in how they compose a letter with its accent; NFKC makes them one.
+  // Keyboards differ in how they compose accented letters; NFKC makes them equal.
   const message = Buffer.from(password.normalize("NFKC"));
   return inTurn(() => argon2Async("argon2id", { message, nonce: salt, tagLength, ...cost }));
 }
@@ -57,7 +57,7 @@ async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } finally {
-    // The turn passes on to the next one waiting; only an unclaimed turn is given back.
+    // Hand the slot to the next waiting call; free it only when none waits.
     const next = waiting.shift();
     if (next) next();
     else running -= 1;

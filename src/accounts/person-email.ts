@@ -1,23 +1,23 @@
 import { keyedHash, open, type Place, seal } from "../platform/encryption/cipher.ts";
 
 /**
- * People are of the installation, not of one account, so their e-mail addresses are sealed with a
- * key of the installation, derived from the one of the keyed hashes.
+ * People belong to the installation, not to one account, so their e-mail addresses are sealed with
+ * an installation key, derived from the key of the keyed hashes.
  */
 const DATA_KEY_VERSION = 1;
 const EMAIL_LENGTH_MAX = 254;
 
-/** Something before and something after one @: only a message sent there could tell more. */
+/** Text before and after one @: only sending a message could verify more. */
 export function isEmail(text: string): boolean {
   return text.length <= EMAIL_LENGTH_MAX && /^[^\s@]+@[^\s@]+$/.test(text.trim());
 }
 
-/** One address, one spelling: the form that is stored and looked up. */
+/** The normalised form that is stored and looked up. */
 export function normaliseEmail(email: string): string {
   return email.trim().normalize("NFC").toLowerCase();
 }
 
-/** Finds a person by e-mail address without the address being in the database. */
+/** Finds a person by e-mail without storing the address in clear. */
 export function hashEmail(index_key: Buffer, email: string): Buffer {
   return keyedHash(index_key, "person email", normaliseEmail(email));
 }

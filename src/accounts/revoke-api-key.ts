@@ -3,7 +3,7 @@ import { recordAudit } from "./audit.ts";
 import type { Actor, ApiKey } from "./model.ts";
 import { lockApiKey, updateApiKeyRevoked } from "./store.ts";
 
-/** Effective at once for writes, which ask the database, and within a second for reads. */
+/** Takes effect at once for writes, which query the database, and within a second for reads. */
 export function revokeApiKey(
   database: Database,
   input: { id: string; actor: Actor; reason: string },

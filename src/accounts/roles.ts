@@ -11,8 +11,8 @@ export const ROLE_NAMES: Record<Role, string> = {
 type Permission = { readonly roles: readonly Role[]; readonly meaning: string };
 
 /**
- * What members may do on the pages, by role: the one table that pages and use cases ask. The
- * reference page (docs/reference/roles.md) is generated from it.
+ * What each role may do: the one table that pages and use cases check. The reference page
+ * (docs/reference/roles.md) is generated from it.
  */
 export const PERMISSIONS = {
   see_account: {
@@ -65,7 +65,7 @@ export function rolesThatMay(permission: PermissionName): readonly Role[] {
   return PERMISSIONS[permission].roles;
 }
 
-/** A person who is no member any more has no role, and may do nothing. */
+/** A former member has no role and no permissions. */
 export function may(role: Role | undefined, permission: PermissionName): boolean {
   return role !== undefined && rolesThatMay(permission).includes(role);
 }

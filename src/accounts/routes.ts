@@ -14,7 +14,7 @@ import { signOut } from "./sign-out.ts";
 import { switchAccount } from "./switch-account.ts";
 
 const HOME = "/dashboard";
-/** Pages are no part of the documented API. */
+/** Pages are not part of the documented API. */
 const HIDDEN = { hide: true };
 
 /** Sign-in, sign-out and the dashboard; other modules add their pages with `addPageScope`. */
@@ -25,7 +25,7 @@ export function addAccountPages(app: FastifyInstance, deps: PageDeps & Dashboard
     addSignIn(scope, deps, sign_in_deps);
     addDashboard(scope, deps);
     scope.get("/", { schema: HIDDEN }, (_request, reply) => reply.redirect(HOME, 303));
-    // Whatever no route knows: a page for people, and the JSON of every other route for programs.
+    // Unknown paths: a page for browsers, the usual JSON error for programs.
     scope.get("/*", { schema: HIDDEN }, () => {
       throw new Refusal("route_not_found");
     });
@@ -47,7 +47,7 @@ function addSignIn(scope: FastifyInstance, deps: PageDeps, sign_in_deps: SignInD
   scope.get("/sign-in", { schema: HIDDEN }, (request, reply) => {
     const query = request.query as Record<string, unknown>;
     const next = localPath(query.next, HOME);
-    // Who asks to sign in again may be somebody else, or must show that they still know how.
+    // `again` means another person may sign in, or the person must re-enter the password.
     if (request.member && query.again === undefined) return reply.redirect(next, 303);
     return showSignIn(deps, request, reply, { next, email: "", refusal: null });
   });
@@ -66,7 +66,7 @@ function addSignIn(scope: FastifyInstance, deps: PageDeps, sign_in_deps: SignInD
     if (outcome instanceof Refusal) {
       return showSignIn(deps, request, reply, { next, email, refusal: outcome });
     }
-    // The browser forgets the session when the server does.
+    // The cookie expires together with the session.
     setCookie(reply, deps.public_url(), "session", outcome.token, SESSION_MS);
     return reply.redirect(next, 303);
   });
@@ -101,7 +101,7 @@ function showSignIn(
 ): FastifyReply {
   const public_url = deps.public_url();
   const known = readCookie(request, public_url, "form");
-  // Kept if there is one: the forms of other tabs stay good.
+  // An existing token is kept, so that forms in other tabs stay valid.
   const form_token = isSessionToken(known) ? known : makeToken();
   if (form_token !== known) setCookie(reply, public_url, "form", form_token);
   const { next, email, refusal } = form;

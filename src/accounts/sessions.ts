@@ -7,7 +7,7 @@ import type { Role } from "./model.ts";
 import { openEmail } from "./person-email.ts";
 import { findSessionByHash, insertSession } from "./store.ts";
 
-/** Who is signed in, and in which account they are now. */
+/** The signed-in person and their current account. */
 export type MemberSession = {
   person_id: string;
   account_id: string;
@@ -15,19 +15,19 @@ export type MemberSession = {
   role: Role;
   is_operator: boolean;
   email: string;
-  /** Real time. */
+  /** Real time, not the sandbox clock. */
   signed_in_at: Date;
-  /** Goes into every form of a page: a field named `csrf`. */
+  /** Sent by every form of a page, in a field named `csrf`. */
   csrf: string;
   token: string;
 };
 
-/** Counted from the sign-in and never extended. */
+/** Counted from sign-in and never extended. */
 export const SESSION_MS = 12 * HOUR_MS;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** `now` is real time: moving the sandbox clock signs nobody out. */
+/** `now` is real time: moving the sandbox clock must not end sessions. */
 export async function findSession(
   deps: { database: Database; index_key: Buffer },
   token: string | undefined,
@@ -41,7 +41,7 @@ export async function findSession(
   return { ...row, email, token, csrf: csrfOf(index_key, token) };
 }
 
-/** Stores a new session and returns its token, which exists nowhere else. */
+/** Stores a new session and returns its token, which is stored nowhere. */
 export function startSession(
   tx: Transaction,
   index_key: Buffer,
@@ -60,7 +60,7 @@ export function startSession(
   return token;
 }
 
-/** Sign-ins and sign-outs as the audit log knows them. */
+/** Records sign-ins and sign-outs in the audit log. */
 export function recordSession(
   tx: Transaction,
   action: "session.create" | "session.refuse" | "session.delete" | "session.switch_account",
@@ -84,17 +84,17 @@ export function hashToken(index_key: Buffer, token: string): Buffer {
   return keyedHash(index_key, "session", token);
 }
 
-/** What the forms of this session must send back; another site cannot know it. */
+/** The CSRF token of this session's forms; another site cannot know it. */
 export function csrfOf(index_key: Buffer, token: string): string {
   return keyedHash(index_key, "csrf", token).toString("base64url");
 }
 
-/** The same for forms shown before anybody is signed in: bound to a random cookie instead. */
+/** The CSRF token of forms shown before sign-in, bound to a random cookie instead. */
 export function formCsrfOf(index_key: Buffer, form_token: string): string {
   return keyedHash(index_key, "form csrf", form_token).toString("base64url");
 }
 
-/** Constant time in what is secret; the length of a token is not. */
+/** Compares in constant time; only the token's length may leak. */
 export function isSameToken(expected: string, given: unknown): boolean {
   if (typeof given !== "string") return false;
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];

@@ -7,16 +7,16 @@ import { recordAudit } from "./audit.ts";
 import { hashBillingEmail, insertBillingEmail } from "./billing-email-store.ts";
 import type { Actor } from "./model.ts";
 
-/** Shares with an account what was billed to its address; the invoices' room does it. */
+/** Shares with an account the invoices billed to its e-mail; the invoices module handles it. */
 export const SHARE_INVOICES_TASK = "share-invoices";
 
 /**
- * What is billed while the address is being set may have looked it up too early: a minute later
- * all of that is committed, and it is looked at once more.
+ * An invoice created while the e-mail is being set may have looked it up too early. A minute later
+ * all of those are committed, so the task runs once more.
  */
 const LOOK_AGAIN_AFTER_MS = MINUTE_MS;
 
-/** The operator vouches for the address, so it is verified at once. */
+/** The operator vouches for the e-mail, so it counts as verified at once. */
 export async function setBillingEmail(
   tx: Transaction,
   deps: { keyring: Keyring; index_key: Buffer },

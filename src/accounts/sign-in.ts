@@ -28,18 +28,18 @@ export type SignInDeps = {
 type SignInLimits = {
   by_address: Attempts;
   by_email_and_address: Attempts;
-  /** Failures alone. */
+  /** Counts failures only. */
   by_email: Attempts;
 };
 
 type SignInInput = {
   email: string;
   password: string;
-  /** Where the request came from. */
+  /** The client's IP address. */
   address: string;
-  /** The session that this browser had before: it ends here. */
+  /** The session this browser had before; signing in ends it. */
   previous_token: string | undefined;
-  /** Real time. */
+  /** Real time, not the sandbox clock. */
   now: Date;
 };
 
@@ -47,7 +47,7 @@ type SignedIn = { token: string; csrf: string };
 
 const ATTEMPTS_BY_ADDRESS_MAX = 30;
 const ATTEMPTS_BY_EMAIL_AND_ADDRESS_MAX = 10;
-/** Many addresses would have to guess at once; a single one cannot keep a person out. */
+/** High, so that a single IP address cannot lock a person out. */
 const FAILURES_BY_EMAIL_MAX = 200;
 const ATTEMPTS_WINDOW_MS = MINUTE_MS;
 const EXPIRED_PER_SIGN_IN_MAX = 1_000;
@@ -70,7 +70,7 @@ export async function signIn(deps: SignInDeps, input: SignInInput): Promise<Sign
   const { by_address, by_email_and_address, by_email } = deps.limits;
   const email_index = hashEmail(deps.index_key, input.email);
   const email = email_index.toString("base64");
-  // The address first: one that is over its limit cannot use up the attempts of an e-mail.
+  // The IP address first: one over its limit must not use up the attempts of an e-mail.
   const from_address = await by_address.take(input.address);
   if (!from_address.allowed) return tooMany(from_address);
   const taken = await by_email_and_address.take(`${email} ${input.address}`);
@@ -95,7 +95,7 @@ async function verify(
   const person = await findPerson(database, email_index);
   const is_verified = await verifyPassword(person?.password_hash ?? null, input.password);
   return database.transaction(async (tx) => {
-    // No person has the first id: an unknown e-mail asks the database the same questions.
+    // No person has FIRST_ID: an unknown e-mail causes the same queries.
     const [membership] = await listMemberships(tx, person?.id ?? FIRST_ID, 1);
     if (!is_verified || !person || !membership) {
       await recordFailure(tx, person, membership, clock.now());
@@ -115,14 +115,14 @@ function tooMany({ reset_seconds }: RateLimit): Refusal {
   return new Refusal("too_many_requests", message, reset_seconds);
 }
 
-/** An attempt that belongs to no account is the operator's to see. */
+/** An attempt that belongs to no account is recorded for the operator. */
 async function recordFailure(
   tx: Transaction,
   person: PersonRow | undefined,
   membership: Membership | undefined,
   now: Date,
 ): Promise<void> {
-  // Asked in any case, so that a known e-mail is not answered a question sooner.
+  // Always queried, so that timing does not reveal whether the e-mail is known.
   const operator = await findOperator(tx);
   const account_id = membership?.account_id ?? operator?.id;
   if (account_id === undefined) return;

@@ -3,7 +3,7 @@ import type { Database } from "../platform/db/database.ts";
 import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
 import { deleteSession } from "./store.ts";
 
-/** Ends this session; others of the same person, in other browsers, go on. */
+/** Ends this session; the person's sessions in other browsers continue. */
 export function signOut(
   deps: { database: Database; index_key: Buffer; clock: Clock },
   session: MemberSession,

@@ -93,7 +93,7 @@ export async function findApiKeyByHash(
   return key;
 }
 
-/** Of these keys, those that are not revoked: asked in the transaction of every write. */
+/** Filters keys to those not revoked; runs in the transaction of every write. */
 export async function findActiveKeys(
   session: Session,
   api_key_ids: string[],
@@ -175,7 +175,7 @@ export async function findMember(
 
 type MemberRow = { account_id: string; person_id: string; role: Role; created_at: Date };
 
-/** All members of an account, the oldest first, with their sealed addresses. */
+/** All members of an account, oldest first, with their sealed e-mails. */
 export function listMembers(
   session: Session,
   account_id: string,
@@ -218,7 +218,7 @@ export function deleteMember(
 
 export type Membership = { account_id: string; account_name: string; role: Role };
 
-/** The accounts that a person belongs to, the oldest first. */
+/** The accounts that a person belongs to, oldest first. */
 export function listMemberships(
   session: Session,
   person_id: string,
@@ -232,7 +232,7 @@ export function listMemberships(
   );
 }
 
-/** Of these people, those who are members of the account, with their sealed addresses. */
+/** Filters people to members of the account, with their sealed e-mails. */
 export function listMembersById(
   session: Session,
   account_id: string,
@@ -303,7 +303,7 @@ export function deleteSession(tx: Transaction, token_hash: Buffer): void {
   tx.write("delete from sessions where token_hash = $1", [token_hash]);
 }
 
-/** Passes over what another sign-in is removing, so that the two never wait for each other. */
+/** Skips rows that another sign-in is deleting, so that the two never wait for each other. */
 export function deleteExpiredSessions(tx: Transaction, now: Date, limit: number): void {
   tx.write(
     `delete from sessions where token_hash in (

@@ -5,7 +5,9 @@ import { isId } from "../platform/ids.ts";
 import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
 import { findMember, updateSessionAccount } from "./store.ts";
 
-/** Moves the session to another account of the same person; the log of that account tells. */
+/**
+ * Moves the session to another account of the same person; recorded in that account's audit log.
+ */
 export function switchAccount(
   deps: { database: Database; index_key: Buffer; clock: Clock },
   session: MemberSession,

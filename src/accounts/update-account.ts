@@ -7,7 +7,7 @@ export type AccountChange = Partial<
   Pick<Account, "kyc_two_person_approval" | "kyc_review_by_account">
 >;
 
-/** Who reviews the identities of an account's users, and how many must agree. */
+/** Sets who reviews the identities of an account's users, and whether two must agree. */
 export function updateAccount(
   tx: Transaction,
   found: Account,

@@ -19,7 +19,7 @@ export function endProposal(
   recordAudit(tx, { ...entry, reason: outcome ?? "" }, now);
 }
 
-/** Nobody can judge what is proposed about an erased person: its content cannot be read. */
+/** The content about an erased person cannot be read, so these proposals cannot be judged. */
 export async function voidProposalsOfErased(
   tx: Transaction,
   subject: { account_id: string; subject_id: string },

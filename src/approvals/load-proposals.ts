@@ -9,18 +9,18 @@ import { findContents, listPendingReviews, listProposals, type SealedProposal } 
 
 export type ProposalView = {
   proposal: SealedProposal;
-  /** Whether the reader may vote on it. */
+  /** Whether the viewer may vote on it. */
   may_vote: boolean;
-  /** Only for those who vote; null when what was proposed can no longer be read. */
+  /** Only for voters; null when the content can no longer be read. */
   details: readonly Detail[] | null;
 };
 
 export type ProposalsView = {
   pending: ProposalView[];
-  /** Whether there are more of them than are shown. */
+  /** Whether there are more than are shown. */
   has_more: boolean;
   ended: ProposalView[];
-  /** What the ids of people and keys stand for. */
+  /** Display names for the ids of people and keys. */
   names: ReadonlyMap<string, string>;
 };
 

@@ -29,8 +29,8 @@ export const PROPOSAL_STATUSES = Object.keys(PROPOSAL_MOVES) as ProposalStatus[]
 export const ENDED_STATUSES = PROPOSAL_STATUSES.filter((status) => status !== "pending");
 
 /**
- * Who votes. `members`: the account's members, on the page of proposals. `reviewers`: those who
- * review the identities of the account's users, on the page of the review.
+ * Who votes. `members`: the account's members, on the proposals page. `reviewers`: those who review
+ * the identities of the account's users, on the review page.
  */
 type Voters = "members" | "reviewers";
 
@@ -58,13 +58,13 @@ export type Proposal = {
   status: ProposalStatus;
   /** Why it was rejected, is void or failed. */
   outcome: string | null;
-  /** How many people agree so far; a member who proposed it is one of them. */
+  /** People who agree so far, including the member who proposed it. */
   confirmations: number;
   created_at: Date;
   updated_at: Date;
 };
 
-/** Somebody who votes, in the account whose member they are. */
+/** A voter, in the account they are a member of. */
 export type Voter = {
   account_id: string;
   person_id: string;
@@ -75,10 +75,10 @@ export type Voter = {
 
 export type Vote = { voter: Voter; verdict: VoteChoice; created_at: Date };
 
-/** The account whose proposal it is, as far as it decides who votes. */
+/** The part of the proposal's account that decides who votes. */
 type ProposalAccount = { id: string; kyc_review_by_account: boolean };
 
-/** A label and its value: what members look at before they agree. */
+/** A label and its value, shown to members before they vote. */
 export type Detail = readonly [label: string, value: string];
 
 /** Stored encrypted: the input of the use case, and the details that may be personal. */
@@ -88,21 +88,22 @@ export function runProposalKind(kind: string): string {
   return `run-proposal-${kind}`;
 }
 
-/** The one rule of who may vote on a proposal. */
+/** Decides who may vote on a proposal; no other place does. */
 export function mayVote(voters: Voters, account: ProposalAccount, voter: Voter): boolean {
   return voters === "reviewers"
     ? mayReviewKyc(voter, account)
     : voter.account_id === account.id && may(voter.role, "vote");
 }
 
-/** Whether somebody votes on the reviews of all accounts. */
+/** Whether this member votes on the reviews of all accounts. */
 export function seesReviews({ is_operator, role }: Pick<Voter, "is_operator" | "role">): boolean {
   return is_operator && may(role, "review_kyc");
 }
 
 /**
- * While a proposal is pending, a vote counts as long as its voter may vote. A member who proposed
- * something counts with any role: every role may propose. Afterwards votes are history.
+ * While a proposal is pending, a vote counts only as long as its voter may vote. The member who
+ * proposed it counts with any role, since every role may propose. Once it has ended, all votes
+ * count.
  */
 export function countConfirmations(
   {

@@ -2,7 +2,7 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import type { RecordPages } from "./page.ts";
 import { addProposalPages, addProposalRoutes } from "./routes.ts";
 
-/** Where a proposal's record is shown is known to the module that proposes. */
+/** The module that proposes provides the page of the proposal's record. */
 export function openApprovalsModule(
   core: ModuleCore,
   later: { record_pages: RecordPages },

@@ -37,7 +37,7 @@ type Shown = {
   session: MemberSession;
   view: ProposalsView;
   record_pages: RecordPages;
-  /** What went wrong with a vote, and what to do. */
+  /** The problem with a vote and how to fix it. */
   problem: string | null;
 };
 
@@ -106,11 +106,11 @@ function choices(session: MemberSession, { proposal, may_vote, details }: Propos
   if (votes.some(({ voter }) => voter.person_id === session.person_id)) {
     return html`<p class="hint">You have confirmed this; another member must confirm it too.</p>`;
   }
-  // Reviewers vote where they see the data.
+  // Reviewers vote on the review page, where they see the data.
   if (voters === "reviewers") return html``;
   const path = `${PROPOSALS_PATH}/${proposal.id}`;
   const reason_id = `reason-${proposal.id}`;
-  // What cannot be read can only be rejected.
+  // Content that cannot be read can only be rejected.
   return html`<div class="choices">
 ${
   details === null
@@ -151,7 +151,7 @@ function proposerOf({ proposed_by }: Proposal, names: Names): Html | string {
 }
 
 function voteList(votes: readonly Vote[], names: Names): Html {
-  // In one element: on a narrow screen every child of a cell gets a place of its own.
+  // In one element: on a narrow screen each child of a cell gets its own line.
   return html`<span>${votes.map(
     ({ voter, verdict }, at) =>
       html`${at > 0 && ", "}${referenceName(`member:${voter.person_id}`, names)}${
@@ -160,7 +160,7 @@ function voteList(votes: readonly Vote[], names: Names): Html {
   )}</span>`;
 }
 
-/** With thousands apart, as people read money. */
+/** With thousands separators. */
 function amount(cents: bigint | null): Html | string {
   if (cents === null) return "No usd rate available";
   const [whole = "", decimals = ""] = minorToText(cents, 2).split(".");

@@ -1,6 +1,6 @@
 /**
- * Plain data with BigInts as JSON and back, without loss: every text begins with `s`, every BigInt
- * becomes a text that begins with `n`. A date, a buffer or a class is refused instead of bent.
+ * Converts plain data with BigInts to JSON and back without loss: every string is prefixed with
+ * `s`, every BigInt becomes a string prefixed with `n`. A date, a buffer or a class is refused.
  */
 export function writePlainData(value: unknown): string {
   return JSON.stringify(encode(value));

@@ -7,7 +7,7 @@ import type { Proposal } from "./model.ts";
 import { insertProposals, type NewProposal, type Proposer } from "./store.ts";
 import { insertVotes } from "./vote-store.ts";
 
-/** Stores new proposals with the votes of the members who made them: whoever proposes agrees. */
+/** Stores new proposals; the member who proposes also votes to confirm. */
 export function recordProposals(tx: Transaction, added: readonly NewProposal[], now: Date): void {
   insertProposals(tx, added);
   const votes = added.flatMap(({ proposal, proposer }) =>
@@ -46,7 +46,7 @@ type Proposed = Pick<
   "account_id" | "kind" | "record_id" | "amount_usd" | "summary" | "voters"
 >;
 
-/** A proposal as it begins. */
+/** A proposal in its initial state. */
 export function newProposal(
   proposed: Proposed,
   proposed_by: Actor,

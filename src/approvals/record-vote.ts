@@ -13,9 +13,9 @@ import { type SealedProposal, updateProposal } from "./store.ts";
 import { insertVotes } from "./vote-store.ts";
 
 /**
- * One person's vote on a locked proposal: of many votes at once each sees those before it. The
- * second confirmation makes it `confirmed`, one rejection ends it. `repeated`: the person had
- * given the same vote before, and it counts once.
+ * Records one person's vote on a locked proposal; concurrent votes run one after another. The
+ * second confirmation makes it `confirmed`, one rejection ends it. `repeated`: the person gave the
+ * same vote before, and it counts once.
  */
 export async function recordVote(
   tx: Transaction,
@@ -24,7 +24,7 @@ export async function recordVote(
   { verdict, reason }: { verdict: VoteChoice; reason: string },
   now: Date,
 ): Promise<"pending" | "confirmed" | "rejected" | "repeated"> {
-  // Asked here, not of the session: a role may have been taken away since the page was opened.
+  // Read here, not from the session: the role may have changed since the page was opened.
   const role = (await findMember(tx, account_id, person_id))?.role;
   const account = {
     id: proposal.account_id,
@@ -34,7 +34,7 @@ export async function recordVote(
     throw mayNotVote(proposal);
   }
   const own = proposal.votes.find(({ voter }) => voter.person_id === person_id);
-  // Sent twice it is one vote, also after the end.
+  // A repeated vote is one vote, also after the proposal has ended.
   if (own?.verdict === verdict) return "repeated";
   if (own) throw refuse("You have already voted on this proposal; votes are final.");
   if (proposal.status !== "pending") throw refuse("Voting on this proposal has ended.");

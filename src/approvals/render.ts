@@ -36,7 +36,7 @@ export const ProposalListQuery = listQuery({
 
 const writeRecord = compileRender(ProposalRecord);
 
-/** The answer of a route whose use case needs approval above an amount. */
+/** The response of a route whose use case needs approval above an amount. */
 export function orProposal(answer: TSchema): TSchema {
   return Type.Union([answer, ProposalAnswer]);
 }

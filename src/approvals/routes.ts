@@ -27,15 +27,15 @@ import { voteOnProposal } from "./vote-on-proposal.ts";
 type ProposalPageDeps = PageDeps & {
   keyring: Keyring;
   record_pages: RecordPages;
-  /** A worker of this process looks for tasks at once. */
+  /** Makes a worker of this process look for tasks at once. */
   wake: () => void;
 };
 
 const TAG = "Proposals";
-/** Pages are no part of the documented API. */
+/** Pages are not part of the documented API. */
 const HIDDEN = { hide: true };
 
-/** An account's own proposals, for the program that made them. */
+/** An account's own proposals, over the API. */
 export function addProposalRoutes(addRoute: AddRoute, { database }: { database: Database }): void {
   addRoute({
     method: "GET",
@@ -77,7 +77,7 @@ export function addProposalRoutes(addRoute: AddRoute, { database }: { database: 
   });
 }
 
-/** Where members look at proposals and decide on them. */
+/** The pages where members view proposals and vote. */
 export function addProposalPages(app: FastifyInstance, deps: ProposalPageDeps): void {
   const signed_in = { schema: HIDDEN, onRequest: requireSession() };
   addPageScope(app, deps, (scope) => {
@@ -101,7 +101,7 @@ async function vote(
   try {
     await voteOnProposal(deps, request.member!, { proposal_id, verdict, reason });
   } catch (error) {
-    // Too late, or incomplete: shown where the person can see how things stand now.
+    // Too late, or incomplete: show the error on the page with the current state.
     if (!(error instanceof Refusal) || error.code !== "invalid_transition") throw error;
     return show(deps, request, reply, error);
   }
@@ -123,7 +123,7 @@ async function show(
   return sendPage(reply, shown, refusal?.status ?? 200);
 }
 
-/** One line of text: a person cannot type control characters into a field of one line. */
+/** Removes control characters, which cannot be typed into a one-line field. */
 function withoutControls(text: string): string {
   return text
     .toWellFormed()

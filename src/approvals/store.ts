@@ -18,7 +18,7 @@ import { listVotes } from "./vote-store.ts";
 const USD_DIGITS = 2;
 const KEY_VERSION = 1;
 
-/** As stored: the content sealed, with the key of the person whom it concerns or the account's. */
+/** As stored: the content is sealed with the key of the person it concerns, or the account's. */
 export type SealedProposal = Proposal & {
   input: Buffer;
   subject_id: string | null;
@@ -37,7 +37,7 @@ const COLUMNS = `account_id, id, kind, record_id, input, subject_id, amount_usd,
 const SELECT = `select proposals.*, accounts.name as account_name, accounts.kyc_review_by_account
   from proposals join accounts on accounts.id = proposals.account_id`;
 
-/** The member who proposed something, in the account whose member they are. */
+/** The member who proposed it, in the account they are a member of. */
 export type Proposer = { account_id: string; person_id: string };
 
 export type NewProposal = {
@@ -90,7 +90,7 @@ export async function findProposal(
   return (await toProposals(session, rows))[0];
 }
 
-/** The one that waits on a record: of a kind that allows one at a time. */
+/** The pending proposal on a record, for kinds that allow one at a time. */
 export async function findPendingProposal(
   session: Session,
   { account_id, kind, record_id }: Pick<Proposal, "account_id" | "kind" | "record_id">,
@@ -103,7 +103,7 @@ export async function findPendingProposal(
   return (await toProposals(session, rows))[0];
 }
 
-/** How many wait for votes, in all accounts. */
+/** The number of pending proposals in all accounts. */
 export async function findPendingProposalCount(session: Session): Promise<bigint> {
   const [row] = await session.query<{ count: bigint }>(
     "select count(*) from proposals where status = 'pending'",
@@ -111,7 +111,7 @@ export async function findPendingProposalCount(session: Session): Promise<bigint
   return row!.count;
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function listProposals(
   session: Session,
   account_id: string,
@@ -128,7 +128,7 @@ export async function listProposals(
   return toProposals(session, rows);
 }
 
-/** Those of all other accounts on which this one's reviewers vote, the newest first. */
+/** The pending proposals of other accounts that this account's reviewers vote on, newest first. */
 export async function listPendingReviews(
   session: Session,
   operator_id: string,
@@ -142,7 +142,7 @@ export async function listPendingReviews(
   return toProposals(session, rows);
 }
 
-/** Of these records, those on which a proposal of this kind waits. */
+/** Filters records to those with a pending proposal of this kind. */
 export async function listPendingRecords(
   session: Session,
   account_id: string,
@@ -157,7 +157,7 @@ export async function listPendingRecords(
   return new Set(rows.map((row) => row.record_id));
 }
 
-/** Those about a person. */
+/** The pending proposals about a person. */
 export async function listPendingOfSubject(
   session: Session,
   { account_id, subject_id }: { account_id: string; subject_id: string },
@@ -170,7 +170,7 @@ export async function listPendingOfSubject(
   return rows.map((row) => row.id);
 }
 
-/** Whether any waits for votes, of those that a member sees. */
+/** Whether a proposal visible to this member is pending. */
 export async function existsPendingProposal(
   session: Session,
   member: MemberSession,
@@ -186,8 +186,8 @@ export async function existsPendingProposal(
 }
 
 /**
- * Locks the row, then reads it in a statement of its own: only that sees the votes of those whom
- * the lock has waited for.
+ * Locks the row, then reads it in a separate statement: only that one sees the votes committed
+ * while this one waited for the lock.
  */
 export async function lockProposal(
   tx: Session,
@@ -212,7 +212,7 @@ export function updateProposal(
   );
 }
 
-/** What was proposed, by the proposal's id; absent when the person whom it concerns was erased. */
+/** The content by proposal id; absent when the person it concerns was erased. */
 export async function findContents(
   session: Session,
   keyring: Keyring,
@@ -257,7 +257,7 @@ async function toProposals(session: Session, rows: readonly Row[]): Promise<Seal
     const account = { id: row.account_id, kyc_review_by_account: row.kyc_review_by_account };
     return {
       ...row,
-      // The column has two digits: without the point they are cents.
+      // The column has two decimals: without the point the digits are cents.
       amount_usd: row.amount_usd === null ? null : BigInt(row.amount_usd.replace(".", "")),
       votes,
       confirmations: countConfirmations(row, account, votes),

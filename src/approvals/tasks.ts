@@ -11,9 +11,9 @@ import { findContents, lockProposal, type SealedProposal } from "./store.ts";
 type ProposalTaskDeps = { database: Database; keyring: Keyring };
 
 /**
- * Runs the confirmed proposals of a use case: the one that `withApproval` wraps, not the wrapped
- * one. What it writes, the proposal's new status and the end of the task are one transaction:
- * whatever is interrupted has not happened, and what has happened is not repeated.
+ * Runs the confirmed proposals of a use case: the inner one that `withApproval` wraps. Its writes,
+ * the proposal's new status and the end of the task are one transaction, so an interrupted run
+ * leaves nothing behind and a finished run is not repeated.
  */
 export function proposalTask<Input, Loaded, Output>(
   deps: ProposalTaskDeps,
@@ -59,7 +59,7 @@ async function runProposal(
   endProposal(tx, proposal, { status, outcome: failure, actor: "worker" }, now);
 }
 
-/** Null once it is written, or the reason why it was refused. */
+/** Null once it is written, or the reason for the refusal. */
 async function runUseCase(
   tx: Transaction,
   keyring: Keyring,
@@ -73,7 +73,7 @@ async function runUseCase(
   const command: Command<unknown> = {
     id: newId(now),
     account_id,
-    // No key has this id: what runs is the members' decision, not a request.
+    // No key has this id: the members decided this, not a request.
     credential_id: FIRST_ID,
     input: content.input,
     idempotency: null,

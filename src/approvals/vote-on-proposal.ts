@@ -9,7 +9,7 @@ import { lockProposal } from "./store.ts";
 
 type VoteInput = { proposal_id: string; verdict: VoteChoice; reason: string };
 
-/** A vote given on the page of proposals; a task runs what two members have confirmed. */
+/** A vote from the proposals page; a task runs a proposal that two members confirmed. */
 export function voteOnProposal(
   { database, clock }: { database: Database; clock: Clock },
   voter: Pick<Voter, "account_id" | "person_id" | "is_operator">,

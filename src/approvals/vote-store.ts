@@ -31,7 +31,7 @@ export function insertVotes(tx: Transaction, votes: readonly NewVote[]): void {
 
 type VoteRow = NewVote & { role: Role | null; is_operator: boolean };
 
-/** By proposal, in the order in which they were given, each with what its voter is now. */
+/** By proposal, in the order given, each with the voter's current role. */
 export async function listVotes(
   session: Session,
   proposals: readonly { account_id: string; id: string }[],

@@ -10,34 +10,34 @@ import type { NewProposal, Proposer } from "./store.ts";
 /** Minor units of a currency or a token. */
 type Amount = { amount: bigint; currency: string };
 
-/** An amount in cents of usd, rounded up; null when no rate is at hand. */
+/** An amount in cents of usd, rounded up; null when no rate is available. */
 export type ToUsd = (amount: Amount) => bigint | null;
 
-/** What is the same for all use cases; `app/` creates it and passes it to the modules. */
+/** The settings shared by all use cases; `app/` creates them and passes them to the modules. */
 export type ApprovalRules = {
-  /** Cents: what is above it needs two members. Undefined: nothing does for its amount. */
+  /** Cents: a larger amount needs two members. Undefined: no amount does. */
   limit_usd: bigint | undefined;
-  /** Reads the rates, in the transaction that decides. */
+  /** Reads the rates in the transaction that decides. */
   usdValue: (session: Session) => Promise<ToUsd>;
   keyring: Keyring;
 };
 
-/** What one use case says of its commands. `loaded` is what its own `load` has read. */
+/** What a use case says about its commands. `loaded` is the result of its own `load`. */
 type ApprovalOptions<Input, Loaded> = ApprovalRules & {
-  /** How much a command moves; null when that is not known, which counts as above the limit. */
+  /** The amount a command moves; null when unknown, which counts as above the limit. */
   amountOf: (loaded: Loaded, command: Command<Input>) => Amount | null;
   recordIdOf: (command: Command<Input>) => string;
-  /** One sentence, without personal data, that tells a member what would happen. */
+  /** One sentence, without personal data, that describes the effect to a member. */
   summaryOf: (loaded: Loaded, command: Command<Input>) => string;
-  /** What members must see to judge it; may be personal, it is kept encrypted. */
+  /** What members must see to judge it; may be personal data, so it is stored encrypted. */
   detailsOf?: (loaded: Loaded, command: Command<Input>) => Detail[];
   /** Needs two members whatever the amount. */
   alwaysNeeds?: (loaded: Loaded, command: Command<Input>) => boolean;
-  /** The input to keep, where it must also say what the members have looked at. */
+  /** The input to store, when it must include what the members saw. */
   inputOf?: (loaded: Loaded, command: Command<Input>) => Input;
 };
 
-/** What a command that becomes a proposal is decided on. */
+/** The data used to decide on a command that becomes a proposal. */
 type LoadedAlone<Loaded> = { loaded: Loaded; amount_usd: bigint | null };
 type LoadedWithApproval<Loaded> = {
   /** For the commands that run at once. */
@@ -98,8 +98,8 @@ export function withApproval<Input, Loaded, Output>(
 }
 
 /**
- * A command that becomes a proposal is loaded once more, alone: it takes nothing yet, so what it
- * would take must be missing neither for the other commands nor for other proposals.
+ * Loads a command that becomes a proposal once more, alone: it takes nothing yet, so it must not
+ * reduce what is available to other commands or proposals.
  */
 async function loadWithApproval<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
@@ -146,7 +146,7 @@ function decideAtOnce<Input, Loaded, Output>(
   return verdicts;
 }
 
-/** Only what the use case would accept becomes a proposal. */
+/** Proposes only what the use case would accept. */
 function decideToPropose<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
   options: ApprovalOptions<Input, Loaded>,
@@ -195,7 +195,7 @@ function proposalOf<Input, Loaded>(
   return newProposal(proposed, actorOf(command), proposer, now);
 }
 
-/** The member who asks, if it is one: whoever asks agrees. */
+/** The member who sent the command, if any: proposing counts as a confirmation. */
 function proposerOf({ account_id, actor }: Command<unknown>): Proposer | null {
   if (!actor?.startsWith("member:")) return null;
   return { account_id, person_id: actor.slice("member:".length) };

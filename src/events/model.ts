@@ -1,7 +1,7 @@
 /** Enqueued with each event; `webhooks/fan-out.ts` handles it. */
 export const FAN_OUT_TASK = "fan-out-events";
 
-/** The events beside those of invoices, which an application may choose. */
+/** The events other than those of invoices, which an application may subscribe to. */
 export const RAMP_EVENTS = [
   "offramp_update",
   "payment_detail_update",

@@ -7,7 +7,7 @@ const EVENT_COLUMNS = `e.account_id, e.id, e.name, e.record_id, e.sequence, e.fr
   e.to_status, e.facts, e.subject_id, e.change_id, e.role, e.app_id, e.counterpart_account_id,
   e.created_at`;
 
-/** How far the events of an account have been ordered. */
+/** How far the events of an account have been put in order. */
 export async function findEventCursor(session: Session, account_id: string): Promise<EventCursor> {
   const [row] = await session.query<EventCursor>(
     "select block_number, position from event_cursors where account_id = $1",
@@ -16,7 +16,9 @@ export async function findEventCursor(session: Session, account_id: string): Pro
   return row ?? { block_number: 0n, position: 0n };
 }
 
-/** The events of the next block of the sealed log, without their bodies; null when none came. */
+/**
+ * The events of the next block of the sealed log, without their bodies; null when there are none.
+ */
 export async function findNextBlock(
   session: Session,
   account_id: string,
@@ -36,7 +38,7 @@ export async function findNextBlock(
   return { number: block.number, events };
 }
 
-/** False when another writer has moved it meanwhile; locks it for the rest of the transaction. */
+/** False when another writer moved the cursor; otherwise locks it until the transaction ends. */
 export async function updateEventCursor(
   tx: Session,
   account_id: string,
@@ -68,10 +70,10 @@ export function insertEventPositions(
   );
 }
 
-/** An event as its account reads it; the body is sealed, and null once its retention ended. */
+/** An event as its account reads it; the body is sealed, and null after its retention ended. */
 export type StoredEvent = EventRow & { body: Buffer | null };
 
-/** Oldest first, by place: what is committed late comes later. */
+/** Oldest first, by position: an event committed late gets a later position. */
 export function listEvents(
   session: Session,
   account_id: string,
@@ -95,7 +97,7 @@ export function listEvents(
   );
 }
 
-/** Where an event stands; undefined while it has no place yet, or is not this account's. */
+/** The position of an event; undefined while it has none, or if it is another account's. */
 export async function findEventPosition(
   session: Session,
   account_id: string,
@@ -109,8 +111,8 @@ export async function findEventPosition(
 }
 
 /**
- * A place before all events with this id or a later one: ids follow the time, and places follow
- * the commits, so the first by id need not be the first by place.
+ * A position before all events with this id or a later one. Ids follow the time and positions
+ * follow the commits, so the first by id is not always the first by position.
  */
 export async function findPositionBefore(
   session: Session,
@@ -142,7 +144,7 @@ export async function findEvent(
   return row;
 }
 
-/** Events of an account in a range of time, by id: for a replay. */
+/** Events of an account in a time range, by id, for a replay. */
 export function listEventsBetween(
   session: Session,
   account_id: string,
@@ -156,8 +158,8 @@ export function listEventsBetween(
 }
 
 /**
- * Empties the bodies of the next events made before this id; true when there are more. Their
- * digests stay. A mark remembers how far it came, so that old events are not looked at again.
+ * Empties the bodies of the next events created before this id; true when there are more. Digests
+ * are kept. A mark stores the progress, so that old events are not scanned again.
  */
 export async function updateBodiesTrimmed(
   session: Session,

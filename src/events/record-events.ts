@@ -9,40 +9,40 @@ import type { EventName } from "./model.ts";
 import { FAN_OUT_TASK } from "./model.ts";
 import { type EventRow, findEventCount, insertEvents, listEventRows } from "./store.ts";
 
-/** What decides who is told of an invoice's event. */
+/** Decides which applications are notified of an invoice's event. */
 export type InvoiceAudience = {
-  /** Shared by the two events that one change writes, under seller's and buyer's account. */
+  /** Shared by the two events of one change, one in the seller's account and one in the buyer's. */
   change_id: string;
-  /** On which side the event's account stands; the body is rendered for that side. */
+  /** The side of the event's account; the body is rendered for that side. */
   role: "seller" | "buyer";
   /** The application whose client-credentials token created the invoice. */
   app_id: string | null;
-  /** The account on the other side, where it is one of this installation. */
+  /** The account on the other side, if it is in this installation. */
   counterpart_account_id: string | null;
 };
 
-/** A change of a record, already rendered for those who will be told of it. */
+/** A change of a record, already rendered for its recipients. */
 export type NewEvent = {
   account_id: string;
   name: EventName;
   record_id: string;
-  /** Counts the record's changes from 1; taken under the record's lock. */
+  /** Counts the record's changes from 1; assigned under the record's lock. */
   sequence: number;
   /** Null when the record was created by this change. */
   from_status: string | null;
   to_status: string;
   /** Digest of the record after the change, without personal data. */
   facts: Buffer;
-  /** Whose key seals the body; null when it is the account's own. */
+  /** The person whose key seals the body; null for the account's own key. */
   subject_id: string | null;
   key: Buffer;
-  /** JSON, whose `timestamp` rises with every event of the record. */
+  /** JSON; its `timestamp` increases with every event of the record. */
   body: string;
-  /** Present on the events of invoices, and only there. */
+  /** Set on the events of invoices only. */
   invoice?: InvoiceAudience;
 };
 
-/** Writes the events in the transaction of the change itself, and notes them to be sealed. */
+/** Writes the events in the transaction of the change itself, and queues them for sealing. */
 export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: Date): void {
   if (events.length === 0) return;
   const rows = events.map(({ invoice = NO_INVOICE, ...event }) => ({
