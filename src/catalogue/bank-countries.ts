@@ -3,7 +3,7 @@ import type { PayoutCurrency, Rail } from "./rails.ts";
 /**
  * The countries and territories in the geographical scope of the SEPA schemes (EPC409-09, as of
  * 2026-11-15: Albania and Montenegro since 2024-11, Moldova and North Macedonia since 2025-03,
- * Serbia since 2025-05). Look at the list again whenever the EPC publishes a new one.
+ * Serbia since 2025-05). Check the list whenever the EPC publishes a new one.
  *
  * New Caledonia, French Polynesia and Wallis and Futuna have French IBANs but are outside.
  */
@@ -13,26 +13,26 @@ const SEPA_AREA: readonly string[] = [
   ...["IT", "LT", "LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK"],
   // The other states.
   ...["AD", "AL", "CH", "GB", "IS", "LI", "MC", "MD", "ME", "MK", "NO", "RS", "SM", "VA"],
-  // Territories; most have the IBANs of their state and BICs of their own.
+  // Territories; most use the IBANs of their state and have their own BICs.
   ...["AX", "BL", "GF", "GG", "GI", "GP", "IM", "JE", "MF", "MQ", "PM", "RE", "YT"],
 ];
 
-/** Territories whose banks have BICs of their own and the IBANs of a state (IBAN registry). */
+/** Territories whose banks have their own BICs and the IBANs of a state (IBAN registry). */
 const IBAN_STATE: Readonly<Record<string, string>> = {
   ...{ AX: "FI", GG: "GB", IM: "GB", JE: "GB", SJ: "NO" },
   ...{ BL: "FR", GF: "FR", GP: "FR", MF: "FR", MQ: "FR", NC: "FR", PF: "FR", PM: "FR" },
   ...{ RE: "FR", TF: "FR", WF: "FR", YT: "FR" },
 };
 
-/** The letters with which the IBANs of a country's banks begin, if it has IBANs. */
+/** The first two letters of the IBANs of a country's banks, if it has IBANs. */
 export function ibanCountryOf(country: string): string {
   return Object.hasOwn(IBAN_STATE, country) ? IBAN_STATE[country]! : country;
 }
 
 /**
- * Where the account of a currency may be held. usd, eur and gbp are held everywhere, so they have
- * a row only for the rails of one scheme; every other currency is paid to its own countries.
- * The first country of a row is that of the examples.
+ * Where an account in a currency may be held. usd, eur and gbp accounts exist everywhere, so they
+ * have a row only for the rails of one scheme; every other currency is paid to its own countries.
+ * The examples use the first country of a row.
  */
 const BANK_COUNTRIES: Readonly<Record<PayoutCurrency, readonly string[] | null>> = {
   ...{ usd: null, eur: null, gbp: null },
@@ -58,12 +58,12 @@ const RAIL_BANK_COUNTRIES: Readonly<
   gbp: { local: ["GB", "GG", "IM", "JE"] },
 };
 
-/** The countries of the banks that a currency is paid to by a rail; null means all. */
+/** The countries of the banks that a rail pays a currency to; null means all. */
 export function bankCountriesOf(currency: PayoutCurrency, rail: Rail): readonly string[] | null {
   return RAIL_BANK_COUNTRIES[currency]?.[rail] ?? BANK_COUNTRIES[currency];
 }
 
-/** The examples of the IBAN registry, for the countries of which an IBAN is asked. */
+/** The examples of the IBAN registry, for the countries that need an IBAN. */
 const EXAMPLE_IBANS: Readonly<Record<string, string>> = {
   AE: "AE070331234567890123456",
   CH: "CH9300762011623852957",

@@ -3,11 +3,9 @@ import type { Parsed } from "../platform/problems.ts";
 import { isCountry } from "./countries.ts";
 import { compact, upperAscii } from "./text.ts";
 
-/** An identifier in the form in which it is kept, or what the caller should do about it. */
-
 /**
- * The checks that a field of the requirements table can name. Each takes what a person typed,
- * removes spaces and hyphens, and checks what is public knowledge about that number.
+ * The checks that a field of the requirements table can name. Each removes spaces and hyphens from
+ * the input and checks what is publicly known about that number.
  */
 export const IDENTIFIER_CHECKS = {
   iban: checkIban,
@@ -28,8 +26,8 @@ export const IDENTIFIER_CHECKS = {
 export type IdentifierCheck = keyof typeof IDENTIFIER_CHECKS;
 
 /**
- * Country, length and structure of the IBAN registry, and mod 97. The library also knows national
- * check digits inside some IBANs; they are no part of the standard, so they refuse nothing here.
+ * Country, length and structure from the IBAN registry, and mod 97. The library can also check
+ * national check digits inside some IBANs; they are not part of the standard, so they are ignored.
  */
 export function checkIban(text: string): Parsed<string> {
   const value = upperAscii(compact(text));
@@ -70,7 +68,7 @@ export function checkBic(text: string): Parsed<string> {
   return accepted(value);
 }
 
-/** ABA: weights 3, 7, 1 and mod 10. The first two digits name a Federal Reserve district. */
+/** ABA: weights 3, 7, 1 and mod 10. The first two digits identify a Federal Reserve district. */
 export function checkRoutingNumber(text: string): Parsed<string> {
   const value = compact(text);
   if (!/^\d{9}$/.test(value)) return refused("Send the ABA routing number of 9 digits.");
@@ -88,7 +86,7 @@ export function checkRoutingNumber(text: string): Parsed<string> {
   return accepted(value);
 }
 
-/** Format only: the account's own check depends on tables that Vocalink changes every month. */
+/** Format only: a check of the account needs tables that Vocalink changes every month. */
 export function checkSortCode(text: string): Parsed<string> {
   const value = compact(text);
   return /^\d{6}$/.test(value)
@@ -110,7 +108,7 @@ export function checkClabe(text: string): Parsed<string> {
   return hasCheckDigit(value, [3, 7, 1]) ? accepted(value) : refused(mismatch("CLABE"));
 }
 
-/** Argentina's CBU, and CVU likewise: bank and branch with a digit, account with a digit. */
+/** Argentina's CBU and CVU: bank and branch with a check digit, account with a check digit. */
 export function checkCbu(text: string): Parsed<string> {
   const value = compact(text);
   if (!/^\d{22}$/.test(value)) return refused("Send the CBU or CVU of 22 digits.");
@@ -119,7 +117,7 @@ export function checkCbu(text: string): Parsed<string> {
   return is_right ? accepted(value) : refused(mismatch("CBU"));
 }
 
-/** India: bank, a zero that is reserved, branch. It has no check digit. */
+/** India: bank, a reserved zero, branch. It has no check digit. */
 export function checkIfsc(text: string): Parsed<string> {
   const value = upperAscii(compact(text));
   return /^[A-Z]{4}0[A-Z0-9]{6}$/.test(value)
@@ -151,7 +149,7 @@ export function checkTunisianRib(text: string): Parsed<string> {
 
 /**
  * Algeria (instruction 06-2004 of the Bank of Algeria): bank 3, branch 5, account 10, key 2. The
- * key covers branch and account only, so a mistyped bank code cannot be noticed.
+ * key covers branch and account only, so a mistyped bank code is not detected.
  */
 export function checkAlgerianRib(text: string): Parsed<string> {
   const value = compact(text);

@@ -9,10 +9,10 @@ export * from "./describe-requirements.ts";
 export * from "./lookups.ts";
 
 /**
- * The shipped tables with the operator's file (JSON text) laid over them: `rails` replaces the
- * rails of a currency (an empty list withdraws it), `requirements` and `minimums` replace one
- * currency and rail each, `blocked_countries` replaces the list. Throws one sentence that names
- * what is wrong, so that the process stops instead of paying by half a table.
+ * The shipped tables, overridden by the operator's file (JSON text): `rails` replaces the rails of
+ * a currency (an empty list withdraws it), `requirements` and `minimums` replace one currency and
+ * rail each, `blocked_countries` replaces the list. Throws one sentence about the first error, so
+ * that the process stops instead of using half a table.
  */
 export function loadCatalogue(override_json_text?: string): Catalogue {
   const override = override_json_text === undefined ? {} : parseOverride(override_json_text);
@@ -44,7 +44,7 @@ function mergeByCurrency<T>(shipped: ByCurrency<T>, override: ByCurrency<T> = {}
   return merged;
 }
 
-// A row for a rail that is not offered would never be read: most likely a typing error.
+// A row for a rail that is not offered would never be read: most likely a typo.
 function assertServed(
   rails: Catalogue["rails"],
   table: "requirements" | "minimums",

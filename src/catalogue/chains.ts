@@ -1,14 +1,14 @@
-/** The stablecoins taken as deposits and delivered by onramps. */
+/** The stablecoins accepted as deposits and delivered by onramps. */
 export const TOKENS = ["usdc", "usdt"] as const;
 export type Token = (typeof TOKENS)[number];
 
-/** The chains they move on, in the order in which they are shown. */
+/** The supported chains, in display order. */
 export const CHAINS = ["polygon", "ethereum", "arbitrum", "base", "tron", "solana"] as const;
 export type Chain = (typeof CHAINS)[number];
 
-/** Digits after the point of a token, on every chain: amounts are kept in millionths. */
+/** Decimal digits of a token, on every chain: amounts are stored in millionths. */
 export const TOKEN_DIGITS = 6;
-/** Amounts are emitted as JSON numbers of 15 digits, six of them decimals. */
+/** Amounts are sent as JSON numbers of 15 digits, six of them decimals. */
 export const TOKEN_AMOUNT_MAX = 999_999_999_999_999n;
 
 export function isToken(text: string): text is Token {

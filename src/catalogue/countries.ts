@@ -7,12 +7,14 @@ export function isCountry(alpha2: string): boolean {
   return COUNTRIES.has(alpha2);
 }
 
-/** What people call it; of an unknown code, the code itself. */
+/** The common name; for an unknown code, the code itself. */
 export function countryName(alpha2: string): string {
   return iso31661.find((country) => country.alpha2 === alpha2)?.name ?? alpha2;
 }
 
-/** Where neither payers nor payees are served, unless the operator's file says otherwise. */
+/**
+ * Countries whose payers and payees are not served, unless the operator's file replaces the list.
+ */
 export const BLOCKED_COUNTRIES: readonly string[] = [
   ...["AF", "BY", "BA", "BI", "CF", "CU", "KP", "CD", "ET", "GT", "GN", "GW", "HT", "IR", "IQ"],
   ...["LB", "LY", "ML", "MM", "NI", "NE", "RU", "SO", "SS", "SD", "SY", "TN", "VE", "YE", "ZW"],

@@ -1,9 +1,9 @@
 /**
- * ISO 4217 list one, as of amendment 180 (2026-01-01: Bulgaria uses EUR, BGN is gone). Written
- * here and not taken from `Intl`, whose digits follow CLDR habits and change with the runtime.
+ * ISO 4217 list one, as of amendment 180 (2026-01-01: Bulgaria uses EUR, BGN was removed). Not
+ * taken from `Intl`, whose digits follow CLDR and change with the runtime.
  *
- * Left out: codes without a minor unit (metals, SDR and other units of account, XTS, XXX), as no
- * amount can be stated in them.
+ * Excluded: codes without a minor unit (metals, SDR and other units of account, XTS, XXX), because
+ * no amount can be stated in them.
  */
 const ISO_4217 = `
 aed 2 UAE Dirham
@@ -184,13 +184,13 @@ export const CURRENCIES: ReadonlyMap<string, Currency> = new Map(
     }),
 );
 
-/** The stablecoins taken and delivered. Both have six digits on every chain that is served. */
+/** The supported stablecoins. Both have six digits on every supported chain. */
 export const TOKEN_CURRENCIES: ReadonlyMap<string, Currency> = new Map([
   ["usdc", { code: "usdc", name: "USD Coin", minor_digits: 6 }],
   ["usdt", { code: "usdt", name: "Tether USD", minor_digits: 6 }],
 ]);
 
-/** The fiat currencies paid out as shipped; an operator's file may add or withdraw some. */
+/** The fiat currencies paid out by default; an operator's file may add or withdraw some. */
 export const PAYOUT_CURRENCIES = [
   ...["aed", "ars", "aud", "bob", "brl", "cad", "chf", "clp", "cny", "cop", "crc", "czk"],
   ...["dkk", "dop", "dzd", "egp", "eur", "gbp", "ghs", "gtq", "hkd", "hnl", "idr", "ils"],
@@ -199,7 +199,7 @@ export const PAYOUT_CURRENCIES = [
   ...["vnd", "xaf", "xof", "zar"],
 ] as const;
 
-/** Digits after the point of a fiat currency or token; undefined for an unknown code. */
+/** Decimal digits of a fiat currency or token; undefined for an unknown code. */
 export function minorDigits(code: string): number | undefined {
   return (CURRENCIES.get(code) ?? TOKEN_CURRENCIES.get(code))?.minor_digits;
 }

@@ -12,14 +12,14 @@ type FeeParts = {
 export type OfframpFeeRow = FeeParts & {
   currency: string;
   rails: Rail;
-  /** Null where it is stated in usd instead. */
+  /** Null if the minimum is stated in usd. */
   minimum_amount: number | null;
   minimum_usd_equivalent: number | null;
 };
 
 type OnrampFeeRow = FeeParts & { currency: string; rails: DepositRail };
 
-/** One row for each currency and rail that is paid out. */
+/** One row for each payout currency and rail. */
 export function describeFees(catalogue: Catalogue, fees: FeeSchedule): OfframpFeeRow[] {
   return payoutCurrencies(catalogue).flatMap((currency) =>
     railsOf(catalogue, currency).map((rail) => {
@@ -35,7 +35,7 @@ export function describeFees(catalogue: Catalogue, fees: FeeSchedule): OfframpFe
   );
 }
 
-/** One row for each currency and rail by which onramps are paid. */
+/** One row for each onramp currency and rail. */
 export function describeOnrampFees(fees: FeeSchedule): OnrampFeeRow[] {
   return Object.entries(ONRAMP_RAILS).flatMap(([currency, rails]) =>
     rails.map((rail) => ({ currency, rails: rail, ...partsOf(fees.onramp) })),

@@ -14,7 +14,7 @@ import { lowerAscii } from "./text.ts";
 
 export type RequirementField = {
   name: FieldName;
-  /** Needed in any case; the fields of `one_of` are needed by the set. */
+  /** Always required; the fields of `one_of` are required as a set. */
   required: boolean;
   /** A regular expression for the value without spaces and hyphens, codes in upper case. */
   pattern: string | null;
@@ -28,22 +28,22 @@ export type RequirementRow = {
   currency: string;
   rails: Rail;
   beneficiary_type: BeneficiaryType;
-  /** Null where it is stated in usd instead. */
+  /** Null if the minimum is stated in usd. */
   minimum_amount: number | null;
   minimum_usd_equivalent: number | null;
   experimental: boolean;
-  /** Where the account's bank may be, as its IBAN and BIC tell; null means anywhere. */
+  /** Allowed countries of the account's bank, according to its IBAN and BIC; null means any. */
   bank_countries: string[] | null;
   fields: RequirementField[];
-  /** Send all fields of at least one of these sets. Empty where there is no choice. */
+  /** Send all fields of at least one of these sets. Empty if there is no choice. */
   one_of: FieldName[][];
 };
 
 export type RequirementFilter = { currency?: string; rails?: string; beneficiary_type?: string };
 
 /**
- * The machine-readable table, by currency, rail and beneficiary type. A filter that names nothing
- * served gives no rows.
+ * The machine-readable table, by currency, rail and beneficiary type. A filter without a match
+ * returns no rows.
  */
 export function describeRequirements(
   catalogue: Catalogue,
@@ -98,7 +98,7 @@ function describeGeneral(
   const required =
     needed === "always" ||
     (needed === "if_individual" && examples.beneficiary_type === "individual") ||
-    // Left out it means local: the other rails must be named.
+    // The default is local: other rails must be named.
     (name === "rails" && examples.rails !== DEFAULT_RAIL);
   const example = Object.hasOwn(examples, name) ? examples[name as keyof typeof examples] : null;
   const max_length = requirement.length_limits[name] ?? FIELD_LENGTHS[name];
@@ -131,7 +131,7 @@ function describeRules(
   ];
 }
 
-/** One entry per field; the first names its form, and it is required if any of them says so. */
+/** One entry per field: the format of the first, required if any of them is. */
 function mergeByName(fields: readonly RequirementField[]): RequirementField[] {
   const by_name = new Map<FieldName, RequirementField>();
   for (const field of fields) {

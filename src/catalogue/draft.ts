@@ -6,16 +6,16 @@ import { checkMetadata, type Metadata } from "./metadata.ts";
 import { hasControlCharacters, hasForbiddenCharacters, isBlank, isLongerThan } from "./text.ts";
 
 /**
- * A caller's object on its way to a record: the values as far as they are good, and everything
- * that was found wrong, at most one problem per field.
+ * A caller's object before it becomes a record: its valid values, and everything found wrong, at
+ * most one problem per field.
  */
 export type Draft<Name extends string> = {
-  /** The request's key that holds the object, e.g. `user`: paths of problems begin with it. */
+  /** The request's key that contains the object, e.g. `user`: paths of problems begin with it. */
   object: string;
   input: Record<string, unknown>;
   values: Record<Name, string | null>;
   found: ObjectProblems;
-  /** What was found beside the problems that were known before. */
+  /** The problems found here, without those known before. */
   readonly problems: readonly Problem[];
 };
 
@@ -80,7 +80,7 @@ export function reportTooLong<Name extends string>(
   report(draft, name, "value_too_long", `Shorten it to at most ${characters_max} characters.`);
 }
 
-/** Given, well or badly. */
+/** Whether the field was sent, valid or not. */
 export function isGiven<Name extends string>(draft: Draft<Name>, name: Name): boolean {
   return draft.values[name] !== null || !draft.found.isSound(name);
 }
@@ -111,11 +111,11 @@ export function checkCountry<Name extends string>(draft: Draft<Name>, name: Name
   }
 }
 
-/** No living person was born before; companies may be older, but none is older than this. */
+/** No living person was born before this date; it also limits the age of companies. */
 export const FIRST_BIRTH_DATE = "1900-01-01";
 export const FIRST_FOUNDING_DATE = "1000-01-01";
 
-/** A real date in the past, kept as `YYYY-MM-DD`. */
+/** A real date in the past, stored as `YYYY-MM-DD`. */
 export function checkPastDate<Name extends string>(
   draft: Draft<Name>,
   name: Name,

@@ -1,16 +1,16 @@
 import { type Decimal, formatDecimal, parseDecimal } from "../platform/money.ts";
 import { RAILS } from "./rails.ts";
 
-/** A share of the amount, and a flat part in usd that is converted at the rates in use. */
+/** A percentage of the amount, and a flat part in usd, converted at the current rates. */
 export type Fee = { readonly basis_points: number; readonly flat_usd: Decimal };
 
-/** What fees are stated for: the rails of offramps, and onramps. */
+/** What has a fee: the rails of offramps, and onramps. */
 const FEE_KINDS = [...RAILS, "onramp"] as const;
 type FeeKind = (typeof FEE_KINDS)[number];
 
 export type FeeSchedule = Readonly<Record<FeeKind, Fee>>;
 
-/** The schedule as it is written in files and in price versions. */
+/** The schedule as written in files and in price versions. */
 export type FeeTable = Record<FeeKind, { basis_points: number; flat_usd: string }>;
 
 const DEFAULT_FEES: FeeTable = {
@@ -20,14 +20,14 @@ const DEFAULT_FEES: FeeTable = {
   onramp: { basis_points: 40, flat_usd: "0" },
 };
 
-/** Half of the amount: a schedule that asks for more is a typing error. */
+/** Half of the amount: a higher fee is a typo. */
 const BASIS_POINTS_MAX = 5_000;
 const FLAT_USD = /^\d{1,6}(\.\d{1,2})?$/;
 
 /**
- * The shipped schedule with the operator's file (JSON text) laid over it, one kind at a time.
- * Throws one sentence that names what is wrong, so that the process stops instead of charging by
- * half a table.
+ * The shipped schedule, overridden by the operator's file (JSON text), one kind at a time. Throws
+ * one sentence about the first error, so that the process stops instead of charging by half a
+ * table.
  */
 export function loadFees(override_json_text?: string): FeeSchedule {
   const override = override_json_text === undefined ? {} : parseOverride(override_json_text);
@@ -59,7 +59,7 @@ function parseOverride(json_text: string): Partial<FeeTable> {
     return [kind, { basis_points: asBasisPoints(row, kind), flat_usd: asFlat(row, kind) }];
   });
   const override: Partial<FeeTable> = Object.fromEntries(rows);
-  // An onramp costs a share of its amount and nothing else.
+  // An onramp's fee is a percentage of its amount only.
   if (override.onramp && parseDecimal(override.onramp.flat_usd)!.units > 0n) {
     throw wrong("onramp.flat_usd", "must be 0 or omitted: onramps have no flat fee");
   }
@@ -80,7 +80,7 @@ function asBasisPoints({ basis_points }: Record<string, unknown>, kind: string):
   throw wrong(`${kind}.basis_points`, `must be a whole number from 0 to ${BASIS_POINTS_MAX}`);
 }
 
-/** Text, as a JSON number may not be what the file says. */
+/** Text, because a JSON number may differ from what the file says. */
 function asFlat({ flat_usd = "0" }: Record<string, unknown>, kind: string): string {
   if (typeof flat_usd === "string" && FLAT_USD.test(flat_usd)) return flat_usd;
   throw wrong(`${kind}.flat_usd`, 'must be a decimal string below a million, such as "49.50"');

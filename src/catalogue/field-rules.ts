@@ -3,18 +3,18 @@ import { IDENTIFIER_CHECKS, type IdentifierCheck } from "./bank-identifiers.ts";
 import type { FieldName } from "./payment-detail-fields.ts";
 import { compact, upperAscii } from "./text.ts";
 
-/** What one field must be for one currency and rail. `pattern` is for the normalised value. */
+/** The rule of one field for one currency and rail. `pattern` applies to the normalised value. */
 export type FieldRule = {
   name: FieldName;
   pattern: string | null;
   check: IdentifierCheck | null;
   description: string;
   example: string;
-  /** The value is really that of another field, which is filled with it. */
+  /** The value belongs to another field, which is set to it. */
   stands_for?: FieldName;
 };
 
-/** Normalises a value and holds it against its rule. */
+/** Normalises a value and checks it against its rule. */
 export function checkFieldRule(rule: FieldRule, text: string): Parsed<string> {
   const value = normaliseField(rule.name, text);
   const identified: Parsed<string> = rule.check ? IDENTIFIER_CHECKS[rule.check](value) : { value };
@@ -23,7 +23,7 @@ export function checkFieldRule(rule: FieldRule, text: string): Parsed<string> {
   return { reason: `Send ${rule.description}, e.g. ${rule.example}.` };
 }
 
-/** The form in which a field is kept: long numbers without spaces, codes in upper case. */
+/** The stored form of a field: long numbers without spaces, codes in upper case. */
 export function normaliseField(name: FieldName, text: string): string {
   let value = text.trim();
   if (COMPACT_FIELDS.has(name)) value = compact(value);
@@ -47,7 +47,7 @@ const UPPER_FIELDS: ReadonlySet<FieldName> = new Set([
   ...(["iban", "swift_bic", "ifsc", "rib_number", "country", "nationality"] as const),
 ]);
 
-// Patterns come from the catalogue only, so this grows to the number of its different patterns.
+// Patterns come from the catalogue only, so this map is limited to its distinct patterns.
 const compiled = new Map<string, RegExp>();
 
 function patternOf(source: string): RegExp {
@@ -58,10 +58,10 @@ function patternOf(source: string): RegExp {
 
 const ACCOUNT_DIGITS = "^\\d{6,25}$";
 
-// The requirements table replaces it by one of the currency's own country.
+// The requirements table replaces it with one of the currency's own country.
 const EXAMPLE_IBAN = "DE89370400440532013000";
 
-/** The rules from which the requirements table is put together. */
+/** The rules that the requirements table is composed of. */
 export const RULES = {
   iban: identifier("iban", "iban", "the IBAN", EXAMPLE_IBAN, "^[A-Z]{2}\\d{2}[A-Z0-9]{8,30}$"),
   iban_as_account_number: {
@@ -197,7 +197,7 @@ export const RULES = {
   ),
 } as const satisfies Record<string, FieldRule>;
 
-/** What these fields are wherever no currency asks for something else. */
+/** The rules of these fields if a currency has no other. */
 export const USUAL_RULES: readonly FieldRule[] = [
   RULES.iban,
   RULES.bic,
@@ -208,7 +208,7 @@ export const USUAL_RULES: readonly FieldRule[] = [
   RULES.phone,
 ];
 
-/** A document type out of a few; the first is the example. */
+/** One of a few document types; the first is the example. */
 export function documentType(...types: [string, ...string[]]): FieldRule {
   const description = `one of the document types ${types.join(", ")}`;
   return plain("document_type", description, types[0], `^(${types.join("|")})$`);

@@ -2,7 +2,7 @@ import { DEFAULT_MINIMUM, type MinimumAmount, type MinimumsTable } from "./minim
 import type { Rail } from "./rails.ts";
 import type { RailRequirement, RequirementsTable } from "./requirements.ts";
 
-/** The tables of the trade as one installation uses them: shipped data and operator's file. */
+/** The catalogue of one installation: the shipped tables and the operator's file. */
 export type Catalogue = {
   readonly rails: Readonly<Record<string, readonly Rail[]>>;
   readonly requirements: RequirementsTable;
@@ -10,12 +10,12 @@ export type Catalogue = {
   readonly blocked_countries: readonly string[];
 };
 
-/** The rails that a currency offers; none for a currency that is not served. */
+/** The rails of a currency; empty for a currency that is not supported. */
 export function railsOf(catalogue: Catalogue, currency: string): readonly Rail[] {
   return Object.hasOwn(catalogue.rails, currency) ? catalogue.rails[currency]! : [];
 }
 
-/** Undefined where the rail is not offered, even if a table still knows its fields. */
+/** Undefined if the rail is not offered, even if a table still contains its fields. */
 export function requirementOf(
   catalogue: Catalogue,
   currency: string,
@@ -30,7 +30,7 @@ export function minimumOf(catalogue: Catalogue, currency: string, rail: Rail): M
   return minimums?.[rail] ?? DEFAULT_MINIMUM;
 }
 
-/** The currencies paid out, in alphabetical order. */
+/** The payout currencies, in alphabetical order. */
 export function payoutCurrencies(catalogue: Catalogue): string[] {
   return Object.keys(catalogue.rails);
 }

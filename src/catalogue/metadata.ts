@@ -7,7 +7,7 @@ const METADATA_KEYS_MAX = 50;
 const METADATA_KEY_LENGTH_MAX = 40;
 const METADATA_VALUE_LENGTH_MAX = 500;
 
-/** What is wrong with a caller's metadata; `field` is its path. Absent or null is fine. */
+/** What is wrong with a caller's metadata; `field` is its path. Absent or null is valid. */
 export function checkMetadata(value: unknown, field: string): Problem[] {
   if (value === undefined || value === null) return [];
   if (typeof value !== "object" || Array.isArray(value)) {
@@ -20,7 +20,7 @@ export function checkMetadata(value: unknown, field: string): Problem[] {
   return entries.flatMap(([key, item]) => checkKey(key, field) ?? checkItem(item, field, key));
 }
 
-// A bad key is reported at the object, as it can be no part of a readable path.
+// An invalid key is reported for the object, because it cannot be part of a readable path.
 function checkKey(key: string, field: string): Problem[] | undefined {
   if (key.trim() === "" || hasForbiddenCharacters(key)) {
     return [

@@ -1,16 +1,16 @@
 import type { Rail } from "./rails.ts";
 
-/** Decimal text in the currency itself, or in usd for whoever holds the rates to convert. */
+/** Decimal text in the currency itself, or in usd, which the caller converts. */
 export type MinimumAmount = { amount: string } | { usd_equivalent: string };
 
 export type MinimumsTable = Readonly<
   Record<string, Readonly<Partial<Record<Rail, MinimumAmount>>>>
 >;
 
-/** The minimum of every currency and rail that the table does not name. */
+/** The minimum of every currency and rail that is not in the table. */
 export const DEFAULT_MINIMUM: MinimumAmount = { usd_equivalent: "1" };
 
-/** The least destination_amount; an amount equal to it passes. */
+/** The minimum destination_amount; an amount equal to it is accepted. */
 export const MINIMUMS: MinimumsTable = {
   usd: { local: { amount: "1" }, swift: { amount: "30" }, wire: { amount: "1" } },
   eur: { local: { amount: "1" }, swift: { amount: "30" } },
@@ -39,5 +39,5 @@ export const MINIMUMS: MinimumsTable = {
 /** Above (not at) this destination_amount an offramp needs a document's URL at creation. */
 export const DOCUMENT_THRESHOLDS: Readonly<Record<string, string>> = { eur: "15000", usd: "10000" };
 
-/** On these rails it needs one at any amount. */
+/** These rails need one at any amount. */
 export const DOCUMENT_RAILS: readonly Rail[] = ["swift"];

@@ -21,7 +21,7 @@ type Override = {
   blocked_countries?: readonly string[];
 };
 
-/** Reads the file's text; throws one sentence with the path of the first thing that is wrong. */
+/** Reads the file's text; throws one sentence with the path of the first error. */
 export function parseOverride(json_text: string): Override {
   const file = asObject(parseJson(json_text), "the file");
   allowKeys(file, "the file", ["rails", "requirements", "minimums", "blocked_countries"]);
@@ -114,7 +114,7 @@ function parseBankCountries(value: unknown, path: string): string[] | null {
   return value === null ? null : parseCountries(value, path);
 }
 
-/** A rule whose own example fails would refuse everybody, so it is refused itself. */
+/** A rule whose own example fails would refuse every value, so it is refused itself. */
 function parseRule(value: unknown, path: string): FieldRule {
   const given = asObject(value, path);
   allowKeys(given, path, ["name", "pattern", "check", "description", "example", "stands_for"]);
@@ -192,7 +192,7 @@ function asRail(value: unknown, currency: string, path: string): Rail {
 
 const GENERAL_NAMES: ReadonlySet<string> = new Set(GENERAL_FIELDS.map((field) => field.name));
 
-/** The general fields are needed as they are for every account; only the others have rules. */
+/** The general fields are required for every account without rules; only the others have rules. */
 function asRuleField(value: unknown, path: string): FieldName {
   const is_rule_field =
     typeof value === "string" && isFieldName(value) && !GENERAL_NAMES.has(value);

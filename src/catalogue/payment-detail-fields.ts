@@ -1,6 +1,6 @@
 /**
- * Every text field of a payment detail and the most characters it may have as typed. The limits
- * of names and addresses follow ISO 20022 (140 for a name, 70 for a line, doubled here because
+ * Every text field of a payment detail and its maximum length in characters as sent. The limits of
+ * names and postal addresses follow ISO 20022 (140 for a name, 70 for a line, doubled here because
  * callers put street and number, or a long institution, into one line).
  */
 export const FIELD_LENGTHS = {
@@ -42,10 +42,10 @@ export type FieldName = keyof typeof FIELD_LENGTHS;
 
 export const FIELD_NAMES = Object.keys(FIELD_LENGTHS) as FieldName[];
 
-/** The fields that name an account. Every account has one of them, whatever its currency. */
+/** The fields that identify an account. Every account has one of them, whatever its currency. */
 export const ACCOUNT_IDENTIFIERS = ["iban", "account_number", "rib_number"] as const;
 
-/** Fields that are read as one of a few words: a long one is a wrong word, not a long text. */
+/** Fields with a fixed set of values: a long one is a wrong value, not a long text. */
 export const WORD_FIELDS: ReadonlySet<FieldName> = new Set([
   ...(["currency", "beneficiary_type", "country", "rails", "date_of_birth"] as const),
   ...(["account_type", "nationality", "gender"] as const),
@@ -61,7 +61,7 @@ export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(FIELD_LENGTHS, name);
 }
 
-/** When a field is needed whatever the currency and the rail. */
+/** When a field is required, whatever the currency and the rail. */
 type GeneralNeed = "always" | "if_individual" | "if_united_states" | "never";
 
 export type GeneralField = {
@@ -73,7 +73,7 @@ export type GeneralField = {
   example: string;
 };
 
-/** The interface's table without the account's identifiers, in the order in which it is shown. */
+/** The interface's table without the account identifiers, in display order. */
 export const GENERAL_FIELDS: readonly GeneralField[] = [
   general(
     "account_name",

@@ -1,22 +1,22 @@
 import { iso31661, iso31662 } from "iso-3166";
 
-/** What an address of a country consists of. */
+/** The parts of a postal address in a country. */
 type PostalCountry = {
   /** ISO 3166-1 alpha-2. */
   code: string;
   name: string;
-  /** Code and name of each state, where addresses name one; else null. */
+  /** Code and name of each state, if addresses contain one; else null. */
   states: readonly (readonly [code: string, name: string])[] | null;
   has_postcode: boolean;
-  /** Null where any postcode is taken. */
+  /** Null if any postcode is accepted. */
   postcode_pattern: string | null;
   postcode_example: string | null;
 };
 
-/** Where an address is not complete without the state. */
+/** Countries whose addresses need a state. */
 const WITH_STATES = ["AU", "BR", "CA", "IN", "MX", "MY", "NG", "US"];
 
-/** Where the post knows no postcodes, or hardly anybody uses them. */
+/** Countries without postcodes, or where they are rarely used. */
 const WITHOUT_POSTCODE: ReadonlySet<string> = new Set([
   ...["AE", "AG", "AO", "AW", "BF", "BI", "BJ", "BO", "BS", "BW", "BZ", "CD", "CF", "CG", "CI"],
   ...["CK", "CM", "CW", "DJ", "DM", "ER", "FJ", "GA", "GD", "GH", "GM", "GQ", "GY", "HK", "JM"],
@@ -31,7 +31,7 @@ const DIGITS: Readonly<Record<number, string>> = {
 };
 const FIRST_DIGITS = "1234567890";
 
-/** Patterns of those that are more than a number of digits, with an example each. */
+/** Postcode patterns that are more than a number of digits, each with an example. */
 const FORMS: Readonly<Record<string, readonly [pattern: string, example: string]>> = {
   BR: ["^\\d{5}-?\\d{3}$", "01310-100"],
   CA: ["^[ABCEGHJ-NPRSTVXY]\\d[ABCEGHJ-NPRSTV-Z] ?\\d[ABCEGHJ-NPRSTV-Z]\\d$", "K1A 0B1"],
@@ -55,7 +55,7 @@ const FORMS: Readonly<Record<string, readonly [pattern: string, example: string]
 
 const NAMES = new Intl.DisplayNames("en", { type: "region" });
 
-/** Every country with what its addresses have, in alphabetical order of names. */
+/** Every country with the parts of its addresses, in alphabetical order of names. */
 export const POSTAL_COUNTRIES: readonly PostalCountry[] = iso31661
   .map(({ alpha2 }) => postalCountry(alpha2))
   .sort((a, b) => a.name.localeCompare(b.name, "en"));
@@ -66,7 +66,7 @@ export function findPostalCountry(code: string): PostalCountry | undefined {
   return BY_CODE.get(code);
 }
 
-/** The state's code, whichever of code and name was given; undefined for none of that country. */
+/** The state's code, from its code or name; undefined if the country has no such state. */
 export function findState(country: PostalCountry, text: string): string | undefined {
   const wanted = text.toLowerCase();
   return country.states?.find(([code, name]) =>

@@ -1,28 +1,28 @@
 import type { PAYOUT_CURRENCIES } from "./currencies.ts";
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const RAILS = ["local", "swift", "wire"] as const;
 export type Rail = (typeof RAILS)[number];
 
-/** The rail of a payment detail that names none. */
+/** The rail of a payment detail without one. */
 export const DEFAULT_RAIL: Rail = "local";
 
-/** US domestic wire; no other country's scheme goes by this name. */
+/** US domestic wire; no other country's scheme has this name. */
 export const WIRE_CURRENCY = "usd";
 
 export type PayoutCurrency = (typeof PAYOUT_CURRENCIES)[number];
 
-/** How fiat comes in for an onramp. */
+/** The rails that receive fiat for an onramp. */
 export const DEPOSIT_RAILS = ["ach_push", "wire", "local"] as const;
 export type DepositRail = (typeof DEPOSIT_RAILS)[number];
 
-/** Which currencies onramps take, by which rails. */
+/** The currencies that onramps accept, with their rails. */
 export const ONRAMP_RAILS: Readonly<Record<string, readonly DepositRail[]>> = {
   usd: ["ach_push", "wire"],
   eur: ["local"],
 };
 
-/** Which rails each payout currency offers, as shipped. */
+/** The rails of each payout currency by default. */
 export const CURRENCY_RAILS: Readonly<Record<PayoutCurrency, readonly Rail[]>> = {
   ...offer(["local", "swift", "wire"], ["usd"]),
   ...offer(["local", "swift"], ["dzd", "eur", "gbp", "mad", "tnd"]),

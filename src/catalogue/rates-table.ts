@@ -1,8 +1,8 @@
 import type { PayoutCurrency } from "./rails.ts";
 
 /**
- * Rates for the sandbox: units of a currency for one usd, and so for one token. Near what they
- * were in late 2026, but never to be paid by: live mode refuses this table.
+ * Rates for the sandbox: units of a currency for one usd, and so for one token. Close to the rates
+ * of late 2026, but never for real payments: live mode refuses this table.
  */
 export const RATES_TABLE: Readonly<Record<PayoutCurrency, string>> = {
   aed: "3.6725",

@@ -3,23 +3,23 @@ import { documentType, type FieldRule, RULES as rules } from "./field-rules.ts";
 import type { FieldName } from "./payment-detail-fields.ts";
 import type { PayoutCurrency, Rail } from "./rails.ts";
 
-/** What an account needs for one currency and rail, beyond the fields that all accounts need. */
+/** What an account needs for one currency and rail, besides the fields that all accounts need. */
 export type RailRequirement = {
-  /** No public table states these fields; they are what comparable services ask for. */
+  /** No public table states these fields; they are what comparable services require. */
   experimental: boolean;
-  /** Where the account's bank may be, as its IBAN and BIC tell; null means anywhere. */
+  /** Allowed countries of the account's bank, according to its IBAN and BIC; null means any. */
   bank_countries: readonly string[] | null;
   /**
-   * All fields of at least one of these sets are needed; the first is the usual one. Every set
-   * names the account itself.
+   * All fields of at least one of these sets are required; the first is the usual one. Every set
+   * identifies the account itself.
    */
   alternatives: readonly (readonly FieldRule[])[];
-  /** Needed as well for a beneficiary of that type. */
+  /** Also required for a beneficiary of that type. */
   individual: readonly FieldRule[];
   business: readonly FieldRule[];
-  /** Worth giving, checked if given. */
+  /** Optional; checked if sent. */
   optional: readonly FieldRule[];
-  /** Limits that the rail sets below the general ones. */
+  /** Limits of the rail that are lower than the general ones. */
   length_limits: Readonly<Partial<Record<FieldName, number>>>;
 };
 
@@ -45,7 +45,7 @@ const latin_american_local = {
   }),
 };
 
-/** What the one provider that pays Chile and Peru asks of the person behind the account. */
+/** What the one provider that pays Chile and Peru requires about the account's owner. */
 const person_fields = [rules.document_number, rules.phone, rules.neighbourhood, rules.activity];
 const person_of_the_americas = [rules.american_nationality, rules.gender];
 
@@ -76,7 +76,7 @@ const ROWS: Readonly<Record<PayoutCurrency, RequirementsTable[string]>> = {
   xof: { swift: need([[rules.rib_uemoa]], { experimental: true, optional: [rules.bic] }) },
 
   ars: { local: need([[rules.cbu, rules.account_type, rules.document_number_ars]]) },
-  // The public tables of clp and pen name no account number; no bank could be told whom to pay.
+  // The public tables of clp and pen have no account number; a bank could not identify the account.
   clp: {
     local: need([[rules.any_account, documentType("rut"), ...person_fields]], {
       experimental: true,
@@ -149,9 +149,9 @@ const ROWS: Readonly<Record<PayoutCurrency, RequirementsTable[string]>> = {
 };
 
 /**
- * The one table: it drives the validator, `GET /payment_detail_requirements` and
- * docs/reference/payment-details.md. Each row takes its countries from the table of those, and
- * its IBAN and BIC have examples from the first of them.
+ * The table behind the validator, `GET /payment_detail_requirements` and
+ * docs/reference/payment-details.md. Each row takes its countries from the countries table, and the
+ * examples of its IBAN and BIC from the first of them.
  */
 export const REQUIREMENTS = Object.fromEntries(
   Object.entries(ROWS).map(([currency, rows]) => [

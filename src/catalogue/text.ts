@@ -1,32 +1,32 @@
-/** Absent, null, or nothing but white space: all of them mean not given. */
+/** Absent, null or only white space: all count as not sent. */
 export function isBlank(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "string" && !value.trim());
 }
 
-/** A caller's text, trimmed; whatever is no text counts as none. */
+/** A caller's text, trimmed; a value of another type counts as no text. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
-/** NUL, which PostgreSQL cannot store, and lone surrogates, which are not text at all. */
+/** NUL, which PostgreSQL cannot store, and lone surrogates, which are not valid text. */
 export function hasForbiddenCharacters(text: string): boolean {
   return text.includes("\0") || !text.isWellFormed();
 }
 
-/** Line breaks and the like: they would end a field early in the files that banks read. */
+/** Line breaks and similar: they would end a field early in the files that banks read. */
 export function hasControlCharacters(text: string): boolean {
   return /\p{Cc}|\u2028|\u2029/u.test(text);
 }
 
-/** Length in characters as a person and PostgreSQL count them, not in UTF-16 units. */
+/** Length in characters as people and PostgreSQL count them, not in UTF-16 units. */
 export function isLongerThan(text: string, characters_max: number): boolean {
   if (text.length <= characters_max) return false;
   if (text.length > characters_max * 2) return true;
   return [...text].length > characters_max;
 }
 
-// Only A to Z: the language's own functions turn "ß" into "SS" and the ligature "ﬁ" into "FI",
-// and with that a typing error into another country or account.
+// Only A to Z: JavaScript's functions turn "ß" into "SS" and the ligature "ﬁ" into "FI", and so a
+// typo into another country or account.
 export function upperAscii(text: string): string {
   return text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
@@ -35,7 +35,7 @@ export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** Without the white space and hyphens that people put into long numbers. */
+/** Without the white space and hyphens that people type in long numbers. */
 export function compact(text: string): string {
   return text.replace(/[\s\u2010\u2011-]+/g, "");
 }

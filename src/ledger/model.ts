@@ -3,7 +3,7 @@ import { digestOf } from "../platform/sealing/seal.ts";
 /** Debits are positive, credits negative. Minor units; six digits for tokens. */
 export type EntryLine = { ledger_account: string; currency: string; amount: bigint };
 
-/** What happened, with a business key under which it can be posted once. */
+/** What happened, with a business key that can be posted only once. */
 export type NewEntry = {
   account_id: string;
   key: string;
@@ -15,19 +15,19 @@ export type Entry = NewEntry & { id: string; created_at: Date };
 
 type LedgerAccountRule = {
   name: string;
-  /** Whose it is, where there is one account for each: the account is then `<name>:<id>`. */
+  /** The kind of owner if there is one account for each: the account is then `<name>:<id>`. */
   per: "user" | "offramp" | "refund" | "onramp" | null;
   /** The side on which it grows; a balance in its natural sign is positive there. */
   side: "debit" | "credit";
   sign: "any" | "never_negative";
-  /** The database keeps its balance and refuses a negative one; elsewhere verify looks. */
+  /** The database stores its balance and refuses a negative one; verify checks the others. */
   is_kept: boolean;
   meaning: string;
 };
 
 /**
- * The chart of accounts. Only accounts of one record are kept as balances: one row that every
- * payout locks, such as `wallet`, would put all of them in a queue.
+ * The chart of accounts. Balances are stored only for accounts of one record: a row that every
+ * payout locks, such as `wallet`, would serialize all payouts.
  */
 export const LEDGER_ACCOUNTS: readonly LedgerAccountRule[] = [
   rule("wallet", null, "debit", "any", "Tokens held in the operator's wallets."),
@@ -105,7 +105,7 @@ export const payoutPending = (offramp_id: string) => `payout_pending:${offramp_i
 export const onrampAccount = (onramp_id: string) => `onramp:${onramp_id}`;
 export const refundPending = (refund_id: string) => `refund_pending:${refund_id}`;
 
-/** Throws on an account that is not in the chart: only a mistake in the program names one. */
+/** Throws for an account that is not in the chart, which is always a bug. */
 export function ruleOf(ledger_account: string): LedgerAccountRule {
   const [name, id] = ledger_account.split(":", 2);
   const found = RULES.get(name!);
@@ -120,7 +120,7 @@ export function naturalAmount(ledger_account: string, amount: bigint): bigint {
   return ruleOf(ledger_account).side === "debit" ? amount : -amount;
 }
 
-/** The first currency in which the lines do not sum to zero, with what is left. */
+/** The first currency in which the lines do not sum to zero, with the difference. */
 export function findImbalance(
   lines: readonly EntryLine[],
 ): { currency: string; sum: bigint } | undefined {
@@ -132,7 +132,7 @@ export function findImbalance(
   return undefined;
 }
 
-/** What the chain vouches for. The order of the fields can never change. */
+/** The digest in the sealed chain. The order of the fields can never change. */
 export function digestEntry(entry: Entry): Buffer {
   return digestOf(
     entry.account_id,

@@ -13,10 +13,9 @@ import { LEDGER_LOG } from "./sealed.ts";
 import * as store from "./store.ts";
 
 /**
- * Posts a set of entries with the writes of the transaction. Call it once in a transaction, with
- * all entries: rows are taken in one order, which a second call would break. The commit fails
- * whole when a key was posted before (`isAlreadyPosted`) or a balance does not suffice
- * (`isOverdrawn`).
+ * Posts a set of entries with the writes of the transaction. Call it once per transaction, with all
+ * entries: it locks rows in one order, which a second call would break. The whole commit fails if a
+ * key was posted before (`isAlreadyPosted`) or a balance is too low (`isOverdrawn`).
  */
 export function postEntries(tx: Transaction, entries: readonly NewEntry[], now: Date): void {
   if (entries.length === 0) return;
@@ -40,17 +39,19 @@ export function postEntries(tx: Transaction, entries: readonly NewEntry[], now: 
   noteUnsealed(tx, LEDGER_LOG.log, log_entries, now);
 }
 
-/** True when a commit failed because this was posted before: somebody else did the same work. */
+/**
+ * True if a commit failed because the key was already posted: another process did the same work.
+ */
 export function isAlreadyPosted(error: unknown): boolean {
   return violatedKey(error) === "ledger_entries_key";
 }
 
-/** True when a commit failed because an account would have fallen below zero. */
+/** True if a commit failed because an account's balance would have become negative. */
 export function isOverdrawn(error: unknown): boolean {
   return isDatabaseError(error) && error.constraint === "ledger_balances_balance_check";
 }
 
-/** These are mistakes of the program; what the world does wrong is decided before posting. */
+/** Failures here are bugs; invalid input is handled before posting. */
 function check(entry: NewEntry): void {
   const name = `the entry ${entry.key} (${entry.kind})`;
   if (entry.lines.length === 0) throw new Error(`${name} has no lines`);
@@ -60,7 +61,7 @@ function check(entry: NewEntry): void {
   if (left) throw new Error(`${name} does not sum to zero: ${left.sum} ${left.currency}`);
 }
 
-/** One change per kept account, in key order; what comes and goes in the set is none. */
+/** One change per stored balance, in key order; changes that cancel out are omitted. */
 function balanceChanges(entries: readonly Entry[]): store.BalanceChange[] {
   const changes = new Map<string, store.BalanceChange>();
   for (const { account_id, lines } of entries) {
@@ -78,7 +79,7 @@ function balanceChanges(entries: readonly Entry[]): store.BalanceChange[] {
     .map(([, change]) => change);
 }
 
-/** Any order will do, as long as every process has the same: not that of a locale. */
+/** Any order works if every process uses the same one, so not a locale's. */
 function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -8,8 +8,8 @@ type Posting = {
 };
 
 /**
- * The posting table: one row per transition that moves money. The functions of `postings.ts` do
- * what it says (a test compares them), the reference page is made from it.
+ * The posting table: one row per transition that moves money. The functions of `postings.ts`
+ * implement it (a test compares them), and the reference page is generated from it.
  */
 export const POSTINGS = {
   deposit_final: {
@@ -211,7 +211,7 @@ function credit(account: string, amount: string) {
   return { side: "credit", account, amount } as const;
 }
 
-/** The reference page, without its first line of note. */
+/** The reference page, without its first line (the note). */
 export function describePostings(): string {
   const accounts = LEDGER_ACCOUNTS.map(({ name, per, side, sign, is_kept, meaning }) => {
     const limit = is_kept ? "never negative, enforced by the database" : "never negative";

@@ -49,7 +49,7 @@ export function depositFinal(deposit: DepositMoney): NewEntry {
   ]);
 }
 
-/** `used` is what `owed` gives; at most the quote's amount. */
+/** `used` is the part paid from `owed`; at most the quote's amount. */
 export function quoteFunded(quote: QuoteMoney, used: bigint): NewEntry {
   const { deposit_token: token, token_amount: total } = quote;
   return entry("quote_funded", quote, `fund:${quote.id}`, [
@@ -86,7 +86,7 @@ export function payoutBooked(offramp: OfframpMoney, attempt: number): NewEntry {
   ]);
 }
 
-/** What came back may be less than was paid (the bank kept a part), or even more. */
+/** The returned amount may be less than was paid (the bank kept a part), or even more. */
 export function payoutReturned(offramp: OfframpMoney, attempt: number, returned: bigint): NewEntry {
   const { destination_currency: currency, destination_amount } = offramp;
   const missing = destination_amount - returned;
@@ -146,7 +146,9 @@ export function suspenseReceived(receipt: BankReceipt): NewEntry {
   ]);
 }
 
-/** Counts how often a deposit was tried to be sent back: after a failure it can be used again. */
+/**
+ * How often the return of a deposit was attempted: after a failure the deposit can be used again.
+ */
 type ReturnTry = { returns: number };
 
 export function fiatDepositReceived(deposit: FiatDepositMoney): NewEntry {
@@ -189,7 +191,7 @@ export function fiatReturnRefused(deposit: FiatDepositMoney & ReturnTry): NewEnt
   return fiatMove("fiat_return_refused", deposit, key, accounts);
 }
 
-/** `received` is what is taken of the deposit; at most the onramp's deposit amount. */
+/** `received` is the part of the deposit that is used; at most the onramp's deposit amount. */
 export function onrampFunded(onramp: OnrampMoney, received: bigint): NewEntry {
   const { fiat_currency: currency, deposit_amount } = onramp;
   return entry("onramp_funded", onramp, `onramp_fund:${onramp.id}`, [
@@ -218,7 +220,7 @@ export function onrampDelivered(onramp: OnrampMoney): NewEntry {
   ]);
 }
 
-/** The conversion is taken back: the onramp has its fiat again. */
+/** Reverses the conversion: the onramp has its fiat again. */
 export function onrampRefused(onramp: OnrampMoney): NewEntry {
   const { fiat_currency: currency, crypto_currency: token } = onramp;
   return entry("onramp_refused", onramp, `onramp_refuse:${onramp.id}`, [
@@ -251,7 +253,7 @@ function fiatMove(
   ]);
 }
 
-/** A part that is nothing, such as no fee, is no line. */
+/** A part of zero, such as no fee, gets no line. */
 function entry(
   kind: PostingKind,
   { account_id }: { account_id: string },

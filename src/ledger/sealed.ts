@@ -2,7 +2,7 @@ import type { SealedLog } from "../platform/sealing/verify-chain.ts";
 import { digestEntry } from "./model.ts";
 import { findEntryCount, listEntriesById } from "./store.ts";
 
-/** The ledger as a sealed log: an entry is vouched for with its lines. */
+/** The ledger as a sealed log: the digest of an entry includes its lines. */
 export const LEDGER_LOG: SealedLog = {
   log: "ledger",
   read_digests: async (session, account_id, entry_ids) => {

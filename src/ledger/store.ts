@@ -4,12 +4,12 @@ import { type Entry, type EntryLine, naturalAmount, owedTo } from "./model.ts";
 export type LedgerAccountKey = { account_id: string; ledger_account: string; currency: string };
 export type BalanceChange = LedgerAccountKey & { change: bigint };
 
-/** Balances in their natural sign; an account that nothing was ever posted to has zero. */
+/** Balances in their natural sign; an account without postings has zero. */
 export type Balances = { get(key: LedgerAccountKey): bigint };
 
 /**
- * Kept balances (`owed`, `payout_pending`, `refund_pending`, `onramp`) by primary key. Who means
- * to lower what is owed to a user locks the user's row before asking.
+ * Stored balances (`owed`, `payout_pending`, `refund_pending`, `onramp`) by primary key. A caller
+ * that will reduce what is owed to a user must lock the user's row first.
  */
 export async function findBalances(
   session: Session,
@@ -39,7 +39,7 @@ export async function findLedgerAccountBalance(
   return naturalAmount(key.ledger_account, BigInt(row!.sum));
 }
 
-/** What is owed to a user, by token; a token that is used up shows zero. */
+/** What is owed to a user, by token; a token that was used up has zero. */
 export function listBalances(
   session: Session,
   key: { account_id: string; user_id: string },
@@ -56,7 +56,7 @@ export async function listAccountBalances(
   session: Session,
   account_id: string,
 ): Promise<{ currency: string; balance: bigint }[]> {
-  // As text: the sum may be larger than what one balance can hold.
+  // As text: the sum may be larger than a bigint.
   const rows = await session.query<{ currency: string; balance: string }>(
     `select currency, sum(balance)::text as balance from ledger_balances
      where account_id = $1 and starts_with(ledger_account, $2)
@@ -66,7 +66,7 @@ export async function listAccountBalances(
   return rows.map(({ currency, balance }) => ({ currency, balance: BigInt(balance) }));
 }
 
-/** Entries with their lines, by id; those that do not exist are absent. */
+/** Entries with their lines, by id; missing ones are left out. */
 export function listEntriesById(
   session: Session,
   account_id: string,
@@ -75,7 +75,7 @@ export function listEntriesById(
   return listEntries(session, account_id, "e.id = any($2::uuid[])", ids);
 }
 
-/** Entries with their lines, by business key; those that do not exist are absent. */
+/** Entries with their lines, by business key; missing ones are left out. */
 export function listEntriesByKey(
   session: Session,
   account_id: string,
@@ -166,9 +166,9 @@ export function insertLines(tx: Transaction, entries: readonly Entry[]): void {
 }
 
 /**
- * Makes sure that the rows are there. The change itself comes later: PostgreSQL checks the row an
- * insert proposes before it looks for a conflict, so an upsert that lowers a balance would always
- * be refused.
+ * Creates missing rows with zero. The change itself follows later: PostgreSQL checks the row of an
+ * insert before it looks for a conflict, so an upsert that lowers a balance would always be
+ * refused.
  */
 export function insertBalances(tx: Transaction, keys: readonly LedgerAccountKey[]): void {
   tx.write(
@@ -180,8 +180,8 @@ export function insertBalances(tx: Transaction, keys: readonly LedgerAccountKey[
 }
 
 /**
- * In key order, whatever plan the update after it takes: two postings never wait in a circle. A
- * join, because `(…) in (select … unnest)` is planned as a scan of the whole table.
+ * In key order, whatever plan the following update uses: two postings never deadlock. A join,
+ * because `(…) in (select … unnest)` is planned as a scan of the whole table.
  */
 export function lockBalances(tx: Transaction, keys: readonly LedgerAccountKey[]): void {
   tx.write(

@@ -1,6 +1,6 @@
 import type { Session } from "../platform/db/database.ts";
 
-/** How far we have read what a partner tells us; null before the first time. */
+/** How far we have read a partner's messages; null before the first time. */
 export async function findCursor(session: Session, name: string): Promise<string | null> {
   const [row] = await session.query<{ cursor: string }>(
     "select cursor from partner_cursors where name = $1",
@@ -9,7 +9,7 @@ export async function findCursor(session: Session, name: string): Promise<string
   return row?.cursor ?? null;
 }
 
-/** Readers may overlap: what a partner tells is recorded once, however often it is read. */
+/** Readers may overlap: a message is recorded once, however often it is read. */
 export async function updateCursor(
   session: Session,
   name: string,

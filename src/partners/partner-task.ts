@@ -4,7 +4,7 @@ import type { Task } from "../platform/tasks/tasks.ts";
 
 const PARTNERS_ASKED_EVERY_MS = 1_000;
 
-/** Asks a partner for news: regularly, and at once when there should be some. */
+/** Polls a partner for messages: regularly, and at once when one is expected. */
 export function partnerTask(
   database: Database,
   kind: string,

@@ -1,12 +1,12 @@
 import type { Database } from "../platform/db/database.ts";
 import { findCursor, updateCursor } from "./cursor-store.ts";
 
-/** Bounds one run: whatever is left is read by the next. */
+/** Limits one run: the next one reads the rest. */
 const PAGES_MAX = 1_000;
 
 /**
- * Reads what a partner tells from where it was left, page by page, and moves the cursor on after
- * each page was taken: what is interrupted is read again, so taking must bear repetition.
+ * Reads a partner's messages from the cursor, page by page, and moves the cursor after each page
+ * was handled: an interrupted page is read again, so handling must be idempotent.
  */
 export async function readOn<Item>(
   database: Database,

@@ -1,6 +1,6 @@
 /**
- * Values by account and id. A batch holds commands of several accounts: looking a record up by its
- * id alone could hand one account's record to another.
+ * Values by account and id. A batch contains commands of several accounts: a lookup by id alone
+ * could return one account's record to another.
  */
 export class AccountMap<Value> {
   readonly #values = new Map<string, Value>();

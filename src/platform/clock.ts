@@ -7,9 +7,9 @@ import { DAY_MS } from "./durations.ts";
  */
 export type Clock = {
   now(): Date;
-  /** How far this process's time is from the database's. */
+  /** The difference between this process's time and the database's. */
   difference_ms(): number;
-  /** Measures the difference and reads the offset again. */
+  /** Measures the difference again and rereads the offset. */
   refresh(): Promise<void>;
 };
 
@@ -29,19 +29,19 @@ export async function openClock(database: Database): Promise<Clock & SandboxCloc
     const sent_ms = Date.now();
     const { database_ms, clock_offset_ms } = await readTime(database);
     const received_ms = Date.now();
-    // The answer was made at some moment between the two: while what is known still lies within
-    // that, it stays, so that a busy machine does not make time jump to and fro.
+    // The database answered at some moment between the two. Keep the known difference while it is
+    // consistent with that, so that time does not jump back and forth on a busy machine.
     const is_still_right =
       database_ms - received_ms <= difference_ms && difference_ms <= database_ms - sent_ms;
     if (!is_still_right) difference_ms = database_ms - (sent_ms + received_ms) / 2;
     offset_ms = Math.max(offset_ms, clock_offset_ms);
   };
   await refresh();
-  // A small difference is the measurement's own error; correcting it would make time jitter.
+  // A small difference is measurement error; correcting it would make time jitter.
   const correction = () => (Math.abs(difference_ms) > 50 ? Math.round(difference_ms) : 0);
   let last_ms = 0;
-  // A correction that shrinks would set the time back, and what was due would be due no longer:
-  // the clock stands still instead. It follows a larger step back, which is the machine's own.
+  // A smaller correction would set the time back, and due tasks would no longer be due: the clock
+  // pauses instead. It follows a larger step back, which comes from the machine's own clock.
   const now = () => {
     const now_ms = Date.now() + correction() + offset_ms;
     if (now_ms > last_ms || now_ms < last_ms - DIFFERENCE_MAX_MS) last_ms = now_ms;
@@ -67,13 +67,13 @@ export async function openClock(database: Database): Promise<Clock & SandboxCloc
   };
 }
 
-/** Time before the clock is open (first migration): the system's. */
+/** The system's time, used until the clock is open (first migration). */
 export function systemTime(): Date {
   return new Date();
 }
 
 async function readTime(session: Session) {
-  // clock_timestamp() is how the difference is measured; nothing else may ask the server for time.
+  // clock_timestamp() measures the difference; nothing else may ask the server for the time.
   const [row] = await session.query<{ database_ms: number; clock_offset_ms: bigint }>(
     `select extract(epoch from clock_timestamp())::float8 * 1000 as database_ms, clock_offset_ms
      from installation`,

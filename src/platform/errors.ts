@@ -1,8 +1,7 @@
 /**
- * The one closed table of errors. Code → HTTP status and what the caller should do next.
- * The reference page (docs/reference/errors.md) is generated from it. Its order is their order of
- * precedence: where a request has several problems, the top level of the answer
- * takes the code that stands first here.
+ * The closed table of errors: code → HTTP status and what the caller should do next. The reference
+ * page (docs/reference/errors.md) is generated from it. The order is the precedence: if a request
+ * has several problems, the answer's top-level code is the first one in this table.
  */
 export const ERRORS = {
   version_unknown: [400, "Send a supported version in Sliproad-Version, or omit the header."],
@@ -100,14 +99,14 @@ export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 /** One thing that is wrong with a request. `field` is a path such as `offramps[1].rails`. */
 export type Problem = { field: string; code: ErrorCode; message: string };
 
-/** Enough to correct a request by; an answer must not grow with what is wrong. */
+/** Enough to correct a request; the answer must not grow with the number of problems. */
 const PROBLEMS_LISTED_MAX = 100;
 
-/** A deliberate refusal, answered with an error body. Anything else thrown is a 500. */
+/** A deliberate refusal, answered with an error body. Anything else thrown becomes a 500. */
 export class Refusal extends Error {
   readonly code: ErrorCode;
   readonly problems: readonly Problem[];
-  /** How many problems there were beyond those listed. */
+  /** How many problems there are besides those listed. */
   readonly problems_omitted: number;
   readonly retry_after_seconds: number | undefined;
 
@@ -119,12 +118,12 @@ export class Refusal extends Error {
     this.retry_after_seconds = retry_after_seconds;
   }
 
-  /** What its problems say, for a reader who sees no list of fields. */
+  /** The messages of its problems, for a reader who sees no list of fields. */
   get sentence(): string {
     return [...new Set(this.problems.map(({ message }) => message))].join(" ") || this.message;
   }
 
-  /** All problems of a request in one refusal; the first by the table's order names the whole. */
+  /** All problems of a request in one refusal; the first in the table's order sets its code. */
   static of(problems: readonly Problem[]): Refusal {
     const first = problems.reduce<Problem | undefined>(
       (best, problem) =>
@@ -133,7 +132,7 @@ export class Refusal extends Error {
     );
     if (!first) throw new Error("a refusal needs at least one problem");
     const listed = problems.slice(0, PROBLEMS_LISTED_MAX);
-    // What names the whole is shown, however late it was found.
+    // The problem that sets the code is always listed.
     if (!listed.includes(first)) listed[PROBLEMS_LISTED_MAX - 1] = first;
     const problems_omitted = problems.length - listed.length;
     return Object.assign(new Refusal(first.code), { problems: listed, problems_omitted });

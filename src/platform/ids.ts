@@ -1,19 +1,22 @@
 import { smallRandomBytes } from "./random-bytes.ts";
 
-/** Before all ids; no record has it. */
+/** Sorts before all ids; no record has it. */
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-// Node's own randomUUIDv7 reads the system's clock; ours must follow the business clock, so that
-// ids made after the sandbox clock moved sort after those made before.
+// Node's randomUUIDv7 reads the system's clock; these ids must follow the business clock, so that
+// ids created after the sandbox clock moved sort after earlier ones.
 const COUNTER_MAX = 0xfff;
-/** A clock that was set back by more is followed: filters by time look for ids of that time. */
+/**
+ * If the clock was set back by more than this, ids follow it: time filters search for ids of that
+ * time.
+ */
 const BACK_MAX_MS = 1_000;
 let last_ms = 0;
 let counter = 0;
 
-/** A UUIDv7 of the given business time; within one process ids of one millisecond ascend. */
+/** A UUIDv7 of the given business time; within one process the ids of one millisecond ascend. */
 export function newId(now: Date): string {
   const ms = now.getTime();
   if (ms > last_ms || ms < last_ms - BACK_MAX_MS) {
@@ -39,7 +42,9 @@ export function isId(text: string): boolean {
   return UUID.test(text);
 }
 
-/** The least id that can have been made at this time: turns a time filter into an id filter. */
+/**
+ * The smallest id that can have been created at this time: turns a time filter into an id filter.
+ */
 export function firstIdAt(time: Date): string {
   const hex = Math.max(0, time.getTime()).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;

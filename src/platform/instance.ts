@@ -18,7 +18,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isRunning, ownIdentity, type ProcessIdentity } from "./process-identity.ts";
 import { StartupError } from "./startup-error.ts";
 
-/** What the running instance tells the command line about itself. */
+/** What the running instance reports to the command line. */
 export type InstanceInfo = ProcessIdentity & {
   database_url?: string;
   public_url?: string;
@@ -28,7 +28,9 @@ export type InstanceInfo = ProcessIdentity & {
 type DataDirClaim = {
   write(info: Record<string, unknown>): Promise<void>;
   release(): Promise<void>;
-  /** Releases it as it was found: a service that died before is still known to have died. */
+  /**
+   * Releases the directory unchanged: a service that crashed before is still recorded as crashed.
+   */
   giveBack(): Promise<void>;
 };
 
@@ -36,12 +38,12 @@ const CLAIM_PREFIX = "instance.claim-";
 const CLAIM_ATTEMPTS_MAX = 100;
 
 /**
- * Makes this process the one owner of the data directory, or refuses with a sentence.
+ * Makes this process the only owner of the data directory, or refuses with a sentence.
  *
- * A starter first lays down a claim file and only then looks for the claims of others; of two that
- * start at once at least one therefore sees the other, steps back and tries again a little later.
- * The owner is written to instance.json before its claim file goes. Nobody ever removes the mark of
- * a process that runs: files carry the identity of their process, which never comes back.
+ * A starting process first writes a claim file and only then looks for other claims. Of two that
+ * start at once, at least one therefore sees the other, withdraws and tries again a little later.
+ * The owner is written to instance.json before its claim file is removed. No process removes the
+ * file of one that runs: files contain the identity of their process, which is never reused.
  */
 export async function claimDataDir(data_dir: string): Promise<DataDirClaim> {
   const directory = await ensureDataDir(data_dir);
@@ -59,7 +61,7 @@ export async function claimDataDir(data_dir: string): Promise<DataDirClaim> {
   );
 }
 
-/** The running owner of the data directory, null when there is none. */
+/** The running owner of the data directory; null if there is none. */
 export async function readInstance(data_dir: string): Promise<InstanceInfo | null> {
   const directory = resolve(data_dir);
   const info = await readInfo(directory).catch((error) => {
@@ -68,17 +70,18 @@ export async function readInstance(data_dir: string): Promise<InstanceInfo | nul
   return info !== null && (await isRunning(info)) ? info : null;
 }
 
-/** A service that was running and ended without stopping in order; null when there is none. */
+/** A service that ended without a clean stop; null if there is none. */
 export async function readDeadService(data_dir: string): Promise<InstanceInfo | null> {
   const info = await readInfo(resolve(data_dir)).catch(() => null);
   return info !== null && info.public_url !== undefined && !(await isRunning(info)) ? info : null;
 }
 
-/** Creates the data directory if need be and answers its real path. */
+/** Creates the data directory if necessary and returns its real path. */
 export async function ensureDataDir(data_dir: string): Promise<string> {
   const directory = resolve(data_dir);
   try {
-    // As root PostgreSQL runs as another user, who has to pass through, but not to list.
+    // If we run as root, PostgreSQL runs as another user, who must be able to enter but not list
+    // it.
     const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
     await makeDirectory(directory, mode);
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -89,8 +92,8 @@ export async function ensureDataDir(data_dir: string): Promise<string> {
 }
 
 /**
- * Made one by one: mkdir's own recursion never ends where a file system has nothing to be made in.
- * Its mode is cut by the umask, so it is said again.
+ * Creates one directory at a time: mkdir's recursion never ends on a file system where nothing can
+ * be created. The umask restricts its mode, so chmod sets it again.
  */
 async function makeDirectory(directory: string, mode: number): Promise<void> {
   const exists = await stat(directory).catch(() => null);
@@ -98,7 +101,7 @@ async function makeDirectory(directory: string, mode: number): Promise<void> {
   const parent = dirname(directory);
   if (parent !== directory) await makeDirectory(parent, mode);
   await mkdir(directory, { mode }).catch((error: NodeJS.ErrnoException) => {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (error.code !== "EEXIST") throw error;
   });
   await chmod(directory, mode);
@@ -149,7 +152,7 @@ function claimOf(
     released = true;
     await last();
   };
-  // As long as this process lives nobody else has written here: the file is ours to remove.
+  // No other process writes here while this one runs: the file is ours to remove.
   const remove = () => unlink(join(directory, "instance.json")).catch(ignoreAbsent);
   return {
     async write(info) {
@@ -169,7 +172,7 @@ async function readInfo(directory: string): Promise<InstanceInfo | null> {
     const info = JSON.parse(text) as InstanceInfo;
     return typeof info?.pid === "number" ? { ...info, started: info.started ?? null } : null;
   } catch {
-    // We only ever rename whole files into place; what cannot be read was not written by us.
+    // We only ever rename complete files into place; an unreadable file was not written by us.
     return null;
   }
 }

@@ -1,4 +1,4 @@
-/** A map that forgets the least recently used entry once it is full. */
+/** A map that deletes the least recently used entry when it is full. */
 export class LruMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #entries_max: number;

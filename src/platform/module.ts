@@ -10,7 +10,7 @@ import type { MetricSource } from "./metrics/model.ts";
 import type { TaskHandler } from "./tasks/run-set.ts";
 import type { TaskLog } from "./tasks/task-log.ts";
 
-/** What every module is opened with. Whatever else it needs is a named parameter of its own. */
+/** What every module receives. Anything else it needs is a named parameter. */
 export type ModuleCore = {
   config: Config;
   mode: Mode;
@@ -18,28 +18,28 @@ export type ModuleCore = {
   clock: Clock & SandboxClock;
   keyring: Keyring;
   index_key: Buffer;
-  /** The account of whoever runs the installation. */
+  /** The account of the installation's operator. */
   operator_id: string;
   executor: Executor;
-  /** Wakes the workers of this process, for work that is due now. */
+  /** Wakes the workers of this process for work that is due now. */
   wake: () => void;
   /** Known once the server listens. */
   public_url: () => string;
   log: TaskLog;
 };
 
-/** What a module adds to the service. Earlier modules know nothing of it. */
+/** What a module adds to the service. Earlier modules do not depend on it. */
 export type Module = {
-  /** The API's routes; `server` is for those that take files or need a scope of their own. */
+  /** The API's routes; `server` is for those that accept files or need a separate scope. */
   routes?: (addRoute: AddRoute, server: FastifyInstance) => void;
   /** Pages for people. */
   pages?: (server: FastifyInstance) => void;
   tasks?: readonly TaskHandler[];
-  /** The kinds among its tasks that repeat for as long as the installation lives. */
+  /** The task kinds that repeat for the lifetime of the installation. */
   recurring?: readonly string[];
   metrics?: readonly MetricSource[];
-  /** What it counts in this process. */
+  /** Counters in this process. */
   counters?: readonly Counter[];
-  /** Ends what requests may be waiting for. */
+  /** Ends waits that requests may be blocked on. */
   close?: () => Promise<void>;
 };

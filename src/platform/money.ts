@@ -11,17 +11,17 @@ export type Decimal = { readonly units: bigint; readonly scale: number };
 /** How a quotient becomes a whole number; named at every call. The denominator is above zero. */
 type Rounding = (numerator: bigint, denominator: bigint) => bigint;
 
-/** A double keeps every decimal number of this many digits; no number may have more. */
+/** A double represents every decimal number of this many digits; no number may have more. */
 export const SIGNIFICANT_DIGITS_MAX = 15;
-// What the database's bigint holds for certain.
+// Always fits into the database's bigint.
 const MINOR_MAX = 10n ** 18n - 1n;
 const PLAIN_DECIMAL = /^\d+(?:\.\d+)?$/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Reads an amount of a request: a JSON number or a plain decimal string, above zero, exactly as
- * it was sent. In a string all decimals count, zeros too: "15.000" euros may mean fifteen
- * thousand. `reason` tells the caller what to send instead.
+ * Reads an amount from a request: a JSON number or a plain decimal string, above zero, exactly as
+ * sent. In a string all decimals count, including zeros: "15.000" euros may mean fifteen thousand.
+ * `reason` says what to send instead.
  */
 export function parseAmount(value: unknown, digits: number): Parsed<bigint> {
   const is_text = typeof value === "string";
@@ -40,7 +40,7 @@ export function parseAmount(value: unknown, digits: number): Parsed<bigint> {
     const limit = digits === 0 ? "no decimals" : `at most ${digits} decimals`;
     return { reason: `Send ${limit}.` };
   }
-  // Zeros before the point count: they take up room in what has to hold the amount.
+  // Zeros before the decimal point count too: they use up digits of the stored amount.
   if (parts.digits.length + Math.max(0, parts.exponent) > SIGNIFICANT_DIGITS_MAX) {
     return { reason: `Send at most ${SIGNIFICANT_DIGITS_MAX} significant digits.` };
   }
@@ -48,12 +48,12 @@ export function parseAmount(value: unknown, digits: number): Parsed<bigint> {
   return minor > MINOR_MAX ? { reason: "Send a smaller amount." } : { value: minor };
 }
 
-/** The plain decimal form, without needless zeros: 150n of two digits is "1.5". */
+/** The plain decimal form without trailing zeros: 150n with two digits is "1.5". */
 export function minorToText(minor: bigint, digits: number): string {
   return formatDecimal({ units: minor, scale: digits });
 }
 
-/** For a JSON answer. Up to 15 significant digits this never throws; nothing ever changes. */
+/** For a JSON answer. Exact, and never throws up to 15 significant digits. */
 export function minorToNumber(minor: bigint, digits: number): number {
   return decimalToNumber({ units: minor, scale: digits });
 }
@@ -80,7 +80,7 @@ export function decimalToNumber(decimal: Decimal): number {
   return number;
 }
 
-/** The quotient of two decimals above zero, cut to its first significant digits. */
+/** The quotient of two decimals above zero, truncated to its first significant digits. */
 export function divideDecimals(
   dividend: Decimal,
   divisor: Decimal,
@@ -103,10 +103,10 @@ export function divideDecimals(
   return trimDecimal({ units, scale: places });
 }
 
-/** The quotient or, when it does not come out even, the next whole number above. */
+/** The quotient, rounded to the next whole number above if it is not whole. */
 export const roundUp: Rounding = (numerator, denominator) => -roundDown(-numerator, denominator);
 
-/** The quotient or, when it does not come out even, the next whole number below. */
+/** The quotient, rounded to the next whole number below if it is not whole. */
 export const roundDown: Rounding = (numerator, denominator) => {
   if (denominator <= 0n) throw new RangeError("the denominator must be above zero");
   const quotient = numerator / denominator;
@@ -141,13 +141,13 @@ export function powerOfTen(exponent: number): bigint {
   return 10n ** BigInt(exponent);
 }
 
-/** Whether a number is exactly what the text of a JSON number says. */
+/** Whether a number is exactly equal to the text of a JSON number. */
 export function isSameNumber(text: string, number: number): boolean {
   if (!Number.isFinite(number)) return false;
   const wanted = splitNumber(text);
   const given = splitNumber(String(number))!;
   if (!wanted || wanted.digits !== given.digits) return false;
-  // Zero has no sign and no size.
+  // Zero has neither sign nor exponent.
   if (wanted.digits === "") return true;
   return wanted.exponent === given.exponent && wanted.negative === given.negative;
 }
@@ -155,8 +155,8 @@ export function isSameNumber(text: string, number: number): boolean {
 type NumberParts = { negative: boolean; digits: string; exponent: number };
 
 /**
- * `digits` × 10 ** `exponent`, without zeros at either end ("" is zero). Works on the text, so
- * that no exponent, however large, costs more than its length.
+ * `digits` × 10 ** `exponent`, without zeros at either end ("" is zero). Works on the text, so that
+ * a huge exponent costs no more than its length.
  */
 export function splitNumber(text: string): NumberParts | undefined {
   const form = NUMBER.exec(text);

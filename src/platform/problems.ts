@@ -1,37 +1,37 @@
 import { type ErrorCode, notFound, type Problem, Refusal } from "./errors.ts";
 
-/** Stands for the path where a problem concerns no field but the body as a whole. */
+/** Used as the path when a problem concerns the body as a whole. */
 export const BODY = "body";
-/** Of what a caller sent, an answer quotes at most this much. */
+/** An answer quotes at most this much of the caller's input. */
 const QUOTE_CHARACTERS_MAX = 100;
-/** More than any field of the API lies in. */
+/** More parents than any field of the API has. */
 export const PARENTS_MAX = 8;
 
-/** What a check gives back: the value that it read, or everything that is wrong with it. */
+/** The result of a check: the value, or everything that is wrong with it. */
 export type Checked<Value> = { value: Value } | { problems: readonly Problem[] };
 
-/** What the parser of one text gives back. It does not know which field the text is from. */
+/** The result of parsing one text. The parser does not know which field the text comes from. */
 export type Parsed<Value> = { value: Value } | { reason: string };
 
-/** A caller's own text as a message may quote it. */
+/** The caller's text, shortened for a message. */
 export function quoted(text: string): string {
   return text.slice(0, QUOTE_CHARACTERS_MAX);
 }
 
-/** The problems of a check; none where it gave a value. */
+/** The problems of a check; empty if it returned a value. */
 export function problemsOf(checked: Checked<unknown>): readonly Problem[] {
   return "problems" in checked ? checked.problems : [];
 }
 
 /**
- * Collects what is wrong with a request: one problem a field, and none inside something that was
- * reported as a whole. Paths are compared by their parts, so `quote.deposit_token` says nothing
- * about `quote.deposit_token_chain`.
+ * Collects what is wrong with a request: one problem per field, and none inside an object that was
+ * reported as a whole. Paths are compared by their parts, so a problem with `quote.deposit_token`
+ * does not affect `quote.deposit_token_chain`.
  */
 export class Problems {
   readonly #list: Problem[] = [];
   readonly #fields = new Set<string>();
-  /** Everything that something reported lies in. */
+  /** The parents of every reported field. */
   readonly #parents = new Set<string>();
   #is_body_at_fault = false;
 
@@ -44,7 +44,7 @@ export class Problems {
     if (this.isAtFault(name)) return;
     this.#fields.add(name);
     for (const parent of parentsOf(name)) this.#parents.add(parent);
-    // A caller may call a field of theirs "body"; that is one unknown field like any other.
+    // A caller may send a field named "body"; that is an unknown field like any other.
     if (name === BODY && code !== "parameter_unknown") this.#is_body_at_fault = true;
     this.#list.push({ field: name, code, message });
   }
@@ -65,13 +65,13 @@ export class Problems {
     for (const { field, code, message } of problems) this.report(field, code, message);
   }
 
-  /** Whether this field, or something that it lies in, was reported: nothing more is said of it. */
+  /** Whether this field or one of its parents was reported: no more problems are added for it. */
   isAtFault(field: string): boolean {
     if (this.#is_body_at_fault || this.#fields.has(field)) return true;
     return parentsOf(field).some((parent) => this.#fields.has(parent));
   }
 
-  /** Whether neither the field, nor anything around or inside it, was reported: it can be read. */
+  /** Whether neither the field nor anything around or inside it was reported: it can be read. */
   isSound(field: string): boolean {
     return !this.isAtFault(field) && !this.#parents.has(field);
   }
@@ -85,7 +85,7 @@ export class Problems {
       invalid: (name, message) => this.invalid(inside(name), message),
       isAtFault: (name) => this.isAtFault(inside(name)),
       isSound: (name) => this.isSound(inside(name)),
-      // Whole paths: what a check of something inside has found.
+      // Full paths: problems found by a check of a nested object.
       add: (problems) => this.add(problems),
       list: this.#list,
     };
@@ -99,12 +99,12 @@ export class Problems {
     return this.#list.length === 0;
   }
 
-  /** Only edges call this: pure code returns the list. */
+  /** Only called at the edges (routes, tasks): pure code returns the list. */
   throwIfAny(): void {
     if (!this.is_empty) throw Refusal.of(this.#list);
   }
 
-  /** The value, unless something was found wrong on the way to it. */
+  /** The value, unless any problem was found. */
   checked<Value>(value: Value | null | undefined): Checked<Value> {
     if (this.is_empty && value !== null && value !== undefined) return { value };
     if (this.is_empty) throw new Error("a value is missing and no problem says why");
@@ -112,15 +112,15 @@ export class Problems {
   }
 }
 
-/** A collector that is asked by the names of one object's fields. */
+/** A collector addressed by the field names of one object. */
 export type ObjectProblems = Pick<
   Problems,
   "report" | "missing" | "invalid" | "isAtFault" | "isSound" | "add" | "list"
 >;
 
 /**
- * `offramps[1].metadata.colour` lies in `offramps`, `offramps[1]` and `offramps[1].metadata`. Of a
- * caller's own name, which may consist of separators, only the first are looked at.
+ * The parents of `offramps[1].metadata.colour`: `offramps`, `offramps[1]`, `offramps[1].metadata`.
+ * A caller's field name may consist of separators, so only the first PARENTS_MAX are returned.
  */
 export function parentsOf(field: string): string[] {
   const parents: string[] = [];

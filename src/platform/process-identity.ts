@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
 /**
- * A process number is used again by the system, in a container within seconds. The number together
- * with the moment the process began names one process for good.
+ * The system reuses process ids, in a container within seconds. The id together with the start time
+ * identifies one process permanently.
  */
 export type ProcessIdentity = { pid: number; started: string | null };
 
@@ -18,13 +18,13 @@ export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
   if (!pidExists(identity.pid)) return false;
   const found = await findStart(identity.pid);
   if (found === "gone") return false;
-  // Where the system does not tell, the number has to do: refusing wrongly is the lesser harm.
+  // If the system reports no start time, the id decides: a wrong refusal is the lesser harm.
   if (found === null || identity.started === null) return true;
   return found === identity.started;
 }
 
 export function pidExists(pid: number): boolean {
-  // 0 and negative numbers would address whole process groups.
+  // 0 and negative numbers would signal whole process groups.
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);
@@ -34,7 +34,7 @@ export function pidExists(pid: number): boolean {
   }
 }
 
-/** When the process began, as text fit for a file name; null where it cannot be told. */
+/** The start time of the process, as text usable in a file name; null if it is unknown. */
 async function findStart(pid: number): Promise<string | "gone" | null> {
   if (process.platform === "linux") return findStartOnLinux(pid);
   if (process.platform === "win32") return null;
@@ -47,12 +47,12 @@ async function findStart(pid: number): Promise<string | "gone" | null> {
 async function findStartOnLinux(pid: number): Promise<string | "gone" | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
   if (stat === null) return null;
-  // The command in parentheses may hold spaces and parentheses: count from the last one.
+  // The command in parentheses may contain spaces and parentheses: count from the last one.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, ticks] = [fields[0], fields[19]];
-  // A zombie runs nothing any more; its parent has merely not asked for its exit code yet.
+  // A zombie no longer runs; its parent has not collected its exit code yet.
   if (state === "Z" || state === "X") return "gone";
-  // Ticks count from the boot of the machine, and small machines boot alike: name the boot too.
+  // Ticks count from the machine's boot, and small machines boot alike: include the boot id.
   const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => "");
   return `${boot.slice(0, 8)}.${ticks}`;
 }

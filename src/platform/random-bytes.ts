@@ -5,8 +5,8 @@ const pool = Buffer.alloc(POOL_BYTES);
 let used = POOL_BYTES;
 
 /**
- * Random bytes for ids and nonces, drawn from the system in large pieces: asking for a dozen at a
- * time costs more than everything else that a row needs. Keys are made with randomBytes directly.
+ * Random bytes for ids and nonces, read from the system in large blocks: a system call for a dozen
+ * bytes costs more than everything else a row needs. Keys use randomBytes directly.
  */
 export function smallRandomBytes(count: number): Buffer {
   if (used + count > POOL_BYTES) {

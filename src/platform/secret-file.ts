@@ -13,8 +13,8 @@ import {
 import { dirname } from "node:path";
 
 /**
- * Makes a file that only its owner may read, unless it is there already. Of several processes that
- * start at once, one makes it and all then read the same: nobody ever sees half of it.
+ * Creates a file that only its owner may read, unless it exists. If several processes start at
+ * once, one creates it and all read the same content: none ever reads a partial file.
  */
 export function makeSecretFile(path: string, text: string): void {
   throughTemporary(path, text, (temporary) => {
@@ -41,7 +41,7 @@ function throughTemporary(path: string, text: string, place: (temporary: string)
   syncDirectory(dirname(path));
 }
 
-/** Some file systems know no hard links; there the copy at least refuses to overwrite. */
+/** Some file systems have no hard links; there the copy at least refuses to overwrite. */
 function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);
@@ -52,7 +52,7 @@ function linkOrCopy(from: string, to: string): void {
   }
 }
 
-/** Without it a power failure could forget the file, and with it everything it encrypts. */
+/** Without it a power failure could lose the file, and with it all data encrypted with it. */
 function syncDirectory(directory: string): void {
   if (process.platform === "win32") return;
   const handle = openSync(directory, "r");

@@ -1,6 +1,6 @@
 /**
- * A reason not to start that a person can act on. Its message is one whole sentence; the command
- * line prints it without a stack and exits with 1. Anything else that is thrown is a fault of ours.
+ * A reason not to start that the operator can act on. Its message is one whole sentence; the
+ * command line prints it without a stack and exits with 1. Anything else thrown is a bug.
  */
 export class StartupError extends Error {
   override name = "StartupError";

@@ -5,9 +5,9 @@ import type { Keyring } from "./encryption/keyring.ts";
 const LOOK_EVERY_MS = 500;
 
 /**
- * What other processes change for the whole installation reaches this one: the sandbox's clock,
- * and that somebody was erased, whose key this process may still have in memory. Returns how to
- * stop. While the database is away nothing is learned; whoever needs it says so.
+ * Picks up what other processes change for the whole installation: the sandbox's clock, and erased
+ * people, whose keys this process may still have in memory. Returns a function that stops it. While
+ * the database is unavailable nothing is picked up; code that depends on it checks that itself.
  */
 export function watchInstallation(
   { database, clock, keyring }: { database: Database; clock: Clock; keyring: Keyring },

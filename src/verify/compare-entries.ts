@@ -3,7 +3,9 @@ import { listEntriesByKey } from "../ledger/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { entryName } from "./verify-ledger.ts";
 
-/** Says how an entry differs from what the posting table makes of its record today. */
+/**
+ * How an entry differs from what the posting table derives from its record; null if it does not.
+ */
 export function compareEntry(entry: Entry, expected: NewEntry): string | null {
   const name = `${entryName(entry.id, entry.account_id)} (${entry.key})`;
   if (entry.kind !== expected.kind) return `${name}: it is ${entry.kind}, not ${expected.kind}`;
@@ -19,7 +21,7 @@ export function compareEntry(entry: Entry, expected: NewEntry): string | null {
   return null;
 }
 
-/** Compares a page of entries that must all be there with what their records make. */
+/** Compares a page of entries, which must all exist, with those derived from their records. */
 export async function compareEntries(
   session: Session,
   account_id: string,

@@ -1,6 +1,6 @@
 import { FIRST_ID } from "../platform/ids.ts";
 
-/** Hands rows to a check page by page, in the order of their ids, until it finds a fault. */
+/** Passes rows to a check page by page, in order of their ids, until it finds an error. */
 export async function eachPage<Row extends { id: string }>(
   list: (above_id: string) => Promise<Row[]>,
   check: (rows: Row[]) => Promise<string | null>,

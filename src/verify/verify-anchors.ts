@@ -2,15 +2,16 @@ import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { Session } from "../platform/db/database.ts";
 import { isId } from "../platform/ids.ts";
 
-/** The head of a chain as the sealer has logged it, outside the database. */
+/** The head of a chain as the sealer logged it, outside the database. */
 type Anchor = { account_id: string; log: string; number: string; hash: string; signature: string };
 
-/** As many digits as a bigint takes in any case. */
+/** Never more digits than fit into a bigint. */
 const BLOCK_NUMBER = /^\d{1,18}$/;
 
 /**
- * Whoever can write to the database can cut the end of a chain off, with the entries it lists, and
- * what is left is still a chain. Heads kept outside show it: each must be where it was.
+ * An attacker who can write to the database can remove the end of a chain with its entries, and the
+ * rest is still a valid chain. Heads stored outside the database reveal this: each must still be in
+ * its place.
  */
 export async function verifyAnchors(
   session: Session,
@@ -38,11 +39,11 @@ export async function verifyAnchors(
     if (!block) return `${name}: it was sealed and is missing`;
     if (!block.hash.equals(hash)) return `${name}: it differs from the block that was sealed`;
   }
-  // A file that proves nothing must not read like a proof.
+  // A file without anchors proves nothing and must not pass.
   return is_any ? null : "this file contains no anchor";
 }
 
-/** Other lines of a log are passed over, and so is what a collector has put before one. */
+/** Skips other lines of the log, and any prefix that a log collector added. */
 function readAnchor(line: string): Anchor | null {
   if (!line.includes('"sealed"')) return null;
   try {

@@ -1,6 +1,6 @@
 import type { Session } from "../platform/db/database.ts";
 
-/** A delivery is in the queue while it is pending, at its time, and never otherwise. */
+/** A delivery is in the queue, at its due time, if and only if it is pending. */
 export async function verifyDeliveries(
   session: Session,
   account_id: string,

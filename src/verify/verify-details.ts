@@ -22,13 +22,14 @@ type Opening<Row> = {
     | "fiat_deposits"
     | "proposals";
   name: string;
-  /** Throws where something does not open. */
+  /** Throws if anything cannot be decrypted. */
   open: (rows: Row[]) => Promise<unknown>;
 };
 
 /**
- * What is encrypted is no part of any digest, since a rotation must not break them; it guards
- * itself: altered, or moved from another row, it does not open. Of erased people nothing opens.
+ * Encrypted values are not part of any digest, since a rotation must not break the chains. They are
+ * authenticated instead: an altered value, or one moved from another row, cannot be decrypted. Data
+ * of erased people cannot be decrypted at all.
  */
 export async function verifyDetails(
   session: Session,

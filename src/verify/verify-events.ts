@@ -1,16 +1,18 @@
 import type { Session } from "../platform/db/database.ts";
 
-/** A table whose every change is an event. */
+/** A table for which every change is an event. */
 export type EventedTable<Row> = {
   table: string;
-  /** Where those stand that were removed, with the number of their last event. */
+  /** The table of removed records, with the number of their last event. */
   removed_table?: string;
   name: string;
   event: string;
   moves: Readonly<Record<string, readonly string[]>>;
-  /** The state of a record without events; null where making it is one, as `initiated`. */
+  /**
+   * The state of a record without events; null if its creation is an event, such as `initiated`.
+   */
   before_events: string | null;
-  /** What the last event vouches for. */
+  /** The digest that the last event recorded. */
   digest: (row: Row) => Buffer;
 };
 
@@ -22,7 +24,7 @@ type EventRow = {
   facts: Buffer;
 };
 
-/** An event of a record that is not there. */
+/** An event of a record that does not exist. */
 export async function findStrayEvent<Row>(
   session: Session,
   account_id: string,
@@ -57,7 +59,10 @@ export function listVerifiedEvents(
   );
 }
 
-/** One event per change, each going on where the one before it ended, the last being today. */
+/**
+ * One event per change; each starts from the state in which the previous one ended, and the last
+ * one matches the record.
+ */
 export function checkEvents<Row extends { status: string; sequence: number }>(
   { moves, before_events, digest }: EventedTable<Row>,
   record: Row,
@@ -86,7 +91,7 @@ export function checkEvents<Row extends { status: string; sequence: number }>(
   return null;
 }
 
-/** A change that is no move, such as a new document, leaves the state as it was. */
+/** A change without a transition, such as a new document, keeps the state. */
 function isLegal(
   moves: Readonly<Record<string, readonly string[]>>,
   { from_status: from, to_status: to }: EventRow,

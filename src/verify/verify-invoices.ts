@@ -26,7 +26,7 @@ type EventRow = {
   facts: Buffer;
 };
 
-/** Every invoice against its changes, and these against the events that tell of them. */
+/** Compares every invoice with its changes, and the changes with their events. */
 export const verifyInvoices: Check = async (session, account_id) => {
   const fault =
     (await checkStrayEvents(session, account_id)) ?? (await checkPlaces(session, account_id));
@@ -52,7 +52,7 @@ export const verifyInvoices: Check = async (session, account_id) => {
   );
 };
 
-/** An event tells of an invoice that the account sees. */
+/** Every event belongs to an invoice that the account can see. */
 const checkStrayEvents: Check = async (session, account_id) => {
   const [row] = await session.query<{ id: string; record_id: string }>(
     `select e.id, e.record_id from events e
@@ -66,8 +66,8 @@ const checkStrayEvents: Check = async (session, account_id) => {
 };
 
 /**
- * One live offramp per invoice: what is under way has the invoice's place, and so has what was
- * sent, unless the seller marked the invoice unpaid afterwards.
+ * At most one live offramp per invoice: an offramp in progress occupies the invoice, and so does
+ * one that was sent, unless the seller marked the invoice unpaid afterwards.
  */
 const checkPlaces: Check = async (session, account_id) => {
   const [row] = await session.query<{ id: string; invoice_id: string }>(
@@ -89,13 +89,16 @@ const checkPlaces: Check = async (session, account_id) => {
   );
 };
 
-/** Each change goes on where the one before it ended, legally, and the last is today. */
+/**
+ * Each change starts from the state in which the previous one ended, every transition is legal, and
+ * the last one matches the invoice.
+ */
 function checkChanges(invoice: InvoiceRow, changes: readonly ChangeRow[]): string | null {
   let status: InvoiceStatus | null = null;
   for (const [index, change] of changes.entries()) {
     const name = `its change ${change.sequence}`;
     if (change.sequence !== index + 1) return `${name} is in the place of change ${index + 1}`;
-    // Drafts and templates have no past: their first change may begin there.
+    // Drafts and templates have no history: their first change may start there.
     const from = change.from_status;
     if (index > 0 && from !== status) {
       return `${name} starts at ${from}, but the previous one ended at ${status}`;
@@ -125,7 +128,7 @@ function isLegal({ name, from_status, to_status }: ChangeRow): boolean {
   return moves[from_status] === to_status;
 }
 
-/** Exactly one event for each change that is told, and none besides. */
+/** Exactly one event for each change that has events, and no others. */
 function checkEvents(changes: readonly ChangeRow[], events: readonly EventRow[]): string | null {
   const by_sequence = new Map(events.map((event) => [event.sequence, event]));
   const told = changes.filter((change) => eventName(change) !== null);

@@ -2,13 +2,13 @@ import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-table.ts";
 import type { Session } from "../platform/db/database.ts";
 
-/** Looks at one account. A sentence naming the first row that is wrong, or null. */
+/** Checks one account. Returns a sentence about the first wrong row, or null. */
 export type Check = (session: Session, account_id: string) => Promise<string | null>;
 
 /**
- * What holds for the ledger whatever the records say: entries sum to zero, kept balances are the
- * sums of their lines, and no account has a sign that it may not have. Each check is one statement
- * that the database answers with the first wrong row, so that nothing is loaded.
+ * What must be true of the ledger whatever the records contain: entries sum to zero, stored
+ * balances equal the sums of their lines, and no account has a forbidden sign. Each check is one
+ * statement that returns the first wrong row, so that nothing is loaded.
  */
 export const verifyLedger: Check = async (session, account_id) => {
   for (const check of [checkKinds, checkLines, checkBalances, checkSigns, checkReturnClearing]) {
@@ -32,7 +32,7 @@ const checkKinds: Check = async (session, account_id) => {
   return `${name}: there is no posting ${row.kind} with a key like ${row.key}`;
 };
 
-/** An entry's lines are numbered without a gap, so that none can have been there and gone. */
+/** An entry's lines are numbered without gaps, so a deleted line is detected. */
 const checkLines: Check = async (session, account_id) => {
   const [unbalanced] = await session.query<{ entry_id: string; currency: string; sum: string }>(
     `select entry_id, currency, sum(amount)::text as sum from ledger_lines where account_id = $1
@@ -102,7 +102,7 @@ const checkSigns: Check = async (session, account_id) => {
   return `${name}: its balance is ${row.sum} ${row.currency}, but it must not be negative`;
 };
 
-/** Only deposits on their way back to their payers stay there. */
+/** Contains only deposits that are being returned to their payers. */
 const checkReturnClearing: Check = async (session, account_id) => {
   const [row] = await session.query<BalanceRow>(
     `select ledger_account, currency, sum(amount)::text as sum from ledger_lines l
@@ -123,7 +123,7 @@ const checkReturnClearing: Check = async (session, account_id) => {
 
 type BalanceRow = { ledger_account: string; currency: string; sum: string };
 
-/** Turns a sum of lines into the account's natural sign. */
+/** Converts a sum of lines to the account's natural sign. */
 function signOf({ side }: { side: "debit" | "credit" }): number {
   return side === "debit" ? 1 : -1;
 }

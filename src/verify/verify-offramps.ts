@@ -15,7 +15,7 @@ import { checkOfframpMoney, type PayoutAttemptRow } from "./verify-payouts.ts";
 
 const PAGE_ROWS = 500;
 
-/** An offramp with what its quote knows. */
+/** An offramp with the fields needed from its quote. */
 type Offramp = Omit<OfframpRow, "details"> & { is_quote_funded: boolean };
 
 const OFFRAMP_EVENTS: EventedTable<Offramp> = {
@@ -28,7 +28,7 @@ const OFFRAMP_EVENTS: EventedTable<Offramp> = {
   digest: digestFacts,
 };
 
-/** Every offramp against its events, its attempts and its entries in the ledger. */
+/** Compares every offramp with its events, its attempts and its ledger entries. */
 export const verifyOfframps: Check = async (session, account_id) => {
   const fault = await findStrayEvent(session, account_id, OFFRAMP_EVENTS);
   if (fault) return fault;
@@ -51,7 +51,7 @@ async function checkPage(
   ]);
   const events_of = Map.groupBy(events, (event) => event.record_id);
   const payouts_of = Map.groupBy(payouts, (payout) => payout.offramp_id);
-  // The key of every posting on an offramp's account names it in its second part.
+  // The second part of the key of every posting on an offramp's account is the offramp's id.
   const entries_of = Map.groupBy(entries, (entry) => entry.key.split(":")[1]!);
   const known_ids = new Set(ids);
   const stray = entries.find((entry) => !known_ids.has(entry.key.split(":")[1]!));

@@ -31,7 +31,7 @@ const ONRAMP_EVENTS: EventedTable<OnrampRow> = {
   digest: digestFacts,
 };
 
-/** Every onramp against its events, its entries in the ledger and the deposit that pays it. */
+/** Compares every onramp with its events, its ledger entries and the deposit that pays it. */
 export const verifyOnramps: Check = async (session, account_id) => {
   const fault =
     (await findStrayEvent(session, account_id, ONRAMP_EVENTS)) ??
@@ -78,7 +78,7 @@ async function checkPage(
   return `account ${account_id} has a ledger entry ${stray} that belongs to no onramp`;
 }
 
-/** What the state of an onramp says that must have been posted. */
+/** The entries that must exist in the onramp's state. */
 function expectedEntries(onramp: OnrampRow): NewEntry[] {
   const { received, delivery, status } = onramp;
   if (received === null) return [];
@@ -103,7 +103,7 @@ const checkCodes: Check = async (session, account_id) => {
   return `onramp ${row.id} of account ${account_id}: its code belongs to another onramp`;
 };
 
-/** A deposit and the onramp that it pays name each other, with the same amount. */
+/** A deposit and the onramp that it pays reference each other, with the same amount. */
 const checkDeposits: Check = async (session, account_id) => {
   const [unpaid] = await session.query<{ id: string }>(
     `select o.id from onramps o where o.account_id = $1 and o.deposit_id is not null
@@ -135,8 +135,8 @@ const checkDeposits: Check = async (session, account_id) => {
 };
 
 /**
- * What waits in suspense and in return clearing is what deposits that are not settled say; line
- * by line of the bank, since a part that was left over is a row of its own.
+ * Suspense and return clearing contain exactly the unsettled deposits; compared per line of the
+ * bank, since a remaining part is a separate row.
  */
 const checkSuspense: Check = async (session, account_id) => {
   const [row] = await session.query<{ bank_reference: string; account: string }>(

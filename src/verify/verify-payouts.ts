@@ -22,11 +22,11 @@ type Offramp = OfframpMoney & {
   is_quote_funded: boolean;
 };
 
-/** Where an offramp's money is; `nowhere` means that no entry speaks of it. */
+/** Where an offramp's money is; `nowhere` means that it has no entries. */
 type Place = "nowhere" | "pending_in_token" | "pending_in_currency" | "paid" | "given_back";
 
 /**
- * Where the money may be in each state. While a deposit is short, offramps wait without any;
+ * Where the money may be in each state. While a deposit is too small, its offramps have no money;
  * between the decision to pay and the instruction it is still in tokens.
  */
 const PLACES: Readonly<Record<OfframpStatus, readonly Place[]>> = {
@@ -39,7 +39,9 @@ const PLACES: Readonly<Record<OfframpStatus, readonly Place[]>> = {
   failed: ["nowhere", "given_back"],
 };
 
-/** One offramp's attempts and entries against its record; what is wrong with it, or null. */
+/**
+ * Compares one offramp's attempts and entries with its record; returns the first error, or null.
+ */
 export function checkOfframpMoney(
   offramp: Offramp,
   payouts: readonly PayoutAttemptRow[],
@@ -54,7 +56,7 @@ export function checkOfframpMoney(
   );
 }
 
-/** Every entry is exactly what the posting table makes of this record. */
+/** Every entry is exactly what the posting table derives from this record. */
 function checkEntries(
   offramp: Offramp,
   payouts: readonly PayoutAttemptRow[],
@@ -95,7 +97,7 @@ function checkFunding(offramp: Offramp, keys: ReadonlySet<string>): string | nul
   return null;
 }
 
-/** Attempts are numbered without a gap, and the ledger has booked what the bank has. */
+/** Attempts are numbered without gaps, and the ledger matches what the bank reported. */
 function checkAttempts(
   offramp: Offramp,
   payouts: readonly PayoutAttemptRow[],
@@ -125,7 +127,7 @@ function checkAttempts(
   return null;
 }
 
-/** Paid (net of returns), pending and given back make up what was requested. */
+/** Paid (net of returns), pending and refunded amounts sum to the requested amount. */
 function checkPlace(offramp: Offramp, entries: readonly Entry[]): string | null {
   const { destination_currency, destination_amount, deposit_token, token_amount } = offramp;
   const pending_account = payoutPending(offramp.id);

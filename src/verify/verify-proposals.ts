@@ -14,7 +14,7 @@ type Entry = { record: string; actor: string; action: string; detail: string };
 
 const PAGE_ROWS = 500;
 
-/** What the audit log must have recorded of a proposal in this state, beside its making. */
+/** What the audit log must contain for a proposal in this state, besides its creation. */
 const ENDS: Record<ProposalStatus, string | null> = {
   pending: null,
   confirmed: null,
@@ -25,8 +25,8 @@ const ENDS: Record<ProposalStatus, string | null> = {
 };
 
 /**
- * Proposals as the sealed audit log tells of them: what was proposed is what stands there, it has
- * come to the end that was recorded, and what was carried out had two different members.
+ * Compares proposals with the sealed audit log: the proposal is unchanged, it ended as recorded,
+ * and an executed one involved two different members.
  */
 export async function verifyProposals(
   session: Session,
@@ -68,7 +68,7 @@ export async function verifyProposals(
 function faultOf(row: Row, entries: readonly Entry[]): string | null {
   const made = entries.filter(({ action }) => action === "proposal.create");
   const facts = made[0] && JSON.parse(made[0].detail);
-  // The column always shows two digits after the point, the log only those that matter.
+  // The column always has two decimals, the log only the significant ones.
   const amount_usd = row.amount_usd && formatDecimal(parseDecimal(row.amount_usd)!);
   if (
     made.length !== 1 ||

@@ -17,7 +17,7 @@ import { type Check, entryName } from "./verify-ledger.ts";
 
 const PAGE_ROWS = 1_000;
 
-/** Quotes, deposits and refunds against each other and against the ledger. */
+/** Compares quotes, deposits and refunds with each other and with the ledger. */
 export const verifyQuotes: Check = async (session, account_id) => {
   const checks = [
     checkTotals,
@@ -57,7 +57,7 @@ const checkTotals: Check = async (session, account_id) => {
     : `quote ${row.id} of account ${account_id}: what it received is not the sum of its deposits`;
 };
 
-/** What its offramps, its address and its entry in the ledger say of a quote, too. */
+/** A quote matches its offramps, its deposit address and its ledger entry. */
 const checkOwners: Check = async (session, account_id) => {
   const [row] = await session.query<{ id: string }>(
     `select q.id from quotes q
@@ -79,12 +79,12 @@ const checkOwners: Check = async (session, account_id) => {
   return `quote ${row.id} of account ${account_id}: it contradicts other records`;
 };
 
-/** The id in a key, or null where there is none: a cast would stop at a key like `fund:x`. */
+/** The id in a key, or null if it has none: a cast would fail on a key like `fund:x`. */
 const ID_IN_KEY = `case
   when split_part(e.key, ':', 2) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
   then split_part(e.key, ':', 2)::uuid end`;
 
-/** How an entry's record is found by its key, which an index serves. */
+/** How to find an entry's record by its key, using an index. */
 const RECORDS: readonly { kinds: readonly PostingKind[]; record: string }[] = [
   {
     kinds: ["deposit_final"],
@@ -141,8 +141,8 @@ const checkDeposits: Check = (session, account_id) =>
   );
 
 /**
- * What a quote took of the user's money is known from its entry alone; the rest must fit it. It
- * does not pay for offramps that were given up before.
+ * Only its entry shows how much of the user's money a quote used; everything else must match it. It
+ * does not pay for offramps that failed before it was funded.
  */
 const checkFunding: Check = (session, account_id) =>
   eachPage<QuoteMoney & { used: string }>(
@@ -194,7 +194,7 @@ const checkRefunds: Check = (session, account_id) =>
     },
   );
 
-/** A funded quote hands its tokens to its offramps in chunks: what is left waits here. */
+/** A funded quote passes its tokens to its offramps in chunks: the rest stays in this account. */
 const checkDepositClearing: Check = async (session, account_id) => {
   const [row] = await session.query<{ token: string; held: string; awaited: string }>(
     `select token, coalesce(l.held, 0)::text as held, coalesce(o.awaited, 0)::text as awaited

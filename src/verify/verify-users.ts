@@ -31,7 +31,7 @@ const USER_EVENTS: EventedTable<Row> = {
     digestKyc({ ...row, kyc: { general: { status }, usd, eur } }),
 };
 
-/** The KYC of every user, erased ones too, as its events tell of it. */
+/** Compares the KYC of every user, including erased ones, with its events. */
 export const verifyUsers: Check = async (session, account_id) => {
   const fault = await findStrayEvent(session, account_id, USER_EVENTS);
   if (fault) return fault;
@@ -63,7 +63,7 @@ async function checkPage(
   return null;
 }
 
-/** Nothing is cleared beyond what the general status allows, whoever wrote and vouched for it. */
+/** Nothing is cleared beyond what the general status allows, even if the chain is valid. */
 function checkMap(user: Row): string | null {
   for (const currency of SWIFT_CURRENCIES) {
     const { status, swift_status } = user[currency];

@@ -23,7 +23,7 @@ const SEALED_TABLES: readonly SealedTable[] = [
   { ...LEDGER_LOG, table: "ledger_entries" },
   { ...EVENT_LOG, table: "events" },
 ];
-/** After the chains: these find what was wrong from the beginning, and nobody changed since. */
+/** Run after the chains: these find rows that were wrong from the start and not changed since. */
 const CHECKS: readonly Check[] = [
   verifyLedger,
   verifyOfframps,
@@ -38,11 +38,11 @@ const CHECKS: readonly Check[] = [
 export type VerifyInput = {
   now: Date;
   real_now: Date;
-  /** With it, also what is encrypted is looked at. */
+  /** If given, encrypted values are checked too. */
   keyring?: Keyring;
   /** Lines of the service's log: the heads in it must still be in their chains. */
   anchors?: AsyncIterable<string>;
-  /** Told of every page that is read, for whoever waits. */
+  /** Called for every page read, to report progress. */
   onProgress?: (progress: VerifyProgress) => void;
 };
 
@@ -79,7 +79,7 @@ export function verify(
   });
 }
 
-/** Checks read page by page, one statement each: counting those tells how far they are. */
+/** Checks read page by page, one statement each: the number of statements shows the progress. */
 function withCount(session: Session, onRead: () => void): Session {
   return {
     query: (text, values) => {
@@ -89,7 +89,7 @@ function withCount(session: Session, onRead: () => void): Session {
   };
 }
 
-/** The first fault of one account, in a session that sees one snapshot. */
+/** The first error of one account, in a session with one snapshot. */
 export async function findFault(
   session: Session,
   key: KeyObject,

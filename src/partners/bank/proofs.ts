@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** 15 digits, as ACH numbers its entries; invented by the sandbox, so it names no real bank. */
+/** 15 digits, like an ACH trace number; invented by the sandbox, so it identifies no real bank. */
 export function traceNumber(end_to_end_id: string): string {
   const digits = BigInt(`0x${digest(end_to_end_id).toString("hex").slice(0, 15)}`);
   return `9${String(digits).padStart(14, "0").slice(-14)}`;
 }
 
-/** A UUID of version 4 in form, the same for the same payment. */
+/** A UUID with the form of version 4, always the same for the same payment. */
 export function uetrOf(end_to_end_id: string): string {
   const hex = digest(end_to_end_id).toString("hex");
   const variant = "89ab"[Number.parseInt(hex[16]!, 16) % 4];

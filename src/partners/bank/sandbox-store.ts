@@ -5,13 +5,13 @@ type Answer = Omit<BankAnswer, "trace_number" | "uetr">;
 type Script = { instruction: Instruction; outcome: string; kinds: readonly BankAnswer["kind"][] };
 
 /**
- * What the bank tells is read by number: a line that is committed after a higher one was read would
- * never be seen. So whoever writes waits for the one before, and numbers come in the order of
+ * The bank's lines are read by number: a line that is committed after a higher one was read would
+ * never be seen. So each writer waits for the previous one, and numbers follow the order of
  * commits.
  */
 const TURN = "(select pg_advisory_xact_lock(hashtextextended('sandbox bank', 0))) as turn";
 
-/** One statement: the bank that has an instruction also has its answers, or neither. */
+/** One statement: the bank has an instruction and its answers, or neither. */
 export async function insertSandboxPayouts(
   session: Session,
   scripts: readonly Script[],
@@ -54,7 +54,9 @@ export function listSandboxAnswers(
   );
 }
 
-/** The same reference with the same amount is the same line; with another amount it is news. */
+/**
+ * The same reference with the same amount is the same line; with another amount it is a new one.
+ */
 export async function insertSandboxCredit(session: Session, credit: BankCredit): Promise<void> {
   await session.query(
     `insert into sandbox_bank_credits

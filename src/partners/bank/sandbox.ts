@@ -11,7 +11,7 @@ import {
 const SANDBOX_OUTCOMES = ["fiat_sent", "bounced", "failed", "stuck"] as const;
 type SandboxOutcome = (typeof SANDBOX_OUTCOMES)[number];
 
-/** What the bank of the sandbox answers, in order, for each outcome that can be asked for. */
+/** The answers of the sandbox bank, in order, for each outcome that can be requested. */
 const SCRIPTS: Record<SandboxOutcome, readonly BankAnswer["kind"][]> = {
   fiat_sent: ["booked"],
   bounced: ["booked", "returned"],
@@ -25,7 +25,7 @@ const INVENTED_BANK = {
   bank_beneficiary_name: "Sliproad Sandbox",
 };
 
-/** Invented numbers whose check digits are right: forms that check them take them. */
+/** Invented numbers with valid check digits, so that forms accept them. */
 const SANDBOX_ACCOUNTS: Readonly<Record<string, BankCoordinates>> = {
   usd: {
     bank_account_number: "9900012345",
@@ -47,17 +47,17 @@ export function sandboxCoordinates(currency: string): BankCoordinates | null {
   return Object.hasOwn(SANDBOX_ACCOUNTS, currency) ? SANDBOX_ACCOUNTS[currency]! : null;
 }
 
-/** Which of our accounts at the sandbox's bank a currency comes into. */
+/** Our account at the sandbox bank that receives a currency. */
 export function sandboxBankAccount(currency: string): string {
   return `sandbox-${currency}`;
 }
 
-/** The outcomes that are asked for, by end-to-end id; others are paid. */
+/** The requested outcomes, by end-to-end id; all others are paid. */
 export type FindOutcomes = (
   instructions: readonly Instruction[],
 ) => Promise<ReadonlyMap<string, string>>;
 
-/** A bank that we play ourselves: it pays everything at once unless asked for something else. */
+/** A simulated bank: it pays everything at once unless another outcome is requested. */
 export function createSandboxBank(
   session: Session,
   findOutcomes: FindOutcomes = async () => new Map(),

@@ -2,26 +2,26 @@ import { createHash } from "node:crypto";
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
 import { base58, createBase58check } from "@scure/base";
 
-/** Reading takes time by the square of the length; no address or signature is longer than this. */
+/** Decoding takes quadratic time; no address or signature is longer than this. */
 const LENGTH_MAX = 100;
 const checked = createBase58check(nobleSha256);
 
-/** Base58, in which solana writes its addresses and signatures. */
+/** Base58, solana's encoding of addresses and signatures. */
 export function toBase58(bytes: Uint8Array): string {
   return base58.encode(bytes);
 }
 
-/** Undefined when the text is not base58. */
+/** Undefined if the text is not base58. */
 export function fromBase58(text: string): Uint8Array | undefined {
   return read(base58.decode, text);
 }
 
-/** With four bytes of a double hash at the end, so that a typing error is noticed: tron's form. */
+/** With four bytes of a double hash at the end, which detect typos: tron's format. */
 export function toBase58Check(bytes: Uint8Array): string {
   return checked.encode(bytes);
 }
 
-/** Undefined when the text is not base58 or its checksum is wrong. */
+/** Undefined if the text is not base58 or its checksum is wrong. */
 export function fromBase58Check(text: string): Uint8Array | undefined {
   return read(checked.decode, text);
 }

@@ -15,7 +15,9 @@ const SOLANA_BYTES = 32;
 const TRON_BYTES = 21;
 const TRON_PREFIX = 0x41;
 
-/** Checks what can be checked without asking the chain: coins sent to a typing error are lost. */
+/**
+ * Checks an address as far as possible without the chain: coins sent to a mistyped one are lost.
+ */
 export function checkAddress(chain: Chain, text: string): Parsed<string> {
   const address = text.trim();
   if (BURNED.has(address.toLowerCase())) {
@@ -34,7 +36,7 @@ function checkEvm(address: string): Parsed<string> {
   }
   const hex = address.slice(2);
   const lower = hex.toLowerCase();
-  // Only mixed case carries a checksum (EIP-55).
+  // Only mixed case contains a checksum (EIP-55).
   if (hex === lower || hex === hex.toUpperCase()) return { value: `0x${lower}` };
   const hash = Buffer.from(keccak_256(Buffer.from(lower))).toString("hex");
   const checksummed = [...lower]
@@ -56,10 +58,10 @@ function checkTron(address: string): Parsed<string> {
   return { value: address };
 }
 
-/** A wallet's address is a point of the curve; about half of all typing errors are none. */
+/** A wallet's address is a point on the curve; about half of all typos are not. */
 function checkSolana(address: string): Parsed<string> {
   const bytes = fromBase58(address);
-  // By RFC 8032, not ZIP 215, which also takes encodings that no wallet writes.
+  // By RFC 8032, not ZIP 215, which also accepts encodings that no wallet produces.
   if (bytes?.length !== SOLANA_BYTES || !ed25519.utils.isValidPublicKey(bytes, false)) {
     return { reason: "This is not the address of a solana wallet; check it for a typo." };
   }

@@ -8,16 +8,16 @@ const TRON_PREFIX = 0x41;
 const SIGNATURE_BYTES = 64;
 const RECOVERABLE_BYTES = 65;
 
-/** What the wallets of a chain sign in place of the text itself (EIP-191, TIP-191). */
+/** The prefix that a chain's wallets add to a text before signing (EIP-191, TIP-191). */
 const PREAMBLES = { evm: "\x19Ethereum Signed Message:\n", tron: "\x19TRON Signed Message:\n" };
 
-/** Whether the text can be a signature of this chain at all; the signer is another matter. */
+/** Whether the text has the form of a signature of this chain; does not check the signer. */
 export function isSignature(chain: Chain, message: string, signature: string): boolean {
   if (chain === "solana") return fromBase58(signature)?.length === SIGNATURE_BYTES;
   return recoverSigner(chain, message, signature) !== null;
 }
 
-/** Whether this address, in the form in which it is kept, has signed the message. */
+/** Whether this address, in its stored form, signed the message. */
 export function isSignedBy(
   chain: Chain,
   address: string,
@@ -29,15 +29,15 @@ export function isSignedBy(
   const public_key = fromBase58(address);
   if (bytes?.length !== SIGNATURE_BYTES || public_key?.length !== 32) return false;
   try {
-    // Strict: of the several rules for odd keys, the one under which a signature has one signer.
+    // Strict: of the several rules for unusual keys, the one by which a signature has one signer.
     return ed25519.verify(bytes, Buffer.from(message), public_key, { zip215: false });
   } catch {
-    // The library throws for a key that is no point of the curve.
+    // The library throws for a key that is not a point on the curve.
     return false;
   }
 }
 
-/** The address whose key made the signature; null when no key can have made it. */
+/** The address whose key created the signature; null if no key can have created it. */
 function recoverSigner(chain: Chain, message: string, signature: string): string | null {
   const hex = /^(?:0x)?([0-9a-fA-F]{130})$/.exec(signature)?.[1];
   if (hex === undefined) return null;
@@ -57,7 +57,7 @@ function recoverSigner(chain: Chain, message: string, signature: string): string
     if (chain === "tron") return toBase58Check(Buffer.concat([Buffer.of(TRON_PREFIX), tail]));
     return `0x${tail.toString("hex")}`;
   } catch {
-    // The library throws for numbers that are no signature.
+    // The library throws for numbers that are not a signature.
     return null;
   }
 }

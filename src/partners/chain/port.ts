@@ -1,12 +1,12 @@
 import type { Chain, Token } from "../../catalogue/chains.ts";
 
-/** A transfer to one of our addresses that can no longer be undone. */
+/** A final (irreversible) transfer to one of our addresses. */
 export type Transfer = {
   chain: Chain;
   tx_id: string;
   log_index: number;
   address: string;
-  /** Who sent it; null where the chain does not say. */
+  /** The sender; null if the chain does not name one. */
   sender: string | null;
   token: string;
   /** Millionths of a token. */
@@ -24,7 +24,7 @@ type ExpectedTransfer = {
 
 export type TransferStatus = "unknown" | "pending" | "final" | "failed";
 
-/** A transfer of a token between any two addresses, in the form in which addresses are kept. */
+/** A transfer of a token between any two addresses, in their stored form. */
 export type WalletTransfer = {
   log_index: number;
   from: string;
@@ -34,17 +34,17 @@ export type WalletTransfer = {
   amount: bigint;
 };
 
-/** A transaction of anybody's; what it moved is known once it is final. */
+/** A transaction of any sender; its transfers are known once it is final. */
 export type ChainTransaction =
   | { status: Exclude<TransferStatus, "final"> }
   | { status: "final"; mined_at: Date; transfers: WalletTransfer[] };
 
-/** What we ask of blockchains. */
+/** What we need from blockchains. */
 export type ChainPort = {
   chains: readonly Chain[];
-  /** The address at which this quote is paid; the same one whenever it is asked for. */
+  /** The deposit address of this quote; always the same for the same quote. */
   addressFor(chain: Chain, quote_id: string): string;
-  /** Somebody says that this transfer is on its way; a hint, never a proof. */
+  /** A caller reports that this transfer was sent; a hint, never a proof. */
   announce(expected: ExpectedTransfer, now: Date): Promise<void>;
   /** Final transfers to our addresses since the cursor, oldest first. */
   listTransfers(
@@ -53,13 +53,13 @@ export type ChainPort = {
     limit: number,
   ): Promise<{ transfers: Transfer[]; cursor: string | null }>;
   findStatus(chain: Chain, tx_id: string): Promise<TransferStatus>;
-  /** A transaction with all transfers of the tokens we know, whoever sent and received them. */
+  /** A transaction with all transfers of the supported tokens, whoever sent and received them. */
   readTransaction(chain: Chain, tx_id: string): Promise<ChainTransaction>;
-  /** What was sent under a key; null when nothing was. */
+  /** The transaction sent under a key; null if there is none. */
   findSend(chain: Chain, key: string): Promise<{ tx_id: string } | null>;
   /**
-   * Sends coins, once per key however often it is called. `refused` is final: they have not left
-   * and never will. Whatever is not known is thrown, and asked again.
+   * Sends coins, once per key however often it is called. `refused` is final: they were not sent
+   * and never will be. An unknown outcome is thrown; call again.
    */
   send(request: {
     key: string;

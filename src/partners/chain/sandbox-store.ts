@@ -2,12 +2,12 @@ import type { Session } from "../../platform/db/database.ts";
 import type { Transfer, WalletTransfer } from "./port.ts";
 
 /**
- * Transfers are read by their number: one that is committed after a higher one was read would never
- * be seen. So whoever writes waits for the one before, and numbers come in the order of commits.
+ * Transfers are read by number: one that is committed after a higher one was read would never be
+ * seen. So each writer waits for the previous one, and numbers follow the order of commits.
  */
 const TURN = "(select pg_advisory_xact_lock(hashtextextended('sandbox transfers', 0))) as turn";
 
-/** Lets a transfer happen on the sandbox's chain. */
+/** Creates a transfer on the sandbox's chain. */
 export async function insertSandboxTransfer(
   session: Session,
   transfer: Omit<Transfer, "log_index">,
@@ -44,7 +44,7 @@ export function listSandboxTransfers(
   );
 }
 
-/** Whether anything was ever sent to this address, or under this transaction. */
+/** Whether a transfer to this address, or with this transaction id, exists. */
 export async function findSandboxTransfer(
   session: Session,
   chain: string,
@@ -80,7 +80,7 @@ export async function findSandboxSend(
   return row ?? null;
 }
 
-/** Lets a transfer between two wallets happen; one transaction may hold several, mined at once. */
+/** Creates a transfer between two wallets; one transaction may contain several, mined at once. */
 export async function insertWalletTransfer(
   session: Session,
   chain: string,

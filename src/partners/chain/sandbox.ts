@@ -13,8 +13,8 @@ import {
 import { sandboxTxId } from "./tx-id.ts";
 
 /**
- * A chain that we play ourselves. An announced transfer arrives at once and exactly, unless
- * someone has scripted a transfer to that address (POST /sandbox/crypto_deposits).
+ * A simulated chain. An announced transfer arrives at once with the exact amount, unless a transfer
+ * to that address was scripted (POST /sandbox/crypto_deposits).
  */
 export function createSandboxChain(session: Session): ChainPort {
   return {
@@ -53,12 +53,12 @@ export function createSandboxChain(session: Session): ChainPort {
   };
 }
 
-// Nobody holds keys for these: they only have the form of addresses.
+// No keys exist for these: they only have the form of addresses.
 function sandboxAddress(chain: Chain, quote_id: string): string {
   return writeAddress(chain, sha256("sandbox address", chain, quote_id));
 }
 
-/** Whoever pays to an address in sandbox, where nobody else is named. */
+/** The sender of a sandbox transfer that names none. */
 export function sandboxSender(chain: Chain, address: string): string {
   return writeAddress(chain, sha256("sandbox sender", chain, address));
 }

@@ -7,7 +7,7 @@ const HASH = /^(?:0[xX])?([0-9a-fA-F]{64})$/;
 const SOLANA_BYTES = 64;
 
 /**
- * The id in the one form that is stored and compared.
+ * The id in the form that is stored and compared.
  * EVM: 0x and 64 lower-case digits; tron: the digits alone; solana: base58 of 64 bytes.
  */
 export function checkTxId(chain: Chain, text: string): Parsed<string> {
@@ -22,7 +22,7 @@ export function checkTxId(chain: Chain, text: string): Parsed<string> {
   return { value: writeHash(chain, lowerAscii(digits)) };
 }
 
-/** An invented id in the form of its chain, the same for the same seed. */
+/** An invented id in the chain's format, always the same for the same seed. */
 export function sandboxTxId(chain: Chain, seed: string): string {
   const hash = sha256("sandbox transaction", seed);
   if (chain === "solana") return toBase58(Buffer.concat([hash, sha256(hash)]));

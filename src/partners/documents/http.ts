@@ -5,7 +5,7 @@ import type { DocumentSource } from "./port.ts";
 const TIMEOUT_MS = 30_000;
 const REDIRECTS_MAX = 3;
 
-/** Ends of the sentence that tells a person why the document was not taken. */
+/** Ends of the sentence that says why the document was not accepted. */
 const FAILURES: Record<Exclude<FailureKind, "too_large">, string> = {
   refused_address: "its URL is not public, or has a port other than 80 or 443.",
   dns: "the host of its URL could not be found.",
@@ -15,7 +15,7 @@ const FAILURES: Record<Exclude<FailureKind, "too_large">, string> = {
   tls: "its server has no valid certificate.",
   protocol: "its server sent an invalid response.",
 };
-/** What will not change within minutes. */
+/** Failures that will not change within minutes. */
 const FINAL_FAILURES: ReadonlySet<FailureKind> = new Set([
   "refused_address",
   "too_large",

@@ -4,17 +4,17 @@ type DocumentRequest = {
   account_id: string;
   url: string;
   bytes_max: number;
-  /** Reads the document to its end; what it throws is thrown by `fetch`. */
+  /** Reads the document to its end; `fetch` rethrows its errors. */
   take: (body: Readable, media_type: string) => Promise<void>;
 };
 
-/** Why there was nothing to take, as the end of a sentence; a final reason will not change. */
+/** Why there is no document, as the end of a sentence; a final reason will not change. */
 export type DocumentFailure = { failure: string; is_final: boolean };
 
-/** Where the bytes of a document come from that a caller named by its URL. */
+/** Fetches a document from the URL that a caller sent. */
 export type DocumentSource = {
-  /** Why nothing would ever be fetched from a URL, as far as its text tells; null if it may be. */
+  /** Why nothing could ever be fetched from a URL, judging by its text; null if it could. */
   refuse(url: string): string | null;
-  /** Null once the document was taken. */
+  /** Null if the document was fetched. */
   fetch(request: DocumentRequest): Promise<DocumentFailure | null>;
 };

@@ -1,4 +1,4 @@
-/** A one-page PDF that says what it is: what hosts under `.test` serve in sandbox. */
+/** A one-page sample PDF, which hosts under `.test` serve in sandbox. */
 export const SAMPLE_PDF = buildPdf("Sliproad sandbox: a sample supporting document.");
 
 function buildPdf(text: string): Buffer {

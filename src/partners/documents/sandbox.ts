@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { DocumentSource } from "./port.ts";
 import { SAMPLE_PDF } from "./sample-pdf.ts";
 
-/** Hosts under `.test` serve a sample without any network; all others are left to the internet. */
+/** Hosts under `.test` serve a sample without any network; all others are fetched normally. */
 export function createSandboxDocuments(internet: DocumentSource): DocumentSource {
   return {
     refuse: (url) => (isSampleUrl(url) ? null : internet.refuse(url)),

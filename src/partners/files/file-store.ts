@@ -1,30 +1,30 @@
 import type { Readable } from "node:stream";
 
-/** Where a file is kept for good. Each upload has a version of its own and is never overwritten. */
+/** Where a file is stored. Each upload has its own version and is never overwritten. */
 export type FileKey = { account_id: string; record_id: string; version: string };
 
 /**
- * What we ask of a place for files. It holds bytes as they come (sealed by the caller), and makes
- * a file visible whole or not at all. A local directory serves one machine; an object store with
- * `PUT`, copy, list by prefix and delete can serve many.
+ * What we need from a file store. It stores bytes unchanged (the caller encrypts them), and makes a
+ * file visible completely or not at all. A local directory works for one machine; an object store
+ * with `PUT`, copy, list by prefix and delete works for many.
  */
 export type FileStore = {
-  /** Streams into a temporary file; safe on disk when this resolves, gone when it rejects. */
+  /** Streams into a temporary file; safe on disk when this resolves, deleted when it rejects. */
   putTemporary(
     content: AsyncIterable<Buffer>,
     limits: { bytes_max: number },
   ): Promise<{ temporary_key: string }>;
-  /** Makes a temporary file the kept one, at once. May be repeated after it was done. */
+  /** Makes a temporary file permanent, atomically. May be repeated after it succeeded. */
   promote(temporary_key: string, key: FileKey): Promise<void>;
-  /** Absent files are no error: the end is what was asked for. */
+  /** A missing file is not an error. */
   deleteTemporary(temporary_key: string): Promise<void>;
-  /** Removes temporary files last written to before this time; answers how many. */
+  /** Deletes temporary files last written before this time; returns how many. */
   sweepTemporaries(written_before: Date): Promise<number>;
-  /** Rejects with FileMissingError when there is no such file. */
+  /** Rejects with FileMissingError if there is no such file. */
   openRead(key: FileKey): Promise<Readable>;
-  /** Absent files are no error. */
+  /** A missing file is not an error. */
   delete(key: FileKey): Promise<void>;
-  /** The versions kept of a record, in no order: what is not the present one can go. */
+  /** The stored versions of a record, in no order: all but the current one can be deleted. */
   listVersions(record: Omit<FileKey, "version">): Promise<string[]>;
 };
 

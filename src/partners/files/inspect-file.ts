@@ -1,22 +1,22 @@
 import { crc32, createInflate } from "node:zlib";
 import type { FileType } from "./judge-file.ts";
 
-/** Why a file cannot be looked at, or null when it is whole. */
+/** Why a file is unusable. */
 export type FileFault = "truncated" | "malformed" | "too_small" | "locked";
 
 const SIDE_MIN_PIXELS = 100;
 const SIDE_MAX_PIXELS = 30_000;
 const PDF_TAIL_BYTES = 2048;
-/** As many as the pixels of any photo take when unpacked. */
+/** Enough for the decompressed pixels of any photo. */
 const UNPACKED_MAX_BYTES = 400 * 1024 * 1024;
 /** The shortest code of a block of 8 × 8 pixels is one bit. */
 const JPEG_PIXELS_PER_BYTE_MAX = 512;
 const SEGMENTS_MAX = 10_000;
 
 /**
- * Whether a file is what its first bytes claim, to its end. It is read as a stream; of a PNG the
- * data is unpacked and counted, of a JPEG there must be enough of it for its size, and a PDF must
- * have objects that anybody can read.
+ * Checks that a file is what its first bytes claim, to its end. It is read as a stream; the data of
+ * a PNG is decompressed and counted, a JPEG must have enough data for its size, and a PDF must have
+ * objects that can be read without a password.
  */
 export async function inspectFile(
   type: FileType,
@@ -41,11 +41,11 @@ type Reader = {
   /** Exactly this many bytes; throws when there are fewer. */
   take(bytes: number): Promise<Buffer>;
   skip(bytes: number, look?: (part: Buffer) => void | Promise<void>): Promise<void>;
-  /** Skips as many of this byte as come next, and returns how many those were. */
+  /** Skips all consecutive occurrences of this byte, and returns how many there were. */
   skipRun(byte: number): Promise<number>;
-  /** How many bytes stand before these in what is left; null when they do not stand there. */
+  /** How many bytes precede these in the rest of the file; null if they do not occur. */
   find(bytes: Buffer): Promise<number | null>;
-  /** All that is left, in parts that overlap by so many bytes. */
+  /** The rest of the file, in parts that overlap by this many bytes. */
   parts(overlap: number): AsyncGenerator<Buffer>;
   close(): Promise<void>;
 };
@@ -55,7 +55,7 @@ async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
   const seen = new Set<string>();
   let data_min = 0;
   for (let segments = 0; segments < SEGMENTS_MAX; segments += 1) {
-    // Any number of FF, at least one, stands before the kind of a segment.
+    // One or more FF bytes precede the kind of a segment.
     if ((await reader.skipRun(0xff)) === 0) return "malformed";
     const [kind] = await reader.take(1);
     if (kind === undefined || kind === 0xd9) return "malformed";
@@ -63,11 +63,11 @@ async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
     if (length < 2) return "malformed";
     if (kind === 0xda) {
       if (!["size", "quantization", "coding"].every((part) => seen.has(part))) return "malformed";
-      // Cameras write data of their own behind the end; within the picture it cannot stand.
+      // Cameras append their own data after the end; it cannot occur within the picture.
       const data = await reader.find(JPEG_END);
       return data !== null && data >= data_min ? null : "truncated";
     }
-    // Frame headers hold the size; C4, C8 and CC are tables among them.
+    // Frame headers contain the size; C4, C8 and CC are tables in the same range.
     if (kind >= 0xc0 && kind <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(kind)) {
       const frame = await reader.take(length - 2);
       if (frame.length < 6) return "malformed";
@@ -75,7 +75,7 @@ async function inspectJpeg(reader: Reader): Promise<FileFault | null> {
       const fault = judgeSize(width, height);
       if (fault) return fault;
       seen.add("size");
-      // The later frame types code by arithmetic and need no table for it.
+      // The later frame types use arithmetic coding, which needs no table.
       if (kind > 0xc8) seen.add("coding");
       else data_min = Math.floor((width * height) / JPEG_PIXELS_PER_BYTE_MAX);
     } else await reader.skip(length - 2);
@@ -115,19 +115,19 @@ async function inspectPng(reader: Reader): Promise<FileFault | null> {
 }
 
 const PNG_CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
-/** The seven passes of an interlaced picture: first column and row, steps between them. */
+/** The seven passes of an interlaced picture: first column and row, and their steps. */
 const PNG_PASSES = [
   ...[[0, 0, 8, 8] as const, [4, 0, 8, 8] as const, [0, 4, 4, 8] as const],
   ...[[2, 0, 4, 4] as const, [0, 2, 2, 4] as const, [1, 0, 2, 2] as const, [0, 1, 1, 2] as const],
 ];
 
-/** How long the data of a PNG is when unpacked; null for a header that no picture has. */
+/** The decompressed size of a PNG's data; null for an invalid header. */
 function pngDataBytes(header: Buffer): number | null {
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
   const [depth = 0, colour = -1, , , interlace = 0] = header.subarray(8);
   const channels = PNG_CHANNELS[colour];
   if (!channels || ![1, 2, 4, 8, 16].includes(depth) || interlace > 1) return null;
-  // Each line begins with the number of its filter.
+  // Each line begins with its filter number.
   const bytesOf = (columns: number, rows: number) =>
     columns > 0 && rows > 0 ? rows * (1 + Math.ceil((columns * channels * depth) / 8)) : 0;
   if (interlace === 0) return bytesOf(width, height);
@@ -138,18 +138,20 @@ function pngDataBytes(header: Buffer): number | null {
 
 type Unpacked = {
   add(part: Buffer): Promise<void>;
-  /** Whether all that was added unpacks to the bytes that were expected. */
+  /** Whether all added data decompresses to the expected number of bytes. */
   isComplete(): Promise<boolean>;
 };
 
-/** Unpacks and counts, and stops once there is enough: a small file may unpack to a huge one. */
+/**
+ * Decompresses and counts, and stops at the expected size: a small file may expand to a huge one.
+ */
 function unpack(expected: number): Unpacked {
   const inflate = createInflate();
   let size = 0;
   const closed = new Promise<void>((done) => {
     inflate.on("close", done);
   });
-  // What went wrong shows in what is missing.
+  // An error shows as missing data.
   inflate.on("error", () => {});
   inflate.on("data", (part: Buffer) => {
     size += part.length;

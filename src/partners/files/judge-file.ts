@@ -12,7 +12,7 @@ export const MEDIA_TYPES: Record<FileType, string> = {
   png: "image/png",
 };
 
-/** What a file is by its first 8 bytes, whatever its name says; null when nothing we take. */
+/** The type of a file by its first 8 bytes, whatever its name; null if it is not accepted. */
 export function judgeFile(head: Buffer): FileType | null {
   const found = SIGNATURES.find(([, bytes]) => head.subarray(0, bytes.length).equals(bytes));
   return found?.[0] ?? null;

@@ -4,10 +4,10 @@ import { Refusal } from "../../platform/errors.ts";
 import type { FileKey, FileStore } from "./file-store.ts";
 
 /**
- * Puts an uploaded file in its place and then runs the command that makes a record point to it: a
- * committed record always finds its file. Where the command is refused, or its answer is an
- * earlier one repeated, the file goes again. A crash between the two, or an outcome that nobody
- * knows, leaves a file that no record names; the room removes such versions (`listVersions`).
+ * Stores an uploaded file and then runs the command that makes a record reference it: a committed
+ * record always has its file. If the command is refused, or its answer is a replay, the file is
+ * deleted. A crash between the two, or an unknown outcome, leaves a file that no record references;
+ * the module deletes such versions (`listVersions`).
  */
 export async function keepFile(
   store: FileStore,
@@ -16,7 +16,7 @@ export async function keepFile(
   command: () => Promise<Answer>,
 ): Promise<Answer> {
   await store.promote(temporary_key, key);
-  // Failing to remove it must not change the answer: it is one more version that no record names.
+  // A failed deletion must not change the answer: it only leaves an unreferenced version.
   const remove = () => store.delete(key).catch(() => {});
   try {
     const answer = await command();
@@ -28,7 +28,7 @@ export async function keepFile(
   }
 }
 
-/** Any other error may have struck after the commit: then the file must stay. */
+/** Any other error may have occurred after the commit: then the file must be kept. */
 function nothingHappened(error: unknown): boolean {
   if (error instanceof Refusal) return error.code !== "outcome_unknown";
   return error instanceof DatabaseUnavailableError;

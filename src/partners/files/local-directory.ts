@@ -18,8 +18,8 @@ const READ_BYTES = 64 * 1024;
 
 /**
  * Files under `<data_dir>/files/`, readable by the service's own user only. Everything is written
- * to a temporary name, flushed to the disk and renamed; the directories are flushed too, so that
- * a file whose promotion was acknowledged is there after a power cut.
+ * to a temporary name, flushed to disk and renamed; the directories are flushed too, so that a file
+ * whose promotion was confirmed survives a power failure.
  */
 export async function openLocalDirectory(data_dir: string): Promise<FileStore> {
   const root = join(await ensureDataDir(data_dir), "files");
@@ -79,7 +79,7 @@ async function writeChunks(
   for await (const chunk of content) {
     bytes += chunk.length;
     if (bytes > bytes_max) throw new FileTooLargeError(`a file has more than ${bytes_max} bytes`);
-    // writeFile on a handle goes on where it stands, and writes all of the chunk.
+    // writeFile on a handle continues at its position, and writes the whole chunk.
     await file.writeFile(chunk);
   }
 }
@@ -90,7 +90,7 @@ async function promote(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (error) {
     ignoreAbsent(error);
-    // Repeated after a crash: it was done already. Otherwise the temporary file is really gone.
+    // Repeated after a crash: it was already done. Otherwise the temporary file is missing.
     await stat(to).catch(throwMissing);
   }
   await syncDirectory(dirname(to));
@@ -108,7 +108,7 @@ async function sweep(directory: string, written_before: Date): Promise<number> {
   return swept;
 }
 
-/** Makes a directory and whatever lies above it, and flushes each entry that was made. */
+/** Creates a directory and its parents, and flushes each new entry. */
 async function makeDirectory(path: string): Promise<void> {
   const first_made = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first_made === undefined) return;
@@ -128,7 +128,7 @@ function pathOf(root: string, key: FileKey): string {
   return join(recordDirectory(root, checkFileKey(key)), key.version);
 }
 
-/** One level by the last letters of the id, which are random: no directory grows without end. */
+/** One level by the last letters of the id, which are random: limits the size of directories. */
 function recordDirectory(root: string, record: Omit<FileKey, "version">): string {
   const { account_id, record_id } = checkRecord(record);
   return join(root, account_id, record_id.slice(-2), record_id);

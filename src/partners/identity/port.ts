@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { FileType } from "../files/judge-file.ts";
 
-/** What a person or company has submitted, for somebody who judges it. */
+/** What a person or company submitted for review. */
 export type IdentityApplication = {
   account_id: string;
   application_id: string;
@@ -23,23 +23,23 @@ export const IDENTITY_OUTCOMES = ["approved", "manual_review", "retry_required",
 export type IdentityOutcome = (typeof IDENTITY_OUTCOMES)[number];
 
 /**
- * A judgement on an application. `result_id` is the adapter's own id of it: the same result told
- * twice carries the same one and is applied once.
+ * A decision on an application. `result_id` is the adapter's own id of it: a result that is sent
+ * twice has the same one and is applied once.
  */
 export type IdentityResult = {
   account_id: string;
   application_id: string;
   result_id: string;
   outcome: IdentityOutcome;
-  /** What the person is told to do next; needed where they are asked again. */
+  /** What the applicant should do next; required if they have to submit again. */
   comment: string | null;
 };
 
-/** What we ask of those who judge identities: our own reviewers, or a vendor. */
+/** What we need from identity reviewers: our own, or a vendor. */
 export type IdentityPort = {
   /**
-   * Hands an application over and answers what is known of it at once, perhaps nothing yet. One
-   * that is known already, by its id, is not opened a second time.
+   * Submits an application and returns the results known at once, possibly none. An application
+   * that is already known, by its id, is not opened a second time.
    */
   submit(application: IdentityApplication): Promise<IdentityResult[]>;
   /** Results since the cursor, oldest first. */

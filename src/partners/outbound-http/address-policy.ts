@@ -1,12 +1,12 @@
 import { BlockList, isIP } from "node:net";
 
-/** Says to which addresses the program may connect on behalf of what others typed in. */
+/** Decides which IP addresses the program may connect to for URLs that callers entered. */
 export type AddressPolicy = {
-  /** Why this address must not be connected to, as the end of a sentence; null when it may be. */
+  /** Why this IP address is refused, as the end of a sentence; null if it is allowed. */
   refuse(hostname: string, address: string, port: number): string | null;
   /** Whether the operator listed this host by name. */
   names(hostname: string): boolean;
-  /** As far as it can be told without asking what the name resolves to. */
+  /** The same, as far as it is known without resolving the name. */
   refuseName(hostname: string, port: number): string | null;
 };
 
@@ -19,13 +19,13 @@ export type AddressRules = {
 
 const PORTS = [80, 443];
 
-// The special-purpose registries of IANA, and the addresses at which clouds tell secrets.
+// IANA's special-purpose registries, and the metadata addresses of clouds, which reveal secrets.
 const REFUSED_IPV4 = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
   ["100.64.0.0", 10], // shared by carriers; also Alibaba's metadata
   ["169.254.0.0", 16], // link-local; also most clouds' metadata
-  ["168.63.129.16", 32], // Azure's host, a public number that is answered from inside
+  ["168.63.129.16", 32], // Azure's host, a public address answered internally
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
   ["192.0.2.0", 24], // documentation
@@ -37,13 +37,13 @@ const REFUSED_IPV4 = [
   ["224.0.0.0", 4], // multicast
   ["240.0.0.0", 4], // reserved, and broadcast
 ] as const;
-// Of IPv6 only global unicast is public. Everything else (::, mapped, compatible, NAT64,
-// unique-local, link-local, site-local, multicast) is refused by lying outside of it.
+// In IPv6 only global unicast is public. Everything outside it (::, mapped, compatible, NAT64,
+// unique-local, link-local, site-local, multicast) is refused.
 const PUBLIC_IPV6 = ["2000::", 3] as const;
 const REFUSED_IPV6 = [
   ["2001::", 23], // protocol assignments: Teredo, benchmarks, ORCHID
   ["2001:db8::", 32], // documentation
-  ["2002::", 16], // 6to4 carries an IPv4 address
+  ["2002::", 16], // 6to4 contains an IPv4 address
   ["3fff::", 20], // documentation
 ] as const;
 const LOOPBACK = [
@@ -51,7 +51,7 @@ const LOOPBACK = [
   ["::1", 128],
 ] as const;
 
-/** Names under which clouds answer at such addresses. */
+/** The host names of clouds' metadata services. */
 const METADATA_NAMES: ReadonlySet<string> = new Set([
   "instance-data",
   "instance-data.ec2.internal",
@@ -79,7 +79,7 @@ export function createAddressPolicy(rules: AddressRules): AddressPolicy {
   const isListed = (hostname: string, port: number) =>
     entries.some((entry) => {
       if (entry.kind === "port" || (entry.port !== null && entry.port !== port)) return false;
-      // What a name resolves to may lie in a listed network.
+      // A name may resolve to an address in a listed network.
       return entry.kind === "network" || entry.hostname === hostname;
     });
   return {
@@ -107,17 +107,17 @@ function inWords(ports: readonly number[]): string {
   return `${ports.slice(0, -1).join(", ")} and ${ports.at(-1)}`;
 }
 
-/** Whether a service that listens on this host can be reached from this machine only. */
+/** Whether a service that listens on this host is reachable from this machine only. */
 export function isLoopbackHost(host: string): boolean {
   return isIP(host) === 0 ? isLocalName(host.toLowerCase()) : contains(loopback, host);
 }
 
-/** Whether it is an address of this machine only. */
+/** Whether this is a loopback address. */
 export function isLoopbackAddress(address: string): boolean {
   return contains(loopback, address);
 }
 
-/** The names that always mean this machine, whatever a resolver says (RFC 6761). */
+/** The names that always mean this machine, whatever a resolver answers (RFC 6761). */
 export function isLocalName(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");
 }
@@ -130,7 +130,7 @@ type AllowEntry =
 /**
  * One entry of the operator's list: a host, an address or a network, each with an optional port
  * (`hooks.internal`, `10.1.2.3:8080`, `10.0.0.0/8`, `[fd00::/8]:8443`), or `*:8443` for a port of
- * every public address. Without a port every port is meant. Throws with the end of a sentence.
+ * every public address. Without a port it allows every port. Throws with the end of a sentence.
  */
 export function readAllowEntry(text: string): AllowEntry {
   const { place, port } = splitPort(text);

@@ -7,25 +7,25 @@ import type { Target } from "./outbound-request.ts";
 import { SendError } from "./send-error.ts";
 
 type ConnectRules = {
-  /** The addresses of a host that may be connected to; throws where one of them may not be. */
+  /** The allowed IP addresses of a host; throws if any of its addresses is refused. */
   findAddresses: (hostname: string, port: number) => Promise<string[]>;
-  /** Whether an address is this machine: it is reached without the proxy. */
+  /** Whether an IP address is this machine: it is connected to without the proxy. */
   isLoopback: (address: string) => boolean;
-  /** Until a connection stands: name, TCP, proxy and TLS together. */
+  /** Limit for the whole connection setup: name, TCP, proxy and TLS together. */
   connect_timeout_ms: number;
   proxy_url: URL | null;
 };
 
-/** A connection to the target, over an address that was checked. */
+/** Opens a connection to the target at an IP address that was checked. */
 export type Connect = (target: Target, account_id: string) => Promise<Socket>;
 
 const NEXT_ADDRESS_MS = 1_000;
 const SESSIONS_MAX = 1_000;
 
 /**
- * The only place where connections are made, and where addresses are checked: what is connected
- * to are the addresses that passed, never the name again, so that a name server that changes its
- * answer gains nothing. TLS sessions are resumed, apart for each account.
+ * The only place that opens connections and checks IP addresses. It connects to the checked
+ * addresses and never resolves the name again, so that a name server cannot bypass the check by
+ * changing its answer. TLS sessions are resumed, separately for each account.
  */
 export function createConnect(rules: ConnectRules): Connect {
   const sessions = new LruMap<string, Buffer>(SESSIONS_MAX);
@@ -54,7 +54,7 @@ async function openPlain(rules: ConnectRules, target: Target, signal: AbortSigna
   const addresses = await rules.findAddresses(hostname, port);
   signal.throwIfAborted();
   if (rules.proxy_url && !addresses.every(rules.isLoopback)) {
-    // A name with both kinds would have the proxy connect to its own machine.
+    // A name with both kinds would make the proxy connect to its own machine.
     if (addresses.some(rules.isLoopback)) {
       throw new SendError("refused_address", `${hostname} is not a public address.`);
     }
@@ -71,7 +71,7 @@ async function openPlain(rules: ConnectRules, target: Target, signal: AbortSigna
   return connected(socket, "connect", signal);
 }
 
-/** A lookup that asks nobody. */
+/** A lookup that returns these addresses without a query. */
 function answering(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_hostname, { all }, callback) => {
@@ -80,7 +80,7 @@ function answering(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** Asks the proxy for an address, not for the name: it must not resolve it to another one. */
+/** Sends the proxy an IP address, not the name: it must not resolve it to another one. */
 async function openThroughProxy(
   proxy_url: URL,
   addresses: readonly string[],
@@ -143,7 +143,7 @@ function openSecure(
   return connectSecure({
     socket,
     servername: isIP(hostname) === 0 ? hostname : "",
-    // What is checked where there is no name to send.
+    // The certificate is checked against this if there is no name to send.
     host: hostname,
     ALPNProtocols: ["http/1.1"],
     rejectUnauthorized: true,
@@ -158,7 +158,7 @@ async function connected<Kind extends Socket>(
 ): Promise<Kind> {
   try {
     await once(socket, event, { signal });
-    // Nobody listens until its next owner does.
+    // The socket has no listener until its next owner adds one.
     socket.on("error", () => {});
     return socket;
   } catch (error) {
@@ -167,7 +167,7 @@ async function connected<Kind extends Socket>(
   }
 }
 
-/** A resolver may be silent for ever. */
+/** A resolver may never answer. */
 function withSignal<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return Promise.race([
     work,

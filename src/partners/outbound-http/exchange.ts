@@ -8,26 +8,26 @@ import type {
 import { AnswerBody, readExpandedStart, readWhole } from "./read-answer.ts";
 import { SendError, toSendError } from "./send-error.ts";
 
-/** How an exchange ends: one of these is called, once, whatever the other side does. */
+/** How an exchange ends: exactly one of these is called, once, whatever the other side does. */
 export type Ends = {
   resolve: (result: OutboundResult) => void;
-  /** With what the caller's own consumer threw. */
+  /** With the error of the caller's own consumer. */
   reject: (error: unknown) => void;
-  /** Nothing was answered: the request has to go out again, by Node's client. */
+  /** There was no answer: send the request again with Node's client. */
   again: ((reason: "stale" | "unreadable") => void) | null;
-  /** Whether the connection that the request is written to was made for it. */
+  /** Whether the request's connection was opened for it. */
   isNew: () => boolean;
 };
 
-/** What an exchange needs of the connection that carries it. */
+/** What an exchange needs from its connection. */
 export type Controller = Pick<Dispatcher.DispatchController, "abort" | "pause" | "resume">;
 
 /**
- * | phase    | what has happened                  | what is next                              |
+ * | phase    | meaning                            | next phase                                |
  * |----------|------------------------------------|-------------------------------------------|
- * | waiting  | the request waits for a connection | written: sent; failed, too late: over     |
- * | sent     | the request is on its way          | first byte: answered; failed: again, over |
- * | answered | an answer has begun                | its end, a failure, too late: over        |
+ * | waiting  | the request waits for a connection | written: sent; failed, timeout: over      |
+ * | sent     | the request was written            | first byte: answered; failed: again, over |
+ * | answered | an answer has begun                | its end, a failure, a timeout: over       |
  * | over     | one of the ends was called         |                                           |
  */
 type Phase = "waiting" | "sent" | "answered" | "over";
@@ -41,11 +41,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #is_new = true;
   #controller: Controller | null = null;
   #head: AnswerHead | null = null;
-  /** Of an answer that is read as a stream. */
+  /** Set if the answer is read as a stream. */
   #body: AnswerBody | null = null;
-  /** Expanded, where they were compressed. */
+  /** Decompressed, if they were compressed. */
   #chunks: Buffer[] = [];
-  /** Of an answer that is read as a stream, as they came. */
+  /** The first bytes of an answer that is read as a stream, as received. */
   #first_bytes: Buffer | null = null;
   #left: number;
   #early_answers = 0;
@@ -107,7 +107,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#chunks.push(chunk.length > this.#left ? chunk.subarray(0, this.#left) : chunk);
     this.#left -= chunk.length;
     if (this.#left >= 0) return;
-    // The rest will not be read: the connection cannot be used again.
+    // The rest will not be read: the connection cannot be reused.
     this.#finish(true);
     this.#abort();
   }
@@ -136,8 +136,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Null where sending it again would not help. A server may close a kept connection just as it is
-   * used; and undici gives up on an answer that begins with a `100 Continue` nobody asked for.
+   * Null if sending again would not help. A server may close a kept connection just as it is used;
+   * and undici fails on an answer that begins with an unrequested `100 Continue`.
    */
   #whyAgain(error: unknown): "stale" | "unreadable" | null {
     const { code = "", message } = error as NodeJS.ErrnoException;
@@ -146,10 +146,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return is_closed && !this.#is_new && this.#phase === "sent" ? "stale" : null;
   }
 
-  /** With what came so far; what cannot be expanded is shown as it came. */
+  /** With the data received so far; data that cannot be decompressed is shown as received. */
   #resolveFailed(error: SendError): void {
     const { status = null, headers } = this.#head ?? {};
-    // It failed already, and was read on only to be shown.
+    // It already failed, and was read further only to show it.
     const is_redirect = status !== null && status >= 300 && status <= 399;
     const { failure, message } = is_redirect ? redirectError(status) : error;
     const body = this.#chunks.length > 0 ? Buffer.concat(this.#chunks) : this.#first_bytes;
@@ -197,7 +197,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return { body: Buffer.concat(this.#chunks), truncated };
   }
 
-  /** Ends the connection, unless the answer is complete. */
+  /** Closes the connection, unless the answer is complete. */
   #abort(): void {
     this.#controller?.abort(TOO_LATE);
   }
@@ -208,7 +208,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Answers such as `103 Early Hints` that may come before the real one. */
+/** Limits answers such as `103 Early Hints`, which may precede the real one. */
 const EARLY_ANSWERS_MAX = 20;
 const FLOOD = "The server sent too many interim (1xx) responses.";
 const TOO_LATE = new SendError("timeout", "The server did not send a complete response in time.");
@@ -221,7 +221,7 @@ function redirectError(status: number): SendError {
   return new SendError("redirect", `The server answered ${status}; redirects are not followed.`);
 }
 
-/** Most headers come once; others are joined as if they had. */
+/** Most headers occur once; repeated ones are joined. */
 function joined(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const all: Record<string, string> = {};
   for (const name in headers) {
@@ -248,5 +248,5 @@ async function consume(
   return { ...head, body: Buffer.alloc(0), truncated: false };
 }
 
-/** A fault of the caller's own consumer, not of the other side. */
+/** An error of the caller's own consumer, not of the other side. */
 class ConsumerError extends Error {}

@@ -22,12 +22,12 @@ import { sendByNode } from "./send-by-node.ts";
 import { SendError } from "./send-error.ts";
 
 export type GuardedSenderOptions = AddressRules & {
-  /** Until a connection stands: name, TCP, proxy and TLS together. */
+  /** Limit for the whole connection setup: name, TCP, proxy and TLS together. */
   connect_timeout_ms?: number;
   /** From the call to the last byte of the answer. */
   whole_timeout_ms?: number;
   resolve?: ResolveHost;
-  /** Through which all connections go, but those to this machine. */
+  /** Used for all connections except those to this machine. */
   proxy_url?: string | undefined;
   requests_max?: number;
 };
@@ -36,27 +36,26 @@ export type GuardedSender = {
   send(request: OutboundRequest): Promise<OutboundResult>;
   /** Whether one more request of this account would be sent now. */
   hasCapacity(account_id: string): boolean;
-  /** Why a URL could not be sent to, as far as its text tells; null when it could. */
+  /** Why requests to this URL would be refused, judging by its text; null if they would not. */
   refuse(url: string): string | null;
-  /** Ends all connections; what is under way fails. */
+  /** Closes all connections; requests in progress fail. */
   close(): void;
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const WHOLE_TIMEOUT_MS = 15_000;
 const TARGETS_CACHED_MAX = 1_000;
-/** Under way at a time, of all accounts; a quarter of them of one. */
+/** Requests in progress at a time, of all accounts; one account may use a quarter. */
 const REQUESTS_MAX = 2_000;
-/** A larger body may still be on its way when the answer is complete. */
+/** A larger body may still be in transit when the answer is complete. */
 const KEPT_BODY_BYTES_MAX = 64 * 1024;
-/** Which the sender sets itself: a second one would say where another message begins. */
+/** Headers that only the sender sets: a second one could smuggle in another message. */
 const FRAMING = /^(accept-encoding|connection|content-length|host|transfer-encoding)$/i;
 
 /**
- * The one way out for requests to URLs that others typed in: of webhooks and documents. Which
- * addresses may be connected to is checked where the connection is made (`connect.ts`); a kept
- * connection serves only the account and origin that it was made for. Environment variables for
- * proxies are ignored.
+ * All requests to URLs that callers entered, for webhooks and documents, are sent here. The IP
+ * addresses are checked where the connection is opened (`connect.ts`); a kept connection is used
+ * only for the account and origin that it was opened for. Proxy environment variables are ignored.
  */
 export function createGuardedSender(options: GuardedSenderOptions): GuardedSender {
   const policy = createAddressPolicy(options);
@@ -70,7 +69,7 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
     }),
   );
   const { requests_max = REQUESTS_MAX, whole_timeout_ms = WHOLE_TIMEOUT_MS } = options;
-  const room = new Fixture(requests_max);
+  const capacity = new Capacity(requests_max);
   const targets = new LruMap<string, Target>(TARGETS_CACHED_MAX);
   const targetOf = (url: string): Target => {
     const known = targets.get(url);
@@ -83,9 +82,9 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
     try {
       const target = targetOf(request.url);
       const dispatched = dispatchOptions(target, request);
-      if (!room.take(request.account_id)) throw new SendError("connect", NO_CAPACITY);
+      if (!capacity.take(request.account_id)) throw new SendError("connect", NO_CAPACITY);
       return exchange(pools, target, dispatched, request, time_ms).finally(() =>
-        room.leave(request.account_id),
+        capacity.leave(request.account_id),
       );
     } catch (error) {
       if (!(error instanceof SendError)) throw error;
@@ -99,7 +98,7 @@ export function createGuardedSender(options: GuardedSenderOptions): GuardedSende
         ? sendFollowing(sendOne, request, time_ms)
         : sendOne(request, time_ms);
     },
-    hasCapacity: (account_id) => room.has(account_id),
+    hasCapacity: (account_id) => capacity.has(account_id),
     refuse: (url) => {
       try {
         const { hostname, port } = readTarget(url);
@@ -123,8 +122,8 @@ function failureOf({ failure, message }: SendError): OutboundFailure {
   return { failure, message, status: null, body: null };
 }
 
-/** Counts the requests under way, so that no account takes the places of all others. */
-class Fixture {
+/** Counts the requests in progress, so that one account cannot use all the capacity. */
+class Capacity {
   readonly #max: number;
   readonly #per_account = new Map<string, number>();
   #taken = 0;
@@ -153,7 +152,7 @@ class Fixture {
   }
 }
 
-/** On a kept connection; by Node's client where that was closed or undici cannot read it. */
+/** Uses a kept connection; Node's client if that was closed or undici cannot read the answer. */
 function exchange(
   pools: Pools,
   target: Target,
@@ -183,7 +182,7 @@ function exchange(
   });
 }
 
-/** Each hop is a request of its own, checked like the first; all of them share the time. */
+/** Each redirect is a separate request, checked like the first; all share the time limit. */
 async function sendFollowing(
   send: (request: OutboundRequest, time_ms: number) => Promise<OutboundResult>,
   request: OutboundRequest,
@@ -211,7 +210,7 @@ function dispatchOptions(
   const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
   const headers: Record<string, string> = {
     host: port === (is_secure ? 443 : 80) ? host : `${host}:${port}`,
-    // It costs us work, and what it expands to may be without end.
+    // Decompression costs CPU, and the result may be arbitrarily large.
     "accept-encoding": "identity",
   };
   for (const name in given) {
@@ -225,7 +224,7 @@ function dispatchOptions(
   return { method, path, headers, body: bytes, ...(reset ? { reset } : {}) };
 }
 
-/** WHATWG's parser turns every spelling of an IP address into the usual one. */
+/** WHATWG's parser converts every spelling of an IP address to the usual one. */
 function readTarget(text: string): Target {
   const url = URL.parse(text);
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
@@ -243,9 +242,9 @@ function readTarget(text: string): Target {
 }
 
 /**
- * One bad address spoils the host: whether a request goes out must not depend on which of a
- * host's addresses is tried first. The message keeps to itself what a name resolves to: whoever
- * typed in the name would learn about the network inside.
+ * One refused IP address refuses the host: the result must not depend on which of its addresses is
+ * tried first. The message does not contain what a name resolves to: that would reveal the internal
+ * network to the caller.
  */
 async function findAddresses(
   policy: AddressPolicy,

@@ -6,10 +6,10 @@ import type { Target } from "./outbound-request.ts";
 import { SendError } from "./send-error.ts";
 
 const IDLE_MAX_MS = 10_000;
-/** Given up this long before the other side says that it will close it. */
+/** Closed this long before the time at which the other side announced to close it. */
 const IDLE_MARGIN_MS = 1_000;
 const HEADERS_BYTES_MAX = 16 * 1024;
-/** Connections of all accounts; from three quarters on those that are idle are closed. */
+/** Connections of all accounts; above three quarters, idle ones are closed. */
 const CONNECTIONS_MAX = 4_000;
 const CLOSE_IDLE_FROM = (CONNECTIONS_MAX * 3) / 4;
 const BY_NODE_MAX = 1_000;
@@ -17,13 +17,13 @@ const BY_NODE_MAX = 1_000;
 /** The connections to one origin on behalf of one account. */
 type Connections = {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  /** Asked when a request is written: whether its connection was made for it just now. */
+  /** Called when a request is written: whether its connection was opened for it. */
   isNew(): boolean;
-  /** The library cannot read this origin's answers: Node's own client is used from now on. */
+  /** undici cannot read this origin's answers: Node's client is used from now on. */
   byNode: { is_used: boolean; use(): void };
 };
 
-/** Keeps connections, for each account and origin apart, and no more of them than a limit. */
+/** Keeps connections, separately for each account and origin, up to a limit. */
 export class Pools {
   readonly #connect: Connect;
   readonly #pools = new Map<string, Pool>();
@@ -42,8 +42,8 @@ export class Pools {
     const key = `${account_id} ${target.origin}`;
     return {
       dispatch: (options, handler) => {
-        // Later in this turn of the event loop: by then a connection whose answer has just ended
-        // is free, and no other one is opened in its place.
+        // Later in this turn of the event loop: by then a connection whose answer has just ended is
+        // free, and no new one is opened.
         setImmediate(() => {
           const pool = this.#pools.get(key) ?? this.#openPool(key, target, account_id);
           pool.dispatch(options, handler);
@@ -57,14 +57,14 @@ export class Pools {
     };
   }
 
-  /** Of one request: whoever asks for it ends it. */
+  /** A connection for one request: the caller closes it. */
   async openOne(target: Target, account_id: string): Promise<Socket> {
     const socket = await this.#open(target, account_id);
     this.#single.add(socket);
     return socket.once("close", () => this.#single.delete(socket));
   }
 
-  /** What is under way fails with this error. */
+  /** Requests in progress fail with this error. */
   close(error: Error): void {
     for (const pool of this.#pools.values()) void pool.destroy(error);
     this.#pools.clear();
@@ -76,7 +76,7 @@ export class Pools {
       connect: (_options, callback) => {
         this.#open(target, account_id).then(
           (socket) => {
-            // The request that waits for it is written before the callback returns.
+            // The waiting request is written before the callback returns.
             this.#is_new = true;
             callback(null, socket);
             this.#is_new = false;
@@ -84,7 +84,7 @@ export class Pools {
           (error) => callback(error, null),
         );
       },
-      // As many as there are requests under way: their number is bounded by who sends them.
+      // One per request in progress: the sender limits their number.
       connections: null,
       pipelining: 1,
       allowH2: false,
@@ -92,7 +92,7 @@ export class Pools {
       keepAliveMaxTimeout: IDLE_MAX_MS,
       keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
       maxHeaderSize: HEADERS_BYTES_MAX,
-      // One timer of ours spans the whole request.
+      // Our own timer covers the whole request.
       headersTimeout: 0,
       bodyTimeout: 0,
     });

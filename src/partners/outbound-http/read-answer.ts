@@ -7,8 +7,8 @@ import {
 } from "node:zlib";
 import { SendError } from "./send-error.ts";
 
-// We ask for no compression, but some servers compress regardless: their answers are read all the
-// same, within the same bounds.
+// We request no compression, but some servers compress anyway: their answers are read, within the
+// same limits.
 const DECODERS: Record<string, () => NodeJS.ReadWriteStream> = {
   gzip: createGunzip,
   "x-gzip": createGunzip,
@@ -16,21 +16,21 @@ const DECODERS: Record<string, () => NodeJS.ReadWriteStream> = {
   br: createBrotliDecompress,
   zstd: createZstdDecompress,
 };
-/** Compressed bytes may be a little more than what they expand to, never much more. */
+/** Compressed data may be slightly larger than its content, never much larger. */
 const COMPRESSED_EXTRA_BYTES = 64 * 1024;
 
 type Source = { resume(): void; abort(): void };
 
-/** The bytes of an answer as they come; whoever gives up reading ends the connection. */
+/** The bytes of an answer as received; a reader that stops early closes the connection. */
 export class AnswerBody extends Readable {
   readonly headers: Readonly<Record<string, string>>;
   readonly #source: Source;
-  /** All of it has come. */
+  /** All of it was received. */
   complete = false;
 
   constructor(headers: Readonly<Record<string, string>>, source: Source) {
     super();
-    // Whoever reads it is told; nobody may have begun to when the connection breaks.
+    // The reader gets the error; without a reader, a broken connection would be unhandled.
     this.on("error", () => {});
     this.headers = headers;
     this.#source = source;
@@ -46,7 +46,7 @@ export class AnswerBody extends Readable {
   }
 }
 
-/** Hands out the start of an answer, expanded, up to the cap; true when there is more beyond. */
+/** Yields the start of an answer, decompressed, up to the limit; returns true if there is more. */
 export async function readExpandedStart(
   incoming: AnswerBody,
   bytes_max: number,
@@ -58,14 +58,14 @@ export async function readExpandedStart(
     left -= chunk.length;
     if (left < 0) break;
   }
-  // The rest will not be read: the connection cannot be used again.
+  // The rest will not be read: the connection cannot be reused.
   if (left < 0) incoming.destroy();
   return left < 0;
 }
 
 /**
- * The whole of an answer, expanded, as a stream that fails once the cap is passed. What failed on
- * the other side is noted apart: a reader that gives up makes the stream fail as well.
+ * A whole answer, decompressed, as a stream that fails above the limit. A failure of the other side
+ * is recorded separately: a reader that stops early makes the stream fail as well.
  */
 export function readWhole(
   incoming: AnswerBody,
@@ -96,8 +96,7 @@ async function* noting(source: AsyncGenerator<Buffer>, broken: Broken): AsyncGen
 async function* expanded(incoming: AnswerBody, bytes_max: number): AsyncGenerator<Buffer> {
   const encoding = (incoming.headers["content-encoding"] ?? "").trim().toLowerCase();
   const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]!() : null;
-  // An encoding that we do not know is left as it is: the reader sees bytes that are not what it
-  // hopes for, and nothing else happens.
+  // An unknown encoding is passed through: the reader gets bytes that it will not recognize.
   if (!decoder) return yield* incoming as AsyncIterable<Buffer>;
   const compressed = { bytes: 0 };
   pipeline(
@@ -105,13 +104,13 @@ async function* expanded(incoming: AnswerBody, bytes_max: number): AsyncGenerato
     (source: AsyncIterable<Buffer>) =>
       capped(source, bytes_max + COMPRESSED_EXTRA_BYTES, compressed),
     decoder,
-    // The reader of the decoder gets the error too.
+    // The decoder's reader gets the error too.
     () => {},
   );
   try {
     yield* decoder as unknown as AsyncIterable<Buffer>;
   } catch (error) {
-    // Many servers announce an encoding for a body that is empty.
+    // Many servers announce an encoding for an empty body.
     if (compressed.bytes > 0 || !incoming.complete) throw error;
   }
 }

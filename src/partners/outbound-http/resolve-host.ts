@@ -1,7 +1,7 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { isLocalName } from "./address-policy.ts";
 
-/** The addresses of a host; throws when it has none. */
+/** The IP addresses of a host; throws if it has none. */
 export type ResolveHost = (hostname: string) => Promise<string[]>;
 
 const TIMEOUT_MS = 1500;
@@ -9,10 +9,10 @@ const TRIES = 2;
 const ADDRESSES_MAX = 8;
 
 /**
- * Asks the name servers directly. The system's resolver (`dns.lookup`) would occupy one of four
- * threads that file access needs too, for as long as a dead name server is silent: a few dead
- * webhook hosts would then stop everybody's files and deliveries. Hosts that the operator lists by
- * name do go through it, so that /etc/hosts and the like work for them.
+ * Queries the name servers directly. The system's resolver (`dns.lookup`) would occupy one of the
+ * four threads that file access also needs, until a dead name server times out: a few dead webhook
+ * hosts would block all files and deliveries. Hosts that the operator lists by name do use it, so
+ * that /etc/hosts and similar sources work for them.
  */
 export function createResolveHost(is_listed: (hostname: string) => boolean): ResolveHost {
   return async (hostname) => {
@@ -25,7 +25,7 @@ export function createResolveHost(is_listed: (hostname: string) => boolean): Res
 }
 
 async function askNameServers(hostname: string): Promise<string[]> {
-  // A resolver of its own each time: it reads the name servers anew, which may have changed.
+  // A new resolver each time: it rereads the name servers, which may have changed.
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   const [v4, v6] = await Promise.allSettled([
     resolver.resolve4(hostname),

@@ -7,8 +7,8 @@ import { SendError } from "./send-error.ts";
 const HEADERS_BYTES_MAX = 16 * 1024;
 
 /**
- * Sends one request by Node's own client, on a connection of its own that ends with it: for what
- * undici cannot read, and to replace a kept connection that was closed.
+ * Sends one request with Node's own client, on a separate connection that is closed afterwards: for
+ * answers that undici cannot read, and to replace a kept connection that was closed.
  */
 export async function sendByNode(
   open: () => Promise<Socket>,
@@ -21,7 +21,7 @@ export async function sendByNode(
       method,
       path,
       headers: headers as Record<string, string>,
-      // Also of a host that TLS was already spoken with.
+      // Also if the connection already uses TLS.
       createConnection: () => socket,
       maxHeaderSize: HEADERS_BYTES_MAX,
     });
@@ -32,7 +32,7 @@ export async function sendByNode(
   }
 }
 
-/** Tells the exchange what happens, in undici's words. */
+/** Reports events to the exchange with undici's methods. */
 function report(outgoing: ClientRequest, socket: Socket, exchange: Exchange): void {
   let answer: IncomingMessage | null = null;
   const controller: Controller = {

@@ -8,7 +8,7 @@ export type FailureKind =
   | "tls"
   | "protocol";
 
-/** A way in which an outgoing request can fail; inside the sender it is thrown. */
+/** A failure of an outgoing request; thrown inside the sender. */
 export class SendError extends Error {
   readonly failure: FailureKind;
 
@@ -18,12 +18,12 @@ export class SendError extends Error {
   }
 }
 
-/** What Node throws, in the sender's words. */
+/** Converts Node's errors to the sender's. */
 export function toSendError(error: unknown, is_sent: boolean): SendError {
   if (error instanceof SendError) return error;
   const { code = "", message, name } = error as NodeJS.ErrnoException;
   if (TLS_CODE.test(code)) {
-    // OpenSSL's own words; the rest are places in its source, and advice for whoever runs Node.
+    // OpenSSL's message; the rest is source locations, and advice for operators of Node.
     const { reason = message.split(";")[0] } = error as { reason?: string };
     return new SendError("tls", `The TLS connection failed: ${reason}.`);
   }

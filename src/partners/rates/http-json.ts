@@ -17,7 +17,7 @@ export function createHttpJson(options: HttpJsonOptions): RateSource {
   const { url, timeout_ms = TIMEOUT_MS, bytes_max = BYTES_MAX } = options;
   const { origin, pathname } = new URL(url);
   return {
-    // Without the query: it may hold the operator's key for the service.
+    // Without the query: it may contain the operator's key for the service.
     name: origin + pathname,
     every_ms: EVERY_MS,
     read: async () => parseReferenceRates(await fetchText(url, timeout_ms, bytes_max)),
@@ -25,7 +25,7 @@ export function createHttpJson(options: HttpJsonOptions): RateSource {
 }
 
 async function fetchText(url: string, timeout_ms: number, bytes_max: number): Promise<string> {
-  // The time limit holds until the last byte of the body.
+  // The time limit includes the last byte of the body.
   const signal = AbortSignal.timeout(timeout_ms);
   const answer = await fetch(url, { signal, headers: { accept: "application/json" } });
   if (answer.status !== 200 || !answer.body) {
@@ -44,7 +44,7 @@ async function fetchText(url: string, timeout_ms: number, bytes_max: number): Pr
   return Buffer.concat(parts).toString();
 }
 
-/** `{ base, date | as_of, rates }` → units for one usd. Unknown codes (metals) are left out. */
+/** `{ base, date | as_of, rates }` → units for one usd. Unknown codes (metals) are ignored. */
 export function parseReferenceRates(json_text: string): RateReading {
   const { base, date, as_of, rates } = parseObject(json_text);
   const base_code = typeof base === "string" ? base.toLowerCase() : "";
@@ -65,7 +65,7 @@ export function parseReferenceRates(json_text: string): RateReading {
   return { as_of: time, rates: rebase(by_code, usd) };
 }
 
-/** Rounded down: in doubt a payout takes a little more of the token, never too little. */
+/** Rounded down: if in doubt a payout takes slightly more of the token, never too little. */
 function rebase(by_code: ReadonlyMap<string, Decimal>, usd: Decimal): Record<string, string> {
   const rebased = [...by_code].map(([code, rate]) => {
     const for_one_usd = divideDecimals(rate, usd, RATE_DIGITS_MAX, roundDown);

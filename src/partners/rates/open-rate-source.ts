@@ -11,7 +11,7 @@ type RateSettings = {
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** The source that the settings ask for, or a sentence about what is wrong with them. */
+/** The source from the settings; throws a sentence if they are wrong. */
 export function openRateSource({ mode, rates_file, rates_url }: RateSettings): RateSource {
   if (rates_file !== undefined && rates_url !== undefined) {
     throw new StartupError("Set SLIPROAD_RATES_FILE or SLIPROAD_RATES_URL, not both.");
@@ -36,7 +36,7 @@ export function openRateSource({ mode, rates_file, rates_url }: RateSettings): R
   return createShippedTable();
 }
 
-/** Whoever can change rates on their way here can have payouts made at any price. */
+/** An attacker who can change rates in transit could set the price of payouts. */
 function assertUsable(rates_url: string, mode: RateSettings["mode"]): void {
   const url = URL.parse(rates_url);
   if (!url || !["http:", "https:"].includes(url.protocol)) {

@@ -1,16 +1,16 @@
-/** What a source says at one time: units of each currency for one usd, as exact decimal text. */
+/** The rates of a source at one time: units of each currency for one usd, as exact decimal text. */
 export type RateReading = {
-  /** What time the rates are of. Null: always as of now, they never age. */
+  /** The time of the rates. Null: always current, they never expire. */
   as_of: Date | null;
   rates: Readonly<Record<string, string>>;
 };
 
-/** Where rates come from. */
+/** A source of rates. */
 export type RateSource = {
-  /** Kept with every version of prices; prices of another source are not used. */
+  /** Stored with every version of prices; prices of another source are not used. */
   name: string;
-  /** How often it is worth asking. */
+  /** How often to read it. */
   every_ms: number;
-  /** Throws when there is no whole, sensible answer, within a limited time. */
+  /** Throws if there is no complete, plausible answer within a limited time. */
   read(): Promise<RateReading>;
 };

@@ -1,19 +1,19 @@
 import { type Decimal, formatDecimal, splitNumber } from "../../platform/money.ts";
 
-/** Rates are kept to this many digits, so that a JSON number shows each one exactly. */
+/** Rates are stored with this many digits, so that a JSON number represents each exactly. */
 export const RATE_DIGITS_MAX = 12;
-// Beyond this no currency lies, and nobody has to compute with numbers of a million digits.
+// No currency is beyond this, and it prevents computing with numbers of a million digits.
 const EXPONENT_MAX = 18;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** Parses JSON with every number as the text it was written in: a double could change it. */
+/** Parses JSON with every number as its original text: a double could change it. */
 export function parseExactJson(json_text: string): unknown {
   return JSON.parse(json_text, (_key: string, value: unknown, context?: { source?: string }) =>
     typeof value === "number" ? context!.source! : value,
   );
 }
 
-/** A rate above zero; undefined for anything that cannot be one. */
+/** A rate above zero; undefined for anything else. */
 export function toRate(value: unknown): Decimal | undefined {
   const parts = typeof value === "string" ? splitNumber(value) : undefined;
   if (!parts || parts.negative || parts.digits === "") return undefined;
@@ -26,12 +26,12 @@ export function toRate(value: unknown): Decimal | undefined {
   return { units, scale: Math.max(0, -exponent) };
 }
 
-/** How many digits it takes to write the rate, zeros at either end left out. */
+/** How many digits the rate has, without zeros at either end. */
 export function significantDigits(rate: Decimal): number {
   return splitNumber(formatDecimal(rate))!.digits.length;
 }
 
-/** A time with its zone, or a day, which counts from its first moment. */
+/** A time with its zone, or a day, which means its first moment. */
 export function toTime(value: unknown): Date | undefined {
   if (typeof value !== "string" || !TIME.test(value)) return undefined;
   const time = new Date(value);

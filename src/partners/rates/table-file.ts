@@ -9,7 +9,7 @@ import { parseExactJson, RATE_DIGITS_MAX, significantDigits, toRate, toTime } fr
 
 const EVERY_MS = MINUTE_MS;
 
-/** The table that ships, for the sandbox. */
+/** The shipped table, for the sandbox. */
 export function createShippedTable(): RateSource {
   const reading: RateReading = { as_of: null, rates: RATES_TABLE };
   return { name: "built-in table", every_ms: EVERY_MS, read: async () => reading };
@@ -17,7 +17,7 @@ export function createShippedTable(): RateSource {
 
 type RateFileOptions = { path: string; needs_as_of: boolean };
 
-/** The operator's own table. Reads it at once, to refuse a bad file before anything is started. */
+/** The operator's table. Reads it at once, to refuse a bad file before anything is started. */
 export function openRateFile({ path, needs_as_of }: RateFileOptions): RateSource {
   parseRateFile(readFileSync(path, "utf8"), needs_as_of);
   return {
@@ -27,7 +27,7 @@ export function openRateFile({ path, needs_as_of }: RateFileOptions): RateSource
   };
 }
 
-/** Throws one sentence with the first thing that is wrong. */
+/** Throws one sentence about the first error. */
 export function parseRateFile(json_text: string, needs_as_of: boolean): RateReading {
   const file = asObject(parseJson(json_text), "the file");
   const unknown = Object.keys(file).find((key) => key !== "as_of" && key !== "rates");

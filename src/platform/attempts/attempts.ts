@@ -8,21 +8,22 @@ import { realTime } from "../tasks/real-time.ts";
 import { type AttemptKey, findAttempts, updateEnded, upsertBegun, upsertFailure } from "./store.ts";
 
 /**
- * Limits how many wrong secrets somebody can try in a window, over all processes: the counts are
- * rows of the database. Who has reached the limit is also remembered here, so that going on costs
- * the database nothing.
+ * Limits how many wrong secrets a caller can try in a window, across all processes: the counts are
+ * rows in the database. Callers that reached the limit are also cached in memory, so that further
+ * attempts do not query the database.
  *
- * An attempt by `begin`:
+ * The states of an attempt started with `begin`:
  *
- *     allowed ─▶ under way ─▶ ended well: not counted
- *                          └▶ failed: counted
+ *     allowed ─▶ in progress ─▶ succeeded: not counted
+ *                            └▶ failed: counted
  *
- * Each one under way may still fail: no more begin than could all fail. Others wait for them.
+ * Every attempt in progress may still fail, so no more may start than the limit allows to fail. The
+ * others wait.
  */
 export type Attempts = {
-  /** Counts an attempt whatever becomes of it. */
+  /** Counts an attempt, whether it succeeds or fails. */
   take(caller: string): Promise<RateLimit>;
-  /** Whether one more would be allowed. */
+  /** Whether one more attempt would be allowed. Counts nothing. */
   look(caller: string): Promise<RateLimit>;
   begin(caller: string): Promise<RateLimit & { end(has_failed: boolean): Promise<void> }>;
 };
@@ -31,11 +32,11 @@ export type AttemptDeps = { database: Database; index_key: Buffer; clock: Clock 
 type AttemptRule = { purpose: string; limit: number; window_ms: number };
 
 const BLOCKED_MAX = 100_000;
-/** How long to wait for attempts that are under way in other processes. */
+/** How often to check for attempts in progress in other processes before giving up. */
 const WAITS_MAX = 40;
 const WAIT_MS = 50;
 
-/** Real time, and the same for all processes. */
+/** Real time, the same in all processes. */
 export const attemptTime = { now: realTime };
 
 export function createAttempts(deps: AttemptDeps, rule: AttemptRule): Attempts {
@@ -86,7 +87,7 @@ export function createAttempts(deps: AttemptDeps, rule: AttemptRule): Attempts {
         if (begun) return { ...describe(key, begun.failed), end };
         const counts = await findAttempts(database, key);
         if ((counts?.failed ?? 0) >= limit) return { ...refuse(caller, key), end };
-        // Not remembered: those under way may all end well.
+        // Not cached: the attempts in progress may all succeed.
         if (waits === WAITS_MAX) return { ...describe(key, limit + 1), end };
         await pause(WAIT_MS);
       }

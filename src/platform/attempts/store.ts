@@ -3,7 +3,7 @@ import type { Session } from "../db/database.ts";
 export type AttemptKey = { window_ends_at: Date; caller_hash: Buffer };
 type AttemptCounts = { failed: number; under_way: number };
 
-/** Counts one failure more, up to the limit; undefined when that was reached before. */
+/** Counts one more failure, up to the limit; undefined if the limit was already reached. */
 export async function upsertFailure(
   session: Session,
   { window_ends_at, caller_hash }: AttemptKey,
@@ -20,7 +20,10 @@ export async function upsertFailure(
   return row;
 }
 
-/** Lets one more begin, if all that are under way may fail; undefined when they may not. */
+/**
+ * Starts one more attempt unless it and those in progress could exceed the limit by all failing;
+ * undefined if they could.
+ */
 export async function upsertBegun(
   session: Session,
   { window_ends_at, caller_hash }: AttemptKey,
@@ -60,7 +63,7 @@ export async function findAttempts(
   return row;
 }
 
-/** Deletes some whose window is over; returns how many. */
+/** Deletes some counts whose window is over; returns how many. */
 export async function deleteAttempts(
   session: Session,
   before: Date,

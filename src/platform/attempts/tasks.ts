@@ -7,11 +7,11 @@ import { deleteAttempts } from "./store.ts";
 
 export const TRIM_ATTEMPTS_TASK = "trim-attempts";
 const EVERY_MS = MINUTE_MS;
-/** Longer than any attempt is under way. */
+/** Longer than any attempt takes. */
 const KEPT_MS = 2 * MINUTE_MS;
 const DELETED_AT_ONCE_MAX = 5_000;
 
-/** Removes what was counted in windows that are over. */
+/** Deletes the counts of windows that are over. */
 export function trimAttemptsTask(database: Database, clock: Clock): TaskHandler {
   return {
     kind: TRIM_ATTEMPTS_TASK,

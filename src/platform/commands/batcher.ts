@@ -1,22 +1,22 @@
 import { Refusal } from "../errors.ts";
 
-/** What the batcher must know of a command to place it. */
+/** What the batcher needs to know about a command to place it. */
 export type Batchable = { account_id: string; rows: number; bytes: number };
 
 export type BatcherOptions<Command extends Batchable, Answer> = {
   /**
-   * Runs a set and gives each command its own answer, found again by the command itself. May throw
-   * only when it is certain that nothing happened: the commands are then run again, each alone.
+   * Runs a set and returns the answer of each command, keyed by the command. May throw only if
+   * certainly nothing was written: the commands are then run again, each alone.
    */
   run: (commands: Command[]) => Promise<Map<Command, Answer>>;
   /** Whether commands of several accounts may share a batch. */
   across_accounts: boolean;
-  /** Bounds of a batch; a single command beyond them runs alone. */
+  /** Limits of a batch; a single command above them runs alone. */
   rows_max?: number;
   bytes_max?: number;
-  /** These hold for each of the two queues. */
+  /** These limits apply to each of the two queues. */
   batches_in_flight_max?: number;
-  /** How long a batch waits at most for those who were just answered; 0 for not at all. */
+  /** How long a batch waits at most for callers that were just answered; 0 to not wait. */
   gather_ms?: number;
   commands_queued_max?: number;
   bytes_queued_max?: number;
@@ -30,12 +30,12 @@ type Waiting<Command, Answer> = {
 
 type Space = { rows: number; bytes: number };
 
-/** A command with more rows than this runs in a queue of its own, so that small ones do not wait. */
+/** A command with more rows than this uses a separate queue, so that small ones do not wait. */
 const LARGE_ROWS = 100;
-/** One account gets at most this part of a batch while others wait. */
+/** One account gets at most this share of a batch while others wait. */
 const ACCOUNT_SHARE = 1 / 4;
 const RETRY_AFTER_SECONDS = 1;
-/** Less than a commit takes, and enough for a few dozen callers to come back. */
+/** Shorter than a commit, and long enough for a few dozen callers to send the next request. */
 const GATHER_MS = 4;
 
 /**
@@ -59,7 +59,7 @@ export class Batcher<Command extends Batchable, Answer> {
 
 class BatchQueue<Command extends Batchable, Answer> {
   readonly #options: Required<BatcherOptions<Command, Answer>>;
-  // One queue per account, in turn: the account at the front is served first, then goes to the end.
+  // One queue per account, round-robin: the first account is served, then moves to the end.
   readonly #queues = new Map<string, Waiting<Command, Answer>[]>();
   #commands_queued = 0;
   #bytes_queued = 0;
@@ -96,7 +96,7 @@ class BatchQueue<Command extends Batchable, Answer> {
     });
   }
 
-  /** An empty queue takes any command, however large. */
+  /** An empty queue accepts a command of any size. */
   #isFull(command: Command): boolean {
     const { commands_queued_max, bytes_queued_max } = this.#options;
     if (this.#commands_queued === 0) return false;
@@ -120,9 +120,9 @@ class BatchQueue<Command extends Batchable, Answer> {
   }
 
   /**
-   * Whoever was just answered will most likely ask again at once. The first of them to do so must
-   * not take a whole commit for itself while the others wait for it: the next batch waits until as
-   * many have come as were answered, for a moment at most. One caller alone never waits.
+   * Callers that were just answered usually send the next request at once. The first of these must
+   * not use a whole commit alone while the others wait for it: the next batch waits briefly until
+   * as many commands have arrived as were answered. A single caller never waits.
    */
   #gather(answered: number): void {
     if (answered <= 1 || this.#options.gather_ms === 0) return;
@@ -142,7 +142,10 @@ class BatchQueue<Command extends Batchable, Answer> {
     return false;
   }
 
-  /** Takes commands account by account, in turn; while several wait, each gets its share. */
+  /**
+   * Takes commands account by account, round-robin; while several accounts wait, each gets its
+   * share.
+   */
   #takeBatch(): Waiting<Command, Answer>[] {
     const { rows_max, bytes_max, across_accounts } = this.#options;
     const accounts = [...this.#queues.keys()];
@@ -167,8 +170,8 @@ class BatchQueue<Command extends Batchable, Answer> {
     const queue = this.#queues.get(account_id)!;
     let count = 0;
     for (const { command } of queue) {
-      // Whoever is at the front of the turn always gets one command through, however large it is;
-      // the others get one if the batch has room for it, even if it is larger than their share.
+      // The first account in the round always gets one command through, whatever its size; the
+      // others get one if it fits into the batch, even if it exceeds their share.
       const fits =
         count === 0 ? is_first || isWithin(command, room) : isWithin(command, room, share);
       if (!fits) break;
@@ -180,8 +183,8 @@ class BatchQueue<Command extends Batchable, Answer> {
       count += 1;
     }
     this.#commands_queued -= count;
-    // The account goes to the end of the turn, or leaves it. One that got nothing keeps its place:
-    // it comes to the front, where even its largest command is served.
+    // The account moves to the end of the round, or leaves it. One that got nothing keeps its
+    // place: it advances to the front, where a command of any size is served.
     if (count > 0) this.#queues.delete(account_id);
     if (count > 0 && count < queue.length) this.#queues.set(account_id, queue);
     return queue.splice(0, count);
@@ -193,7 +196,7 @@ class BatchQueue<Command extends Batchable, Answer> {
       answers = await this.#options.run(batch.map((waiting) => waiting.command));
     } catch (error) {
       if (batch.length === 1) return batch[0]!.reject(error);
-      // One of them may be poison: each gets one run of its own, so that it hurts only itself.
+      // One command may have caused the failure: run each alone, so that only that one fails.
       for (const waiting of batch) await this.#runBatch([waiting]);
       return;
     }

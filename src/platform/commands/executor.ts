@@ -12,13 +12,15 @@ export type Executor = {
   register<Input, Loaded, Output>(
     use_case: UseCase<Input, Loaded, Output>,
   ): (request: CommandRequest<Input>) => Promise<Answer>;
-  /** Keeps the answer of work that is no command. */
+  /** Stores the answer of work that is not a command. */
   keepAnswer: KeepAnswer;
 };
 
-/** Every write of the API goes through here: batched, idempotent, and answered with the truth. */
+/**
+ * Runs every write of the API: batched, idempotent, and answered only when the outcome is known.
+ */
 export function createExecutor(deps: ExecutorDeps): Executor {
-  // Idempotency keys belong to the account, whatever the use case: one set of turns for all.
+  // Idempotency keys belong to the account, not to the use case: all use cases share the turns.
   const inTurn = createTurns();
   const keep = createKeeping(deps.database, createSubmit(deps, keepAnswers));
   return {

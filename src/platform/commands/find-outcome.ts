@@ -6,10 +6,10 @@ import type { Command } from "./use-case.ts";
 const PAUSE_MS = 100;
 
 /**
- * What became of a transaction whose COMMIT went unanswered? One of its commands is asked for by
- * laying down a row with its id: that waits for the transaction if it still runs. Where the row of
- * the command itself stands, the transaction was committed. Otherwise the new row takes its place
- * for good, so that a COMMIT that is still on its way somewhere fails when it arrives.
+ * Finds out whether a transaction committed whose COMMIT got no answer. It inserts a row with the
+ * id of one of its commands, which waits for the transaction if it still runs. If the command's own
+ * row exists, the transaction was committed. Otherwise the new row blocks that id permanently, so
+ * that a delayed COMMIT fails when it arrives.
  */
 export async function findOutcome(
   database: Database,
@@ -19,7 +19,7 @@ export async function findOutcome(
 ): Promise<"committed" | "undone" | "unknown"> {
   const deadline_ms = performance.now() + limit_ms;
   const timer = new AbortController();
-  // A question may itself hang; the deadline is kept whatever becomes of it.
+  // The query itself may hang; the deadline applies anyway.
   const deadline = sleep(limit_ms, "unknown" as const, { signal: timer.signal });
   deadline.catch(() => {});
   try {
@@ -39,8 +39,8 @@ async function keepAsking(
     const left_ms = Math.ceil(deadline_ms - performance.now());
     if (left_ms <= 0) return "unknown";
     try {
-      // Also in the first case this writes: its commit waits for the replica, and thus confirms
-      // that an earlier commit which did not wait has arrived there too.
+      // This writes even if the row exists: its commit waits for the replica, which confirms that
+      // an earlier commit that did not wait has reached the replica too.
       return await database.transaction((tx) => insertFence(tx, command, left_ms, real_now), {
         answer_max_ms: left_ms,
       });

@@ -8,9 +8,9 @@ type InTurn = (
 ) => Promise<Outcome>;
 
 /**
- * Of requests with one idempotency key, the others wait for the first one's answer. Once that is
- * stored they may all fetch it at once; a refusal frees the key for the next in line. Two processes
- * are kept apart by the database's unique key; this spares one process the conflicts.
+ * Requests with the same idempotency key wait for the answer of the first. Once that is stored, all
+ * of them read it at once; a refusal frees the key for the next request. Between processes the
+ * database's unique key decides; this avoids conflicts within one process.
  */
 export function createTurns(): InTurn {
   const running = new Map<string, Promise<{ is_stored: boolean }>>();

@@ -4,22 +4,24 @@ import type { Answer, CommandRequest, Outcome } from "./model.ts";
 import { findStoredAnswers, lockKey } from "./store.ts";
 import type { UseCase } from "./use-case.ts";
 
-/** Gives a request with an Idempotency-Key its first answer again, although it stores no record. */
+/** Replays the first answer to a request with an Idempotency-Key whose work stores no record. */
 export type KeepAnswer = (
   request: CommandRequest<null>,
   make: () => Promise<string>,
 ) => Promise<Answer | string>;
 
 const RETRY_AFTER_SECONDS = 1;
-/** Each holds a connection while its work takes others: of the pool, no more than this part. */
+/**
+ * Each one uses a connection while its work needs others: limits them to this fraction of the pool.
+ */
 const POOL_PART = 4;
 
 /**
- * For routes whose work is no command: what they answered is kept like a command's answer. The key
- * is locked in the database before the work begins, so that of many callers with one key, in
- * however many processes, one does the work. The work and the keeping are not one transaction:
- * whoever dies between them does it again, which calculators, the sandbox and deliveries, sent at
- * least once, can afford.
+ * For routes whose work is not a command: their answers are stored like a command's. The key is
+ * locked in the database before the work begins, so that of many callers with one key, in any
+ * number of processes, only one does the work. The work and storing its answer are not one
+ * transaction: after a crash between them the work is repeated. That is safe for calculators, the
+ * sandbox and deliveries, which are sent at least once.
  */
 export function createKeeping(
   database: Database,
@@ -32,7 +34,7 @@ export function createKeeping(
       return await database.transaction(async (tx) => {
         await lockKey(tx, request.account_id, request.idempotency!);
         const stored = await findStoredAnswers(tx, [{ ...request, id: "" }]);
-        // A known key needs no work: the executor finds the answer, or that the request is another.
+        // A known key needs no work: the executor finds the answer, or that the request differs.
         return submit({ ...request, input: stored.size > 0 ? null : await make() });
       });
     } finally {
@@ -66,7 +68,7 @@ export const keepAnswers: UseCase<string | null, null, string> = {
       commands.map(({ id, input }) => [
         id,
         input === null
-          ? // The answer that was there a moment ago went with an erased person.
+          ? // The answer was deleted a moment ago, when its person was erased.
             { refusal: new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS) }
           : { output: input, subject: null },
       ]),

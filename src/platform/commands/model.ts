@@ -5,7 +5,7 @@ import type { Refusal } from "../errors.ts";
 import type { Batchable } from "./batcher.ts";
 import type { Command, Idempotency } from "./use-case.ts";
 
-/** What a caller hands in. */
+/** A command as a caller submits it. */
 export type CommandRequest<Input> = {
   account_id: string;
   credential_id: string;
@@ -15,7 +15,7 @@ export type CommandRequest<Input> = {
   trace_id?: string | undefined;
 };
 
-/** What the caller gets: the body, and whether it is an earlier request's answer again. */
+/** The body of the answer, and whether it replays the answer to an earlier request. */
 export type Answer = { body: string; replayed: boolean };
 
 export type Outcome = { answer: Answer } | { refusal: Refusal };
@@ -23,12 +23,12 @@ export type Outcome = { answer: Answer } | { refusal: Refusal };
 /** A request in the queue of its use case. */
 export type Queued = Batchable & { request: CommandRequest<unknown> };
 
-/** One try to run a set, and what came of it if it commits. */
+/** One attempt to run a set, and the outcomes if it commits. */
 export type Try = {
   commands: ReadonlyMap<Queued, Command<unknown>>;
   /** By the command's id, never by position. */
   outcomes: Map<string, Outcome>;
-  /** Those whose rows stand or fall with the commit. */
+  /** The commands whose rows are part of the transaction. */
   written: Command<unknown>[];
 };
 
@@ -37,7 +37,7 @@ export type ExecutorDeps = {
   clock: Clock;
   keyring: Keyring;
   across_accounts: boolean;
-  /** Of these keys and tokens, which may still be used? Asked in the transaction itself. */
+  /** Which of these keys and tokens are still active. Read in the transaction itself. */
   findActiveCredentials: (
     tx: Transaction,
     credential_ids: string[],
@@ -45,8 +45,8 @@ export type ExecutorDeps = {
   ) => Promise<Set<string>>;
   /** Called after a commit, so that a worker of this process looks for tasks at once. */
   afterCommit: () => void;
-  /** A statement unanswered for this long counts as lost with its connection. */
+  /** A statement unanswered for this long counts as failed, and its connection as lost. */
   answer_max_ms?: number;
-  /** For how long the fate of a commit is asked for whose answer was lost. */
+  /** How long to keep asking whether a commit happened whose answer was lost. */
   find_outcome_max_ms?: number;
 };

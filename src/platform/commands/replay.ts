@@ -8,7 +8,7 @@ import type { Command } from "./use-case.ts";
 
 const KEY_VERSION = 1;
 
-/** What those of the commands are given whose idempotency key is known, by the command's id. */
+/** The stored answers of those commands whose idempotency key is known, by the command's id. */
 export async function replayAnswers(
   keyring: Keyring,
   tx: Transaction,
@@ -46,7 +46,9 @@ function replay(key: Buffer, account_id: string, found: StoredAnswer): Outcome {
   return { answer: { body, replayed: true } };
 }
 
-/** The person was erased after the answer was stored, and with the key everything it sealed. */
+/**
+ * The person was erased after the answer was stored, and with their key everything it encrypted.
+ */
 function gone(): Outcome {
   return { refusal: new Refusal("record_not_found") };
 }

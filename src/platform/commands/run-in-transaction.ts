@@ -7,7 +7,7 @@ import { findStoredAnswers, insertCommands } from "./store.ts";
 import { noteTraces } from "./traces.ts";
 import type { Accepted, AnyUseCase, Command } from "./use-case.ts";
 
-/** Reads the set in one flush, decides, and leaves the writes to go out with the commit. */
+/** Reads the set in one flush, decides, and queues the writes to be sent with the commit. */
 export async function runInTransaction(
   deps: ExecutorDeps,
   use_case: AnyUseCase,
@@ -35,8 +35,8 @@ export async function runInTransaction(
 
   const fresh = unanswered();
   const accepted = decide(use_case, loaded, fresh, outcomes, now);
-  // The same request in another process may have been committed between our statements: then it
-  // was refused for what it has done itself, and its answer stands by now.
+  // The same request may have been committed by another process between our statements: then it was
+  // refused because of its own effect, and its answer is stored by now.
   const refused = fresh.filter(({ id }) => outcomes.has(id));
   const late = await findStoredAnswers(tx, refused);
   const replayed_late = await replayAnswers(deps.keyring, tx, account_keys, refused, late);
@@ -58,7 +58,7 @@ export async function runInTransaction(
   use_case.record(tx, loaded, accepted, now);
 }
 
-/** Notes the refusals and returns what was accepted. */
+/** Records the refusals and returns the accepted commands. */
 function decide(
   use_case: AnyUseCase,
   loaded: unknown,

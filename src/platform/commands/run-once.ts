@@ -2,7 +2,7 @@ import type { Transaction } from "../db/database.ts";
 import type { Refusal } from "../errors.ts";
 import type { Command, UseCase } from "./use-case.ts";
 
-/** Runs one command in a transaction that is open; what it refuses has written nothing. */
+/** Runs one command in an open transaction; a refused command has written nothing. */
 export async function runOnce<Input, Loaded, Output>(
   tx: Transaction,
   use_case: UseCase<Input, Loaded, Output>,

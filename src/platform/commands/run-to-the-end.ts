@@ -18,8 +18,9 @@ const FIND_OUTCOME_MAX_MS = 10_000;
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Runs the set until its end is certain: again after a conflict with another process, and after a
- * lost COMMIT answer by asking the database what became of it. Throws only when nothing happened.
+ * Runs the set until its outcome is certain: again after a conflict with another process, and if
+ * the answer to COMMIT was lost, by asking the database for the outcome. Throws only if nothing was
+ * written.
  */
 export async function runToTheEnd(
   deps: ExecutorDeps,
@@ -42,13 +43,16 @@ export async function runToTheEnd(
       if (end === "failed" || (end === "conflict" && is_spent)) throw error;
       if (end !== "committed") continue;
     }
-    // Later, so that nothing can be thrown from here: the batcher would run the set again.
+    // Deferred, so that it cannot throw here: the batcher would run the set again.
     setImmediate(deps.afterCommit);
     return answersOf(attempt);
   }
 }
 
-/** Each try gives its commands new ids: those of a try that was undone are spent (find-outcome). */
+/**
+ * Each attempt gives its commands new ids: those of an attempt that was rolled back may be blocked
+ * (find-outcome).
+ */
 function newTry(queued: readonly Queued[], now: Date): Try {
   const commands = queued.map((entry) => [entry, { ...entry.request, id: newId(now) }] as const);
   return { commands: new Map(commands), outcomes: new Map(), written: [] };
@@ -61,7 +65,7 @@ async function findEnd(deps: ExecutorDeps, attempt: Try, error: unknown): Promis
   if (violatedKey(error) || isRetryable(error)) return "conflict";
   if (!(error instanceof CommitUnknownError)) return "failed";
   const [witness] = attempt.written;
-  // Nothing was written: all answers rest on what others had committed before.
+  // Nothing was written: all answers are based on what others had already committed.
   if (!witness) return "committed";
   const limit_ms = deps.find_outcome_max_ms ?? FIND_OUTCOME_MAX_MS;
   return findOutcome(deps.database, witness, limit_ms, realTime(deps.clock));
@@ -71,7 +75,7 @@ function answersOf({ commands, outcomes }: Try): Map<Queued, Outcome> {
   return mapValues(commands, ({ id }) => outcomes.get(id)!);
 }
 
-/** The fate of what was written is unknown; of the rest it is certain: nothing was done. */
+/** The outcome of the written commands is unknown; the others certainly did nothing. */
 function refuseInDoubt({ commands, written }: Try, cause: unknown): Map<Queued, Outcome> {
   const in_doubt = new Set(written.map((command) => command.id));
   return mapValues(commands, ({ id }) => {

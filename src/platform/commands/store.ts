@@ -14,7 +14,7 @@ type CommandRow = {
   answer: Buffer | null;
 };
 
-/** Answers given before to the same idempotency keys, by the id of the command now asking. */
+/** Stored answers to the same idempotency keys, by the id of the current command. */
 export async function findStoredAnswers(
   tx: Session,
   commands: readonly Command<unknown>[],
@@ -40,7 +40,7 @@ export async function findStoredAnswers(
   return stored;
 }
 
-/** Waits for whoever works under this key, in any process; from then on the others wait. */
+/** Locks this key; waits for another request that has locked it, in any process. */
 export async function lockKey(
   tx: Transaction,
   account_id: string,
@@ -52,9 +52,9 @@ export async function lockKey(
 }
 
 /**
- * Without `on conflict`: a key that another process took meanwhile fails the transaction, which is
- * then run again and finds the answer. In key order, so that two processes never wait in a circle.
- * Dated in real time: how long a row is kept has nothing to do with the sandbox's clock.
+ * Without `on conflict`: if another process inserted the key meanwhile, the transaction fails, is
+ * run again and finds the answer. In key order, so that two processes never deadlock. Dated in real
+ * time: how long a row is kept does not depend on the sandbox's clock.
  */
 export function insertCommands(tx: Transaction, rows: readonly CommandRow[], real_now: Date): void {
   const order = (row: CommandRow) => row.command.idempotency?.index.toString("hex") ?? "";
@@ -79,13 +79,13 @@ export function insertCommands(tx: Transaction, rows: readonly CommandRow[], rea
   );
 }
 
-/** In the place of a request's hash: the row of a command that can never be committed any more. */
+/** Stored instead of a request's hash: the row of a command that can never be committed. */
 const FENCE = Buffer.alloc(0);
 
 /**
- * Makes certain whether a command was committed: either its row stands, or from this commit on none
- * ever can. Waits for a transaction that is just inserting it, and gives the same answer again when
- * repeated.
+ * Determines whether a command was committed: either its row exists, or after this commit it can
+ * never be inserted. Waits for a transaction that is inserting it; repeated calls give the same
+ * answer.
  */
 export async function insertFence(
   tx: Transaction,
@@ -103,7 +103,7 @@ export async function insertFence(
   return row?.request_hash?.equals(FENCE) ? "undone" : "committed";
 }
 
-/** At most `limit` rows that nobody will ask for again; returns how many there were. */
+/** Deletes at most `limit` rows that are not needed any more; returns how many. */
 export async function deleteUnkeyedCommands(
   session: Session,
   account_id: string,
@@ -121,7 +121,7 @@ export async function deleteUnkeyedCommands(
   return rows.length;
 }
 
-/** The answers of these commands are not given again: what they told of is gone. */
+/** Deletes the stored answers of these commands, because the data in them was erased. */
 export function deleteCommands(
   tx: Transaction,
   commands: readonly { account_id: string; command_id: string }[],

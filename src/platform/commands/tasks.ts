@@ -7,11 +7,11 @@ import { deleteUnkeyedCommands } from "./store.ts";
 
 export const TRIM_COMMANDS_TASK = "trim-commands";
 const EVERY_MS = 10 * MINUTE_MS;
-/** Long past the time in which anyone could still ask whether a commit happened. */
+/** Much longer than the outcome of a commit is asked for. */
 const KEPT_MS = HOUR_MS;
 const DELETED_AT_ONCE_MAX = 5_000;
 
-/** Removes the rows of commands without an Idempotency-Key, which nobody will ask for again. */
+/** Deletes the rows of commands without an Idempotency-Key once they are not needed any more. */
 export function trimCommandsTask(database: Database, clock: Clock): TaskHandler {
   return {
     kind: TRIM_COMMANDS_TASK,

@@ -5,8 +5,8 @@ import type { Command } from "./use-case.ts";
 const traces = new WeakMap<Transaction, ReadonlyMap<string, string>>();
 
 /**
- * Notes whose trace a transaction serves. Where commands of one account with different traces run
- * in one set, that account has none: a row of theirs could belong to either.
+ * Records which trace each account's writes in this transaction belong to. An account whose
+ * commands in one set have different traces gets none: a row could belong to any of them.
  */
 export function noteTraces(tx: Transaction, commands: readonly Command<unknown>[]): void {
   const by_account = Map.groupBy(commands, ({ account_id }) => account_id);
@@ -18,7 +18,9 @@ export function noteTraces(tx: Transaction, commands: readonly Command<unknown>[
   if (known.length > 0) traces.set(tx, new Map(known));
 }
 
-/** The trace of the request that causes this account's writes in the transaction, if one does. */
+/**
+ * The trace of the request that causes this account's writes in the transaction, if there is one.
+ */
 export function findTrace(tx: Transaction, account_id: string): string | null {
   return traces.get(tx)?.get(account_id) ?? null;
 }

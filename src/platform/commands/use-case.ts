@@ -1,26 +1,26 @@
 import type { Transaction } from "../db/database.ts";
 import type { Refusal } from "../errors.ts";
 
-/** An Idempotency-Key as keyed hashes: which key, and which request came with it. */
+/** An Idempotency-Key as keyed hashes: of the key, and of the request sent with it. */
 export type Idempotency = { index: Buffer; request_hash: Buffer };
 
 export type Command<Input> = {
-  /** Of this try to run it; a further try has another. */
+  /** Identifies this attempt; another attempt of the same command has another id. */
   id: string;
   account_id: string;
-  /** Of the key or token that the command came with. */
+  /** The key or token that authenticated the request. */
   credential_id: string;
   input: Input;
   idempotency: Idempotency | null;
-  /** The W3C trace that the request came with: 32 hex digits. */
+  /** The W3C trace id of the request: 32 hex digits. */
   trace_id?: string | undefined;
-  /** Who acts, where it is not the key. */
+  /** Who acts, if not the API key. */
   actor?: `member:${string}` | `proposal:${string}` | "command line";
-  /** Two members are asked, or have agreed: then that is allowed which only they may allow. */
+  /** Two-person approval was requested or granted: permits what only an approval may permit. */
   approval?: "asked" | "given";
 };
 
-/** The person whose data an answer holds: the stored copy is sealed with their key. */
+/** The person whose data an answer contains: the stored copy is encrypted with their key. */
 type AnswerSubject = { subject_id: string; key: Buffer };
 
 export type Verdict<Output> =
@@ -34,31 +34,31 @@ export type Accepted<Input, Output> = {
 };
 
 /**
- * A write, for a set of commands at once: read the set, decide in pure code, write the set. One
- * refused command leaves its neighbours whole.
+ * A write for a set of commands at once: read the set, decide in pure code, write the set. A
+ * refused command does not affect the others.
  */
 export type UseCase<Input, Loaded, Output> = {
   name: string;
   /** How many rows the command writes, to bound a batch. */
   rows: (input: Input) => number;
-  /** Sends all reads at once; locks come first, in their own statements. */
+  /** Sends all reads at once; locks come first, in separate statements. */
   load: (tx: Transaction, commands: readonly Command<Input>[]) => Promise<Loaded>;
-  /** A verdict for each command, by its id. Sees what earlier commands of the set decided. */
+  /** A verdict for each command, by its id. Takes into account what earlier commands decided. */
   decide: (
     loaded: Loaded,
     commands: readonly Command<Input>[],
     now: Date,
   ) => Map<string, Verdict<Output>>;
-  /** Queues the writes of what was accepted: one statement per table. */
+  /** Queues the writes of the accepted commands: one statement per table. */
   record: (
     tx: Transaction,
     loaded: Loaded,
     accepted: readonly Accepted<Input, Output>[],
     now: Date,
   ) => void;
-  /** The body of the answer, before the commit: it is stored beside the record. */
+  /** The body of the answer. Rendered before the commit, because it is stored with the record. */
   render: (output: Output) => string;
 };
 
-/** A use case whose types the executor need not know. */
+/** A use case with its types erased, for the executor. */
 export type AnyUseCase = UseCase<unknown, unknown, unknown>;

@@ -11,13 +11,15 @@ type Values = {
 };
 
 export type Config = Readonly<Omit<Values, "public_url"> & { public_url: string | undefined }>;
-/** In sandbox mode no money is real: the partners are ours, and http is allowed beside https. */
+/**
+ * In sandbox mode no money is real: the partners are simulated, and http is allowed besides https.
+ */
 export type Mode = Config["mode"];
 
-/** Cents; the sandbox has no such limit unless it is set. */
+/** In cents. Applies in live mode; the sandbox has no such limit unless it is set. */
 const APPROVAL_ABOVE_USD_LIVE = 1_000_000n;
 
-/** Reads the settings once; a bad one stops the process with a sentence that names it. */
+/** Reads the settings once; an invalid one stops the process with a sentence that names it. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const values: Record<string, unknown> = {};
   for (const [field, setting] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
@@ -37,7 +39,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   return Object.freeze({ ...config, public_url, approval_above_usd, data_dir });
 }
 
-/** The text of a setting, and the variable that an error in it is reported under. */
+/** The text of a setting, and the name of the variable to report errors under. */
 function textOf(
   { name, default_text, is_secret }: Setting<unknown>,
   environment: Record<string, string | undefined>,

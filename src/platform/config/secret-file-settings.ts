@@ -8,8 +8,8 @@ export function secretFileName(setting_name: string): string {
 }
 
 /**
- * The content of a file that holds one secret, without the newline at its end. The path may also
- * name a pipe; the content never becomes part of an error message.
+ * The content of a file with one secret, without the newline at its end. The path may also name a
+ * pipe; the content never becomes part of an error message.
  */
 export function readSecretFile(name: string, path: string): string {
   let bytes: Buffer;

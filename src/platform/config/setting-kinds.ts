@@ -6,7 +6,7 @@ export type Setting<Value> = {
   name: string;
   default_text: string | null;
   meaning: string;
-  /** It can also be given as the name of a file, in a variable that ends in `_FILE`. */
+  /** Can also be set as a file name, in a variable that ends in `_FILE`. */
   is_secret?: boolean;
   /** Returns the value, or throws with the end of a sentence that begins with the name. */
   read: (text: string) => Value;
@@ -16,7 +16,7 @@ export function fail(reason: string): never {
   throw new Error(reason);
 }
 
-/** Of a text that is known to be a decimal with at most so many digits after the point. */
+/** The text must be a decimal with at most `digits` digits after the point. */
 export function parseMinor(value: string, digits: number): bigint {
   const { units, scale } = parseDecimal(value)!;
   return units * powerOfTen(digits - scale);
@@ -37,7 +37,7 @@ export function optional<Value>(
   return { ...setting, meaning };
 }
 
-/** One that may be absent, and that an operator may keep in a file. */
+/** An optional setting that an operator may store in a file. */
 export function secret<Value>(
   setting: Setting<Value>,
   meaning: string,
@@ -106,7 +106,7 @@ export function key(name: string): Setting<Buffer> {
     default_text: null,
     meaning: "",
     read: (value) => {
-      // Node skips over what is no base64: a key with a typing error would be another key.
+      // Node ignores characters that are not base64: a key with a typo would become another key.
       const is_key = /^[A-Za-z0-9+/]{43}=$/.test(value);
       return is_key ? Buffer.from(value, "base64") : fail("must be 32 bytes in base64");
     },

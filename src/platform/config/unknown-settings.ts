@@ -3,10 +3,10 @@ import { secretFileName } from "./secret-file-settings.ts";
 import type { Setting } from "./setting-kinds.ts";
 import { SETTINGS } from "./settings.ts";
 
-/** Not ours to read, but known: where programs that use the SDK find the service. */
+/** Not read by the service, but known: programs that use the SDK find the service with it. */
 const OTHERS = ["SLIPROAD_URL"];
 
-/** A sentence without its end for each variable that looks like a setting and is none. */
+/** The beginning of a sentence for each variable that looks like a setting but is none. */
 export function unknownSettings(environment: Record<string, string | undefined>): string[] {
   const settings: Setting<unknown>[] = Object.values(SETTINGS);
   const known = settings.flatMap(({ name, is_secret }) =>
@@ -20,7 +20,7 @@ export function unknownSettings(environment: Record<string, string | undefined>)
     });
 }
 
-/** What all begin with makes none of them likelier. */
+/** Compares without the common prefix, which would make every name look similar. */
 function nearestSetting(name: string, known: readonly string[]): string | undefined {
   const bare = (text: string) => text.replace(/^SLIPROAD_/, "");
   const meant = nearest(bare(name), known.map(bare));

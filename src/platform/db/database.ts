@@ -1,13 +1,13 @@
 import pg from "pg";
 
-/** What a store function needs: run one statement, get its rows. */
+/** What a store function needs: run one statement, return its rows. */
 export type Session = {
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 };
 
 /**
- * A transaction in few round trips. `query` sends at once (BEGIN travels with the first one);
- * `write` holds the statement back until the commit, so that all writes and COMMIT leave in one
+ * A transaction in few round trips. `query` sends at once (BEGIN is sent with the first one);
+ * `write` delays the statement until the commit, so that all writes and COMMIT are sent in one
  * flush. A failing write turns the COMMIT into a rollback.
  */
 export type Transaction = Session & {
@@ -24,25 +24,25 @@ export type Database = Session & {
     work: (tx: Transaction) => Promise<Result>,
     options?: TransactionOptions,
   ): Promise<Result>;
-  /** A connection of one's own, for what outlives a statement (advisory locks). */
+  /** A dedicated connection, for what outlives a statement (advisory locks). */
   connection<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
-  /** How busy the connections of this process are. */
+  /** How many connections of this process are in use. */
   pool(): PoolUse;
   close(): Promise<void>;
 };
 
 type PoolUse = { in_use: number; idle: number; waiting: number; max: number };
 
-/** The database cannot be reached or cannot work, or was lost before COMMIT: nothing happened. */
+/** The database was unreachable, failed, or was lost before COMMIT: nothing was written. */
 export class DatabaseUnavailableError extends Error {}
 
-/** COMMIT was sent and its answer never came: only the database knows whether it happened. */
+/** COMMIT was sent but not answered: only the database knows whether it committed. */
 export class CommitUnknownError extends Error {}
 
 type DatabaseOptions = {
   url: string;
   connections_max: number;
-  /** Statements leave without waiting for the answers before them; absent: they do. */
+  /** Send statements without waiting for the answers to earlier ones. Default: true. */
   pipeline?: boolean;
   on_error?: (error: Error) => void;
 };
@@ -59,11 +59,11 @@ const types: pg.CustomTypesConfig = {
 };
 
 /**
- * Every statement of ours has an index, and many tables fill and empty within minutes. By its old
- * statistics the planner takes such a table for small and would read all of it for a few hundred
- * keys. Worst is the check of a foreign key, whose plan a connection makes once: made while the
- * other table was small, it reads all of that table for each row of the burst that follows (1.9 s
- * for a thousand events, measured). This is the only place that sets it.
+ * Every statement of ours has an index, and many tables fill and empty within minutes. With
+ * outdated statistics the planner believes that such a table is small and would read all of it for
+ * a few hundred keys. The worst case is the check of a foreign key, which a connection plans once:
+ * planned while the other table was small, it reads all of that table for each row of the next
+ * burst (measured: 1.9 s for a thousand events). This is the only place that sets it.
  */
 async function preferIndexes(client: pg.ClientBase): Promise<void> {
   await client.query("set enable_seqscan = off");
@@ -105,7 +105,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       try {
         return await work({ query: rowsOf(openSender(client)) });
       } finally {
-        // Not returned to the pool: whatever the session holds ends with it.
+        // Not returned to the pool: closing it ends the session's locks and settings.
         client.release(true);
       }
     },
@@ -128,8 +128,8 @@ const NAMES_MAX = 500;
 const names = new Map<string, string>();
 
 /**
- * A name lets the server parse and plan a statement once per connection. Only inserts: the plan of
- * anything that looks rows up may be a bad one later, if it was made while its table was small.
+ * A name lets the server parse and plan a statement once per connection. Only for inserts: a lookup
+ * planned while its table was small could be slow later.
  */
 function nameOf(text: string): string | undefined {
   const known = names.get(text);
@@ -141,14 +141,14 @@ function nameOf(text: string): string | undefined {
 
 function senderOf(client: pg.PoolClient, answer_max_ms?: number): Send {
   return (text, values, name) => {
-    // The driver knows this limit, its types do not. It ends the connection when time is up.
+    // The driver has this option, its types do not. It closes the connection after the timeout.
     const limit = answer_max_ms === undefined ? {} : { query_timeout: answer_max_ms };
     const named = name === undefined ? {} : { name };
     return client.query({ text, values: values as unknown[], ...named, ...limit });
   };
 }
 
-/** The driver would queue them itself, but wants its callers to wait. */
+/** The driver could queue them itself, but expects its callers to wait. */
 function oneByOne(client: pg.PoolClient, answer_max_ms?: number): Send {
   const sendNow = senderOf(client, answer_max_ms);
   let last: Promise<unknown> = Promise.resolve();
@@ -169,7 +169,7 @@ async function runTransaction<Result>(
   work: (tx: Transaction) => Promise<Result>,
   isLost: () => boolean,
 ): Promise<Result> {
-  // Back to the pool goes only a connection whose last statement was answered.
+  // Only a connection whose last statement was answered returns to the pool.
   let is_reusable = false;
   try {
     const { tx, end } = begin(send);
@@ -191,7 +191,7 @@ async function runTransaction<Result>(
     assertCommitted(answers);
     return result;
   } catch (error) {
-    // A server that shuts down or is no longer the primary: the next one gets a new connection.
+    // The server shuts down or is no longer the primary: do not reuse the connection.
     if (error instanceof DatabaseUnavailableError) is_reusable = false;
     throw error;
   } finally {
@@ -201,14 +201,14 @@ async function runTransaction<Result>(
 
 type Write = [text: string, values: readonly unknown[]];
 
-/** Once ended, a transaction takes nothing more: its connection may be another's by then. */
+/** An ended transaction accepts no statements: its connection may already serve another. */
 function begin(send: Send): { tx: Transaction; end: () => readonly Write[] } {
   const writes: Write[] = [];
   let is_over = false;
   const assertOpen = () => {
     if (is_over) throw new Error("a statement came after the end of its transaction");
   };
-  // A failed BEGIN is seen by the statements after it; unobserved it would end the process.
+  // The statements after a failed BEGIN report it; unhandled it would end the process.
   send("begin").catch(() => {});
   const query = rowsOf(send);
   const tx: Transaction = {
@@ -229,8 +229,8 @@ function begin(send: Send): { tx: Transaction; end: () => readonly Write[] } {
 }
 
 /**
- * What the driver would do while sending, done earlier: a value that cannot be turned into JSON
- * must fail here, not between two writes that are already on their way with COMMIT behind them.
+ * Does early what the driver would do while sending: a value that cannot be converted to JSON must
+ * fail here, not between two writes that are already being sent together with COMMIT.
  */
 function toParameter(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toParameter);
@@ -254,7 +254,7 @@ async function sendWithCommit(
   writes: readonly Write[],
 ): Promise<CommitAnswers> {
   let replication_was_awaited = true;
-  // The warning's text may be translated, the place it comes from is not.
+  // The text of the warning may be translated; its routine is not.
   const onNotice = (notice: { routine?: string | undefined }) => {
     if (notice.routine === "SyncRepWaitForLSN") replication_was_awaited = false;
   };
@@ -269,7 +269,7 @@ async function sendWithCommit(
 function assertCommitted({ writes, commit, replication_was_awaited }: CommitAnswers): void {
   const failed = [...writes, commit].find((answer) => answer.status === "rejected");
   if (failed) {
-    // A server's own error means a rollback; anything else is a lost connection.
+    // An error from the server means a rollback; anything else is a lost connection.
     if (isCertain(failed.reason)) nameOutage(failed.reason);
     throw new CommitUnknownError("the answer to COMMIT was lost", { cause: failed.reason });
   }
@@ -289,27 +289,27 @@ function nameOutage(error: unknown): never {
   throw new DatabaseUnavailableError(message, { cause: error });
 }
 
-/** True for an error by which PostgreSQL answered a statement, false for a broken connection. */
+/** True if PostgreSQL answered a statement with an error, false for a broken connection. */
 function isCertain(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && !CONNECTION_ENDS.test(error.code ?? "");
 }
 
-// 57P01–57P03: the server is going away; class 08: connection exceptions.
+// 57P01–57P03: the server is shutting down; class 08: connection exceptions.
 const CONNECTION_ENDS = /^(57P0[123]|08...)$/;
-// 25006: a standby, or a primary that became one; class 53: no room, no memory, no connections.
+// 25006: a standby, or a primary that became one; class 53: no disk, memory or connections left.
 const OUTAGES = /^(25006|53...)$/;
 
-/** True for an error that PostgreSQL reported of a statement, false when it is out of service. */
+/** True if PostgreSQL rejected a statement, false if it is unavailable. */
 export function isDatabaseError(error: unknown): error is pg.DatabaseError {
   return isCertain(error) && !OUTAGES.test(error.code ?? "");
 }
 
-/** The name of the unique key that a statement violated, if that is what happened. */
+/** The name of the unique key that a statement violated, if it did. */
 export function violatedKey(error: unknown): string | undefined {
   return isDatabaseError(error) && error.code === "23505" ? error.constraint : undefined;
 }
 
-/** Two transactions got in each other's way and PostgreSQL ended one: running it again is right. */
+/** Two transactions conflicted and PostgreSQL ended one: it is safe to run it again. */
 export function isRetryable(error: unknown): boolean {
   return isDatabaseError(error) && (error.code === "40P01" || error.code === "40001");
 }

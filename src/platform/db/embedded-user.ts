@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { StartupError } from "../startup-error.ts";
 
-/** The user PostgreSQL runs as when we are root, since it refuses to run as root itself. */
+/** The user PostgreSQL runs as if we are root, since it refuses to run as root. */
 export type ServerUser = { uid: number; gid: number; name: string };
 
 const READ = 4;
@@ -12,7 +12,7 @@ export function startedByRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** `postgres` where the system knows it, else `nobody`: initdb needs an entry in /etc/passwd. */
+/** `postgres` if the system has that user, else `nobody`: initdb needs an entry in /etc/passwd. */
 export async function findServerUser(): Promise<ServerUser> {
   const users = await listUsers();
   const user = users.find((u) => u.name === "postgres") ?? users.find((u) => u.name === "nobody");
@@ -23,7 +23,7 @@ export async function findServerUser(): Promise<ServerUser> {
   );
 }
 
-/** The owner of a cluster that exists; null when it is root's. */
+/** The owner of an existing cluster; null if it is root. */
 export async function findOwner(directory: string): Promise<ServerUser | null> {
   const { uid, gid } = await stat(directory);
   if (uid === 0) return null;
@@ -31,7 +31,7 @@ export async function findOwner(directory: string): Promise<ServerUser | null> {
   return { uid, gid, name: known?.name ?? String(uid) };
 }
 
-/** Whether the user may pass through `directory` (a real path) and everything above it. */
+/** Whether the user may traverse `directory` (a real path) and all its parents. */
 export async function canTraverse(directory: string, user: ServerUser): Promise<boolean> {
   for (let at = directory; ; at = dirname(at)) {
     if (!(await permits(at, user, EXECUTE))) return false;
@@ -49,7 +49,7 @@ export async function canExecute(file: string, user: ServerUser): Promise<boolea
 
 async function permits(path: string, user: ServerUser, wanted: number): Promise<boolean> {
   const { mode, uid, gid } = await stat(path);
-  // The first class that fits decides, as in the kernel: an owner may have less than the others.
+  // The first matching class decides, as in the kernel: an owner may have fewer rights than others.
   const granted = uid === user.uid ? mode >> 6 : gid === user.gid ? mode >> 3 : mode;
   return (granted & wanted) === wanted;
 }

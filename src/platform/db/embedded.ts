@@ -14,9 +14,11 @@ import { type Server, startServer, stopOrphan } from "./embedded-process.ts";
 
 export type EmbeddedPostgres = {
   url: string;
-  /** One sentence for the person who starts it, when something is not where they expect it. */
+  /** A sentence for the operator if something is not where they would expect it. */
   notice: string | null;
-  /** Resolves when the server is gone, asked for or not: its exit code, null after a signal. */
+  /**
+   * Resolves when the server has ended, for whatever reason: its exit code, null after a signal.
+   */
   exited: Promise<number | null>;
   stop(): Promise<void>;
 };
@@ -25,9 +27,9 @@ const DATABASE = "sliproad";
 const CONNECT_TIMEOUT_MS = 30_000;
 
 /**
- * Runs the PostgreSQL that npm brings, on a cluster under the data directory. The caller has made
- * sure that no other Sliproad uses that directory (`claimDataDir`). The npm package's own program
- * is not used: it hooks into the end of the process, where we stop things in our own order.
+ * Runs the PostgreSQL from npm on a cluster in the data directory. The caller has made sure that no
+ * other Sliproad uses that directory (`claimDataDir`). The npm package's own program is not used:
+ * it installs exit hooks, but we stop things in our own order.
  */
 export async function startEmbeddedPostgres(options: {
   data_dir: string;
@@ -59,7 +61,7 @@ function checkVersion(cluster: Cluster, binaries: Binaries): void {
   );
 }
 
-/** Checked at every start, since a kill may have come between making cluster and database. */
+/** Checked at every start, since a kill may have happened between creating cluster and database. */
 async function ensureDatabase(
   server: Server,
   urlOf: (port: number, database?: string) => string,
@@ -83,7 +85,7 @@ async function ensureDatabase(
   }
 }
 
-/** False when the database does not exist; any other refusal is thrown. */
+/** False if the database does not exist; any other refusal is thrown. */
 async function canConnect(url: string): Promise<boolean> {
   try {
     await withClient(url, async () => {});
@@ -99,7 +101,7 @@ async function withClient(url: string, work: (client: pg.Client) => Promise<unkn
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  // Without a listener a connection lost while idle would end the process.
+  // Without a listener, a connection lost while idle would end the process.
   client.on("error", () => {});
   try {
     await client.connect();

@@ -8,12 +8,12 @@ const MIGRATIONS_DIR = join(import.meta.dirname, "../../../migrations");
 // Any constant works as long as all processes use the same one.
 const ADVISORY_LOCK = 7_420_261_115;
 
-/** Told before each migration, for whoever waits. */
+/** Called before each migration, to report progress. */
 export type OnMigration = (progress: { done: number; total: number; name: string }) => void;
 
 /**
- * Applies what is missing, in order. Several processes may start at once: an advisory lock lets
- * one work while the others wait. Returns the names of the migrations it applied.
+ * Applies the missing migrations in order. Several processes may start at once: an advisory lock
+ * lets one work while the others wait. Returns the names of the migrations it applied.
  */
 export async function migrate(
   database: Database,
@@ -36,7 +36,7 @@ export async function migrate(
   });
 }
 
-/** True when the database has exactly the migrations of this program. */
+/** True if the database has exactly the migrations of this program. */
 export async function isMigrated(session: Session): Promise<boolean> {
   const files = await readMigrationFiles(MIGRATIONS_DIR);
   const applied = await listChecksums(session);
@@ -55,7 +55,7 @@ async function readMigrationFiles(directory: string): Promise<MigrationFile[]> {
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(directory, name), "utf8");
-      // A checkout on Windows may end lines otherwise; PostgreSQL sees no difference.
+      // A checkout on Windows may have other line ends; they make no difference to PostgreSQL.
       const lines = text.replaceAll("\r\n", "\n");
       return { name, text, checksum: createHash("sha256").update(lines).digest("hex") };
     }),
@@ -82,7 +82,7 @@ function assertUnchanged(files: readonly MigrationFile[], applied: readonly Appl
 
 type Migration = { name: string; applied_at: Date };
 
-/** What a migrated database went through, in order. */
+/** The migrations that were applied, in order. */
 export function listMigrations(session: Session): Promise<Migration[]> {
   return session.query<Migration>("select name, applied_at from migrations order by name");
 }

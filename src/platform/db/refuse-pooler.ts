@@ -5,9 +5,9 @@ const ROUNDS = 3;
 const PROTOCOL_VIOLATION = "08P01";
 
 /**
- * Sessions hold what a transaction pooler would lose or give to others: advisory locks, prepared
- * statements, settings. Behind one, two connections that are open at a time can have the same
- * backend, or one connection another backend than before; PostgreSQL itself allows neither.
+ * Sessions keep state that a transaction pooler would lose or share: advisory locks, prepared
+ * statements, settings. Behind a pooler, two connections open at the same time can have the same
+ * backend, or one connection a different backend than before; PostgreSQL itself allows neither.
  */
 export async function refusePooler(database: Database): Promise<void> {
   const is_pooled = await database.connection((first) =>
@@ -25,7 +25,7 @@ export async function refusePooler(database: Database): Promise<void> {
   );
 }
 
-/** The second holds whichever backend it gets; then the first asks for its own once more. */
+/** The second session occupies the backend it gets; then the first checks its own again. */
 async function sharesBackend(first: Session, second: Session): Promise<boolean> {
   const before = await findBackend(first);
   try {
@@ -42,7 +42,7 @@ async function sharesBackend(first: Session, second: Session): Promise<boolean> 
   }
 }
 
-/** By PgBouncer with pool_mode = statement, which takes no transactions at all. */
+/** By PgBouncer with pool_mode = statement, which accepts no transactions. */
 function isRefusedByPooler(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: string } };
   return cause?.code === PROTOCOL_VIOLATION;

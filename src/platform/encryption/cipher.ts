@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import { smallRandomBytes } from "../random-bytes.ts";
 
 /**
- * AES-256-GCM. The associated data names the place of the ciphertext (account, table, column,
- * record), so that a ciphertext moved to another row or column no longer opens.
+ * AES-256-GCM. The associated data names the location of the ciphertext (account, table, column,
+ * record), so that a ciphertext moved to another row or column cannot be decrypted.
  *
  * Layout: 1 byte format, 4 bytes key version, 12 bytes nonce, ciphertext, 16 bytes tag.
  */
@@ -44,7 +44,7 @@ export function open(key: Buffer, place: Place, sealed: Buffer): Buffer {
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
   try {
     const plaintext = decipher.update(sealed.subarray(body, -TAG_BYTES));
-    // In this mode nothing is held back: the end only says whether the tag fits.
+    // This mode buffers nothing: `final` only verifies the tag.
     decipher.final();
     return plaintext;
   } catch (error) {
@@ -57,14 +57,14 @@ export function open(key: Buffer, place: Place, sealed: Buffer): Buffer {
   }
 }
 
-/** A keyed hash: equal inputs can be found again, and nobody without the key can test a guess. */
+/** A keyed hash: equal inputs can be found, and without the key a guess cannot be tested. */
 export function keyedHash(key: Buffer, purpose: string, ...parts: (string | Buffer)[]): Buffer {
   const hash = createHmac("sha256", key).update(purpose);
   for (const part of parts) {
     const bytes = typeof part === "string" ? Buffer.from(part) : part;
     const length = Buffer.alloc(4);
     length.writeUInt32BE(bytes.length);
-    // The length keeps ("ab", "c") and ("a", "bc") apart.
+    // The length distinguishes ("ab", "c") from ("a", "bc").
     hash.update(length).update(bytes);
   }
   return hash.digest();
@@ -74,7 +74,7 @@ function associatedData(place: Place, version: number): Buffer {
   return Buffer.from(`${describePlace(place)}|${version}`);
 }
 
-/** Account, table, column and record: where a ciphertext belongs. */
+/** Account, table, column and record: the location of a ciphertext. */
 export function describePlace(place: Place): string {
   return `${place.account_id}|${place.table}|${place.column}|${place.record_id}`;
 }

@@ -6,7 +6,9 @@ import type { MasterKeys } from "./key-port.ts";
 import { rewrapAccountKey, type WrappedAccountKey } from "./keyring.ts";
 
 type Installation = {
-  /** Key of all keyed hashes. It survives a rotation of the master key: hashes stay the same. */
+  /**
+   * The key of all keyed hashes. It survives a rotation of the master key: hashes stay the same.
+   */
   index_key: Buffer;
 };
 
@@ -21,8 +23,8 @@ const ACCOUNTS_PER_STEP = 100;
 type Row = { mode: string; master_key_id: string; index_key: Buffer };
 
 /**
- * Stamps mode and key into a new database; refuses a database of another mode or another key,
- * before anything could be read wrongly.
+ * Records mode and key in a new database; refuses a database of another mode or key before any data
+ * is read.
  */
 export async function openInstallation(
   database: Database,
@@ -51,7 +53,7 @@ async function findInstallation(session: Session): Promise<Row | undefined> {
   return row;
 }
 
-/** Of several processes at once, one makes it. */
+/** If several processes start at once, one creates it. */
 async function create(
   database: Database,
   masters: MasterKeys,
@@ -68,12 +70,12 @@ async function create(
   return (await findInstallation(database))!;
 }
 
-/** Told before each step, for whoever waits. */
+/** Called before each step, to report progress. */
 export type OnRewrapped = (progress: { done: number; total: number }) => void;
 
 /**
  * Makes `to` the master key: first the installation names it (so that new accounts use it), then
- * every account's key is wrapped anew, in steps. Interrupted, it can simply be run again.
+ * every account's key is wrapped again, in steps. If interrupted, it can simply be run again.
  * Returns how many accounts were rewrapped.
  */
 export async function rotateMasterKey(
@@ -96,7 +98,7 @@ export async function rotateMasterKey(
   }
 }
 
-/** Only the rotation, of which there is one at a time, changes this row's key. */
+/** Only the rotation changes this row's key, and only one runs at a time. */
 async function rewrapIndexKey(database: Database, masters: MasterKeys, to: string): Promise<void> {
   const { master_key_id, index_key } = (await findInstallation(database))!;
   await assertKnown(masters, master_key_id);
@@ -105,7 +107,7 @@ async function rewrapIndexKey(database: Database, masters: MasterKeys, to: strin
   await database.query("update installation set master_key_id = $1, index_key = $2", [to, wrapped]);
 }
 
-/** Keys are wrapped between two statements: a key service may take its time. */
+/** Keys are wrapped between two statements, because a key service may be slow. */
 async function rewrapStep(database: Database, masters: MasterKeys, to: string): Promise<number> {
   const rows = await database.query<WrappedAccountKey & { version: number }>(
     `select account_id, version, master_key_id, wrapped from account_keys

@@ -6,25 +6,25 @@ import { KEY_BYTES, open, type Place, seal } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";
 import { ACCOUNT_KEY_VERSION } from "./local-keys.ts";
 
-/** A person whose data is encrypted with a key of their own. */
+/** A person whose data is encrypted with their own key. */
 export type Subject = { account_id: string; subject_id: string };
 
-/** Unwraps keys on demand and keeps the recently used ones in memory. */
+/** Unwraps keys on demand and caches the recently used ones in memory. */
 export type Keyring = {
-  /** The data keys of these subjects; an erased subject is absent. */
+  /** The data keys of these subjects; erased subjects are missing. */
   openSubjects(session: Session, subjects: readonly Subject[]): Promise<SubjectKeys>;
   openAccounts(session: Session, account_ids: readonly string[]): Promise<AccountKeys>;
   createAccount(tx: Transaction, account_id: string, now: Date): Promise<void>;
-  /** Deletes the subject's key: what it sealed can never be read again. */
+  /** Deletes the subject's key: data encrypted with it can never be read again. */
   eraseSubject(tx: Transaction, subject: Subject): void;
-  /** Drops the keys of people from memory: somebody may have been erased by another process. */
+  /** Drops people's keys from memory: another process may have erased a person. */
   forgetSubjects(): void;
 };
 
 export type SubjectKeys = AccountMap<Buffer>;
 export type AccountKeys = ReadonlyMap<string, Buffer>;
 
-/** A key service is asked again for what is not here. */
+/** Keys that are not cached are requested from the key service again. */
 const ACCOUNTS_CACHED_MAX = 10_000;
 const SUBJECTS_CACHED_MAX = 50_000;
 
@@ -56,7 +56,7 @@ export function createKeyring(masters: MasterKeys): Keyring {
       ]);
       for (const row of rows) {
         const key = open(wrapping_keys.get(row.account_id)!, subjectPlace(row), row.wrapped);
-        // What was read before somebody was erased must not come back into memory afterwards.
+        // A key read before its person was erased must not be cached afterwards.
         if (forgotten === forgotten_before) subject_keys.set(cacheName(row), key);
         found.set(row.account_id, row.subject_id, key);
       }
@@ -75,8 +75,9 @@ export function createKeyring(masters: MasterKeys): Keyring {
       subject_keys.clear();
     },
     createAccount: async (tx, account_id, now) => {
-      // The share lock makes a rotation wait for us, or us for it: the key is wrapped by the
-      // master key that the installation names now, never by one that is about to be dropped.
+      // The share lock makes a rotation and this transaction wait for each other: the key is
+      // wrapped with the master key that the installation names now, never with one about to be
+      // dropped.
       const [row] = await tx.query<{ master_key_id: string }>(
         "select master_key_id from installation for share",
       );
@@ -92,7 +93,7 @@ export function createKeyring(masters: MasterKeys): Keyring {
   };
 }
 
-/** Account keys are never erased: what was read once stays known. */
+/** Account keys are never erased: they can stay cached. */
 function createOpenAccounts(masters: MasterKeys): Keyring["openAccounts"] {
   const accounts = new LruMap<string, Buffer>(ACCOUNTS_CACHED_MAX);
   return async (session, account_ids) => {
@@ -123,7 +124,7 @@ function createOpenAccounts(masters: MasterKeys): Keyring["openAccounts"] {
   };
 }
 
-/** Makes a key for each new subject; they exist once the transaction commits. */
+/** Creates a key for each new subject; they exist once the transaction commits. */
 export function createSubjectKeys(
   tx: Transaction,
   account_keys: AccountKeys,
@@ -147,7 +148,7 @@ export function createSubjectKeys(
   );
 }
 
-/** Wraps an account's key anew, for a rotation of the master key. */
+/** Wraps an account's key again, for a rotation of the master key. */
 export async function rewrapAccountKey(
   masters: MasterKeys,
   { account_id, master_key_id, wrapped }: WrappedAccountKey,

@@ -4,21 +4,21 @@ import { text } from "node:stream/consumers";
 import { DecryptionError, describePlace, type Place } from "./cipher.ts";
 import type { MasterKeys } from "./key-port.ts";
 
-/** Tells keys of the service from our own. */
+/** Distinguishes keys of the service from our own. */
 const PREFIX = "kms:";
 const DIGEST_BYTES = 32;
 const TIMEOUT_MS = 10_000;
 const COMMANDS_AT_ONCE_MAX = 8;
 
 /**
- * A key management service, asked through a program that the operator provides. The program gets
+ * A key management service, called through a program that the operator provides. The program gets
  * one JSON object on its standard input and prints one on its standard output:
  *
  *     { "action": "current" }                                      → { "key_id" }
  *     { "action": "wrap", "key_id", "plaintext": <base64> }        → { "ciphertext": <base64> }
  *     { "action": "unwrap", "key_id", "ciphertext": <base64> }     → { "plaintext": <base64> }
  *
- * Anything but exit code 0 is a failure. The place is bound by us: not every service can.
+ * Any exit code but 0 is a failure. We bind the place ourselves: not every service can.
  */
 export function openKmsCommand(path: string): MasterKeys {
   const run = limited((request: object) => runCommand(path, request));
@@ -60,7 +60,7 @@ async function runCommand(path: string, request: object): Promise<unknown> {
     child.once("error", reject);
     child.once("close", resolve);
   });
-  // It may end without having read what it was sent.
+  // The program may end without reading its input.
   child.stdin.on("error", () => {});
   child.stdin.end(JSON.stringify(request));
   try {
@@ -72,7 +72,7 @@ async function runCommand(path: string, request: object): Promise<unknown> {
     if (code !== 0) throw new Error(complaint.trim().slice(0, 200) || `it exited with ${code}`);
     return JSON.parse(printed);
   } catch (error) {
-    // What it printed may be a key: only its complaint is quoted.
+    // Its output may be a key: quote only standard error.
     const is_unread = error instanceof SyntaxError;
     const reason = is_unread ? "it did not print JSON" : (error as Error).message;
     throw new Error(`SLIPROAD_KMS_COMMAND failed: ${reason}`, is_unread ? {} : { cause: error });
@@ -85,7 +85,7 @@ function readText(answer: unknown, name: string): string {
   throw new Error(`SLIPROAD_KMS_COMMAND failed: its output has no ${name}`);
 }
 
-/** Accounts are opened in sets: not every key may have a process of its own at once. */
+/** Accounts are opened in sets: limits how many processes run at once. */
 function limited<Input, Output>(work: (input: Input) => Promise<Output>) {
   let running = 0;
   const waiting: (() => void)[] = [];

@@ -9,14 +9,16 @@ import type { MasterKeys } from "./key-port.ts";
 
 type MasterKey = { id: string; bytes: Buffer };
 
-/** Account keys have one version until one must be replaced; its number is part of every wrap. */
+/**
+ * Account keys have one version until one must be replaced; every wrapped key contains its number.
+ */
 export const ACCOUNT_KEY_VERSION = 1;
 const FILE_NAME = "encryption.keys";
 
 /**
- * Master keys in this process's memory. Live mode takes them from the environment. The sandbox
- * keeps them in its data directory, newest first, and reads the file again when it meets a key it
- * does not know: so a rotation reaches processes that are already running.
+ * Master keys in this process's memory. Live mode reads them from the environment. The sandbox
+ * stores them in its data directory, newest first, and reads the file again when it finds an
+ * unknown key: so a rotation reaches processes that are already running.
  */
 export function openLocalKeys(config: Config, { is_previous = false } = {}): MasterKeys {
   const source = config.encryption_key

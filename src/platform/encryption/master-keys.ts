@@ -4,8 +4,8 @@ import { isKmsKey, openKmsCommand } from "./kms-command.ts";
 import { openLocalKeys } from "./local-keys.ts";
 
 /**
- * A key service if one is set; keys of before, from the environment or the data directory, still
- * unwrap until a rotation has put everything under the service's key.
+ * A key service if one is set; earlier keys, from the environment or the data directory, still
+ * unwrap until a rotation has wrapped everything with the service's key.
  */
 export function masterKeys(config: Config): MasterKeys {
   if (!config.kms_command) return openLocalKeys(config);

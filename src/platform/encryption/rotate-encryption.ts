@@ -17,9 +17,9 @@ export type Rotation = {
 const ADVISORY_LOCK = 7_420_261_116;
 
 /**
- * Puts everything under a new master key while other processes go on working. With keys from the
- * environment, the present one must be set there already, beside the previous. The sandbox makes a
- * new one itself; its file holds both until every key is rewrapped.
+ * Rotates to a new master key while other processes keep working. With keys from the environment,
+ * the new one must already be set there, besides the previous. The sandbox creates a new one
+ * itself; its file contains both until every key is rewrapped.
  */
 export function rotateEncryption(
   database: Database,
@@ -28,7 +28,7 @@ export function rotateEncryption(
   onProgress?: OnRewrapped,
 ): Promise<Rotation> {
   return database.connection(async (session) => {
-    // Of two rotations at once, each would drop the key that the other one is wrapping with.
+    // Two rotations at once would each drop the key that the other one wraps with.
     const [row] = await session.query<{ locked: boolean }>(
       "select pg_try_advisory_lock($1) as locked",
       [ADVISORY_LOCK],

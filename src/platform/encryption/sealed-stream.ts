@@ -3,14 +3,14 @@ import { Transform } from "node:stream";
 import { DecryptionError, KEY_BYTES, type Place } from "./cipher.ts";
 
 /**
- * Files are sealed in frames, so that neither writing nor reading one needs more memory than a
- * frame, and nothing is released before it is authenticated.
+ * Files are encrypted in frames, so that neither writing nor reading one needs more memory than a
+ * frame, and no data is released before it is authenticated.
  *
- * Layout: 1 byte format, 16 bytes id of this very stream, then frames of 12 bytes nonce,
- * ciphertext, 16 bytes tag. Every frame but the last holds exactly FRAME_BYTES of the file; the
- * last holds the rest, perhaps nothing. The associated data of a frame names the place, the
- * stream, the frame's number and whether it is the last: a file that was cut, lengthened,
- * reordered, moved to another record or mixed with an earlier version of itself does not open.
+ * Layout: 1 byte format, 16 bytes id of this stream, then frames of 12 bytes nonce, ciphertext, 16
+ * bytes tag. Every frame but the last contains exactly FRAME_BYTES of the file; the last contains
+ * the rest, possibly nothing. The associated data of a frame names the place, the stream, the
+ * frame's number and whether it is the last: a file that was truncated, extended, reordered, moved
+ * to another record or mixed with an earlier version of itself cannot be decrypted.
  */
 const FORMAT = 2;
 const STREAM_ID_BYTES = 16;
@@ -23,13 +23,13 @@ const FRAMES_MAX = 2 ** 32 - 1;
 
 export const FRAME_BYTES = 64 * 1024;
 
-/** How many bytes a file of this size has once it is sealed. */
+/** The encrypted size of a file with this many bytes. */
 export function sealedSize(bytes: number): number {
   const frames = Math.max(1, Math.ceil(bytes / FRAME_BYTES));
   return HEAD_BYTES + bytes + frames * FRAME_OVERHEAD_BYTES;
 }
 
-/** Seals what is written to it. */
+/** Encrypts what is written to it. */
 export function sealStream(key: Buffer, place: Place): Transform {
   checkKey(key);
   const stream_id = randomBytes(STREAM_ID_BYTES);
@@ -47,7 +47,9 @@ export function sealStream(key: Buffer, place: Place): Transform {
   return stream;
 }
 
-/** Opens what `sealStream` made; fails with DecryptionError before anything wrong comes out. */
+/**
+ * Decrypts the output of `sealStream`; fails with DecryptionError before releasing invalid data.
+ */
 export function openStream(key: Buffer, place: Place): Transform {
   checkKey(key);
   let bind: ((is_last: boolean) => Buffer) | undefined;
@@ -84,7 +86,7 @@ function openFrame(key: Buffer, frame: Buffer, associated_data: Buffer): Buffer 
   }
 }
 
-/** The associated data of one frame after the other. */
+/** The associated data of each frame in turn. */
 function createBinding(place: Place, stream_id: Buffer): (is_last: boolean) => Buffer {
   const { account_id, table, column, record_id } = place;
   const where = Buffer.from(JSON.stringify([account_id, table, column, record_id]));
@@ -103,8 +105,8 @@ function createBinding(place: Place, stream_id: Buffer): (is_last: boolean) => B
 type Head = { bytes: number; read: (head: Buffer) => void };
 
 /**
- * Cuts what is written to it into a head and frames of the given size. A full frame is handed on
- * only when more follows, since whether it is the last is part of its associated data.
+ * Splits its input into a head and frames of the given size. Emits a full frame only when more data
+ * follows, since whether it is the last is part of its associated data.
  */
 function framed(
   frame_bytes: number,
@@ -132,7 +134,7 @@ function framed(
     }
   };
   return new Transform({
-    // Less than a chunk: one is worked on, and no more are queued on either side.
+    // Smaller than a chunk: one is processed, and no more are queued on either side.
     highWaterMark: QUEUED_BYTES,
     transform: (chunk, _encoding, done) => attempt(done, () => takeChunk(chunk)),
     flush: (done) => attempt(done, () => take(room.subarray(0, filled), true)),

@@ -5,8 +5,8 @@ const NETWORK_GROUPS = 4;
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * What limits count a caller by. Of IPv6 that is the /64: whoever has one address there has all of
- * them, and would else have a new limit with each.
+ * The network that limits count a caller by. For IPv6 that is the /64: a caller with one address in
+ * it usually has all of them, and would get a new limit with each.
  */
 export function callerNetwork(address: string): string {
   const mapped = MAPPED.exec(address)?.[1];
@@ -15,7 +15,7 @@ export function callerNetwork(address: string): string {
   const [before = "", after] = address.toLowerCase().split("::");
   const first = before === "" ? [] : before.split(":");
   const last = after ? after.split(":") : [];
-  // An IPv4 address at the end stands for two groups.
+  // An IPv4 address at the end counts as two groups.
   const missing = GROUPS - first.length - last.length - (address.includes(".") ? 1 : 0);
   const zeros = after === undefined ? [] : Array.from({ length: missing }, () => "0");
   const network = [...first, ...zeros, ...last].slice(0, NETWORK_GROUPS);

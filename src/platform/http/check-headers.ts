@@ -3,7 +3,7 @@ import { Refusal } from "../errors.ts";
 
 export const VERSION = "2026-11-15";
 
-/** What a request says in its headers about version, answer and body, or a refusal. */
+/** Checks the headers for version, answer format and body, or refuses. */
 export function checkHeaders(request: FastifyRequest, reply: FastifyReply): void {
   checkVersion(request);
   checkFormat(request);
@@ -17,7 +17,7 @@ function checkVersion(request: FastifyRequest): void {
   }
 }
 
-/** Bodies are read as they come: a small one cannot become a large one here. */
+/** Compressed bodies are refused: a small one could expand to a large one. */
 export function checkEncoding(request: FastifyRequest, reply: FastifyReply): void {
   const encoding = request.headers["content-encoding"]?.trim().toLowerCase() ?? "";
   if (encoding === "" || encoding === "identity") return;
@@ -27,7 +27,7 @@ export function checkEncoding(request: FastifyRequest, reply: FastifyReply): voi
 }
 
 const JSON_FORMAT = /application\/(json|\*)|\*\/\*/i;
-/** Of documents and pictures, also under the name that the OpenAPI description has for all. */
+/** Documents and images, including the generic type that the OpenAPI description uses. */
 const FILE_FORMAT = /application\/(pdf|octet-stream)|image\/(jpeg|png|\*)/i;
 
 function checkFormat(request: FastifyRequest): void {

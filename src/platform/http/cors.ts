@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 
 /**
- * On routes that take tokens, and on no other: pages of any origin may read the answers. Nothing
- * rests on cookies there, so that a page learns only what its own token opens.
+ * Only on routes that accept tokens: pages of any origin may read the answers. These routes ignore
+ * cookies, so a page can only read what its own token permits.
  */
 export const CORS_HEADERS = {
   "Access-Control-Allow-Origin": "*",
@@ -11,20 +11,20 @@ export const CORS_HEADERS = {
     "RateLimit-Reset, Retry-After, Sliproad-Version, WWW-Authenticate, X-Request-Id",
 };
 
-/** The longest that browsers keep it. */
+/** The longest time that browsers cache it. */
 const KEPT_SECONDS = 2 * 60 * 60;
 
 const PREFLIGHT_HEADERS = {
   ...CORS_HEADERS,
   "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE",
-  // A `*` would not stand for Authorization.
+  // A `*` would not include Authorization.
   "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Sliproad-Version",
   "Access-Control-Max-Age": String(KEPT_SECONDS),
 };
 
-/** What a browser asks before a request of a page; it costs no more than the answer. */
+/** Answers the preflight request of a browser. */
 export function addPreflight(app: FastifyInstance, url: string): void {
-  // One for all methods of a path.
+  // One route for all methods of a path.
   if (app.hasRoute({ method: "OPTIONS", url })) return;
   app.options(url, { schema: { hide: true } }, (_request, reply) =>
     reply.code(204).headers(PREFLIGHT_HEADERS).send(),

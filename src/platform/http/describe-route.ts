@@ -19,7 +19,7 @@ const EVERYWHERE: readonly ErrorCode[] = [
   "internal_error",
   "unavailable",
 ];
-/** Also of those without a body: whoever sends one all the same is told what is wrong with it. */
+/** Also on routes without a body: a caller that sends one anyway gets its errors reported. */
 const ON_WRITES: readonly ErrorCode[] = [
   "parameter_missing",
   "body_too_large",
@@ -55,7 +55,7 @@ const ErrorBody = Type.Object(
   { title: "Error" },
 );
 
-/** The OpenAPI description of a route, from the very schemas that validate it. */
+/** The OpenAPI description of a route, from the same schemas that validate it. */
 export function describeRoute(
   app: FastifyInstance,
   spec: RouteSpec<string, TObject, TObject>,

@@ -33,8 +33,8 @@ const OAUTH = {
 type FinishDocument = (described: object) => object;
 
 /**
- * Must be registered before the routes that it describes. `finish` turns what the routes declare
- * into the document that is served.
+ * Must be registered before the routes that it describes. `finish` converts the routes'
+ * declarations into the served document.
  */
 export async function addOpenApi(
   app: FastifyInstance,
@@ -52,7 +52,7 @@ export async function addOpenApi(
           "POST, PATCH and DELETE that you may have to repeat.",
         license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       },
-      // Relative: the document is the same wherever the server stands.
+      // Relative: the document does not depend on the server's URL.
       servers: [{ url: "/" }],
       components: {
         securitySchemes: { api_key: API_KEY, oauth: OAUTH },
@@ -64,7 +64,7 @@ export async function addOpenApi(
   });
 }
 
-/** The document at /openapi.json; the same for everybody, so it is written once. */
+/** The document at /openapi.json; the same for every caller, so it is serialized once. */
 export function addOpenApiRoute(app: FastifyInstance): void {
   let text: string | undefined;
   app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => {

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from "node:http";
 
-// How long a refused client may go on sending, so that it comes to read the refusal.
+// How much a refused client may still send, so that it gets to read the refusal.
 const DRAIN_BYTES_MAX = 32 * 1024 * 1024;
 const DRAIN_MS_MAX = 10_000;
-/** What a chunk costs us beside its content, counted in bytes: a body may consist of tiny ones. */
+/** The cost of a chunk besides its content, in bytes: a body may consist of tiny chunks. */
 const CHUNK_BYTES = 256;
 
 const draining = new WeakSet<IncomingMessage>();
 
 /**
- * Takes what is left of a body that nobody reads, up to a limit, and throws it away. A connection
- * that is closed while its client still sends would reach the client as broken, without the answer.
+ * Discards the rest of an unread body, up to a limit. If the connection were closed while the
+ * client still sends, the client would see a broken connection instead of the answer.
  */
 export function drain(raw: IncomingMessage): void {
   if (draining.has(raw)) return;

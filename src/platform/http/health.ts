@@ -13,19 +13,21 @@ type HealthDeps = {
   clock: Clock;
   metrics: Metrics;
   metrics_token: string | undefined;
-  /** The server is for this machine alone: no proxy leads to it, and no money is real. */
+  /** The server listens for this machine only: no proxy forwards to it, and no money is real. */
   is_private: boolean;
 };
 
 const ANSWER_MAX_MS = 5_000;
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
-/** What a proxy adds to what it passes on. */
+/** Headers that a proxy adds. */
 const FORWARDED = [
   ...["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"],
   ...["x-forwarded-port", "x-forwarded-server", "x-real-ip", "cf-connecting-ip"],
 ];
 
-/** For whoever monitors the process: does it answer, can it work, how is the work going. */
+/**
+ * For monitoring: whether the process answers, whether it is ready, and how its work progresses.
+ */
 export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
   const { metrics } = deps;
   const checkReadiness = shared(() => withinLimit(readinessProblems(deps)));
@@ -40,7 +42,7 @@ export function addHealthRoutes(app: FastifyInstance, deps: HealthDeps): void {
 
   app.get("/readyz", { schema: { hide: true } }, async (request, reply) => {
     const problems = await checkReadiness().catch((error: unknown) => {
-      // The words of the database are for the log: whoever asks here has shown no key.
+      // The database's message is only logged: the caller here is not authenticated.
       request.log.error({ err: error }, "not ready");
       return [describeFailure(error)];
     });
@@ -65,7 +67,7 @@ function mayReadMetrics(request: FastifyRequest, deps: HealthDeps): boolean {
     const token = request.headers.authorization?.replace(/^Bearer /i, "");
     return isSame(token, deps.metrics_token);
   }
-  // The address of the connection itself, not one that a header names.
+  // The IP address of the connection itself, not one from a header.
   const is_local = LOOPBACK.test(request.socket.remoteAddress ?? "");
   const is_direct = FORWARDED.every((name) => request.headers[name] === undefined);
   return deps.is_private && is_local && is_direct;
@@ -87,7 +89,7 @@ async function readinessProblems({
   return [...problems, ...(await workerHealth(database, time)).problems];
 }
 
-/** Anybody may ask, and as often as they like: those who ask at once share one look. */
+/** Any caller may request this, at any rate: concurrent requests share one check. */
 function shared<Result>(look: () => Promise<Result>): () => Promise<Result> {
   let under_way: Promise<Result> | null = null;
   return () => {
@@ -98,7 +100,7 @@ function shared<Result>(look: () => Promise<Result>): () => Promise<Result> {
   };
 }
 
-/** A database that neither answers nor refuses must not make the probe wait for ever. */
+/** A database that neither answers nor refuses must not block the probe forever. */
 function withinLimit<Result>(work: Promise<Result>): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const error = new DatabaseUnavailableError(`no answer within ${ANSWER_MAX_MS} ms`);

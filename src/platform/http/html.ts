@@ -1,4 +1,4 @@
-/** HTML that is safe to send: every value in it was escaped, or called raw by name. */
+/** HTML that is safe to send: every value in it was escaped or explicitly marked as raw. */
 export class Html {
   readonly text: string;
 
@@ -17,13 +17,13 @@ const ESCAPES: Record<string, string> = {
   "'": "&#39;",
 };
 
-/** A template whose values are escaped, in text and in quoted attributes alike. */
+/** A template that escapes its values, for text and quoted attributes. */
 export function html(parts: TemplateStringsArray, ...values: HtmlValue[]): Html {
   const [first, ...rest] = parts;
   return new Html(rest.reduce((text, part, at) => text + render(values[at]) + part, first!));
 }
 
-/** For markup that we wrote ourselves; never for anything that came from outside. */
+/** For our own markup; never for external input. */
 export function raw(markup: string): Html {
   return new Html(markup);
 }

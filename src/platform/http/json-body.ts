@@ -2,12 +2,12 @@ import { isUtf8 } from "node:buffer";
 import { type Problem, Refusal } from "../errors.ts";
 import { scanJson } from "./scan-json.ts";
 
-/** A parsed JSON body with what the routes need beside its value. */
+/** A parsed JSON body with what the routes need besides its value. */
 export type JsonBody = { value: unknown; bytes: number; problems: readonly Problem[] };
 
 export function parseJsonBody(buffer: Buffer): JsonBody {
   if (!isUtf8(buffer)) throw new Refusal("bad_request", "Send the body in UTF-8.");
-  // First, so that nothing is built of a body that is refused for its size or its nesting.
+  // First, so that a body refused for its size or nesting is never parsed.
   const problems = scanJson(buffer);
   try {
     return { value: JSON.parse(buffer.toString()), bytes: buffer.length, problems };

@@ -2,7 +2,7 @@ import Type, { type TProperties, type TSchema } from "typebox";
 import type { Problem } from "../errors.ts";
 import { FIRST_ID, firstIdAt, isId } from "../ids.ts";
 
-/** The query parameters that every list takes. */
+/** The query parameters of every list. */
 export const LIST_PARAMETERS = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 100, default: 25, description: "Records per page." }),
@@ -32,8 +32,8 @@ export function listAnswer<Key extends string, Item extends TSchema>(key: Key, i
 }
 
 /**
- * A page as a range of ids: ids carry their time, so time filters and the cursor become one range
- * on the primary key, and a page costs the same wherever it lies.
+ * A page as a range of ids: ids contain their time, so time filters and the cursor become one range
+ * on the primary key, and every page costs the same.
  */
 export type Page = { limit: number; below_id: string; from_id: string };
 
@@ -65,7 +65,7 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
     const message = "Send the id of the last record of the previous page.";
     problems.push({ field: "starting_after", code: "record_invalid", message });
   }
-  // A millisecond later: "after" leaves out what was made in that very millisecond.
+  // A millisecond later: "after" excludes records created in that millisecond.
   const from_id = after ? firstIdAt(new Date(after.getTime() + 1)) : FIRST_ID;
   const upper = [before && firstIdAt(before), cursor?.toLowerCase()].filter(
     (id) => id !== undefined,
@@ -77,20 +77,20 @@ export function readPage(query: ListQuery): { page: Page; problems: Problem[] } 
 
 export const TIME_MESSAGE = "Send an ISO 8601 time such as 2026-11-15T09:30:00Z.";
 
-/** An ISO 8601 day or time; undefined when it is none. */
+/** An ISO 8601 day or time; undefined if the text is neither. */
 export function readTime(text: string): Date | undefined {
   const date = new Date(text);
   const is_time = TIME.test(text) && !Number.isNaN(date.getTime()) && isRealDay(text);
   return is_time ? date : undefined;
 }
 
-/** JavaScript reads the 30th of February as a day in March. */
+/** JavaScript parses February 30 as a day in March. */
 function isRealDay(text: string): boolean {
   const day = text.slice(0, 10);
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
-/** Stores read one row more than the page holds: it tells whether there is a next page. */
+/** Stores read one row more than the page size: it shows whether there is a next page. */
 export function cutPage<Row>(rows: Row[], page: Page): { rows: Row[]; has_more: boolean } {
   return { rows: rows.slice(0, page.limit), has_more: rows.length > page.limit };
 }

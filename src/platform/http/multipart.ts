@@ -1,13 +1,13 @@
 import { Refusal } from "../errors.ts";
 
-// The frame around the file: far more than any client sends.
+// The data around the file: far more than any client sends.
 const PREAMBLE_BYTES_MAX = 4 * 1024;
 const HEADER_BYTES_MAX = 8 * 1024;
 const EPILOGUE_BYTES_MAX = 4 * 1024;
 const PADDING_BYTES_MAX = 100;
 const NAME_CHARACTERS_MAX = 100;
 
-/** All that a body may hold beside the content of its one part. */
+/** The maximum size of a body besides the content of its one part. */
 export const FRAME_BYTES_MAX = PREAMBLE_BYTES_MAX + HEADER_BYTES_MAX + EPILOGUE_BYTES_MAX + 1024;
 
 const CRLF = Buffer.from("\r\n");
@@ -15,9 +15,9 @@ const BLANK_LINE = Buffer.from("\r\n\r\n");
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
 /**
- * The content of the one part of a multipart body (RFC 7578), as a stream. It ends only when the
- * body ended as it should, with no further part: whoever has read it to the end has a whole file.
- * Our own and not a library's for that reason; and a body with exactly one part needs little.
+ * The content of the only part of a multipart body (RFC 7578), as a stream. It ends only if the
+ * body ended correctly, with no further part: a reader that reached the end has the whole file.
+ * This guarantee is why we use no library here; a body with exactly one part needs little code.
  */
 export async function* readOnePart(
   source: AsyncIterable<Buffer>,
@@ -42,7 +42,7 @@ export async function* readOnePart(
   if (!is_found) throw missingPart(part);
 }
 
-/** The boundary that a Content-Type announces. */
+/** The boundary from the Content-Type header. */
 export function readBoundary(content_type: string | undefined): string {
   const [, parameters] = /^multipart\/form-data\s*(;.*)?$/i.exec(content_type ?? "") ?? [null];
   if (parameters === null) {
@@ -89,7 +89,7 @@ function partName(header_bytes: Buffer): string {
   return name;
 }
 
-/** `; name="file"; filename="a;b.pdf"`, one after the other: a file's name may hold anything. */
+/** `; name="file"; filename="a;b.pdf"`, one after the other: a file name may contain anything. */
 function readParameters(text: string): Map<string, string> {
   const found = new Map<string, string>();
   const parameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/y;
@@ -101,7 +101,7 @@ function readParameters(text: string): Map<string, string> {
   return found;
 }
 
-/** Everything before a delimiter, which must come within this many bytes. */
+/** Everything before a delimiter, which must follow within this many bytes. */
 async function collect(
   content: AsyncGenerator<Buffer, boolean>,
   bytes_max: number,
@@ -129,7 +129,7 @@ async function discard(content: AsyncIterable<Buffer>, bytes_max: number): Promi
 }
 
 type Scanner = {
-  /** What stands before the delimiter, which is consumed; ends with false if there is none. */
+  /** The data before the delimiter, which is consumed; returns false if there is none. */
   until(delimiter: Buffer): AsyncGenerator<Buffer, boolean>;
   /** The next bytes, fewer at the end of the body. */
   take(bytes: number): Promise<Buffer>;
@@ -137,10 +137,10 @@ type Scanner = {
   close(): Promise<void>;
 };
 
-/** Reads on only when what it holds is used up: the client sends no faster than we store. */
+/** Reads more only when its buffer is used up: the client sends no faster than we store. */
 function createScanner(source: AsyncIterable<Buffer>): Scanner {
   const iterator = source[Symbol.asyncIterator]();
-  // A delimiter begins with a line break; the first one may do without.
+  // A delimiter begins with a line break; the first one may omit it.
   let held: Buffer = CRLF;
   const drop = (bytes: number) => {
     const dropped = held.subarray(0, bytes);
@@ -166,8 +166,8 @@ function createScanner(source: AsyncIterable<Buffer>): Scanner {
         if (certain > 0) yield drop(certain);
         const next = await pull();
         if (!next) return false;
-        // Only the seam of the two is copied where that shows no delimiter: a copy of each chunk
-        // would double what a large file leaves for the garbage collector.
+        // If the two chunks together contain no delimiter, only their seam is copied: a copy of
+        // each chunk would double the garbage that a large file creates.
         const seam = Buffer.concat([held, next.subarray(0, delimiter.length - 1)]);
         if (next.length < delimiter.length || seam.includes(delimiter)) {
           held = Buffer.concat([held, next]);

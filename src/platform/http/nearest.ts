@@ -1,4 +1,4 @@
-/** The candidate that a mistyped word most likely meant, or undefined when none is near. */
+/** The candidate that a mistyped word most likely meant; undefined if none is similar. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const distance_max = Math.max(2, Math.floor(Math.min(word.length, 64) / 3));
   const near = candidates
@@ -8,7 +8,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return near[0]?.candidate;
 }
 
-/** Levenshtein distance: how many letters must be added, dropped or changed. */
+/** Levenshtein distance: how many letters must be added, removed or changed. */
 function distance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {

@@ -1,8 +1,8 @@
 import { LruMap } from "../lru-map.ts";
 
 /**
- * Counts requests per caller in windows, in this process. Attempts at secrets are counted for all
- * processes instead (platform/attempts).
+ * Counts requests per caller in windows, in this process. Attempts to guess secrets are counted
+ * across all processes instead (platform/attempts).
  */
 type RateLimiter = {
   take(caller: string): RateLimit;
@@ -16,10 +16,10 @@ export type RateLimit = {
 };
 
 const WINDOW_MS = 1_000;
-/** With more callers in one window, those that have been silent the longest are forgotten. */
+/** With more callers in one window, the least recently active ones are dropped. */
 const CALLERS_MAX = 100_000;
 
-/** `limit` 0 means that nothing is limited. Runs on real time. */
+/** `limit` 0 disables the limit. Runs on real time. */
 export function createRateLimiter(
   limit: number,
   window_ms: number = WINDOW_MS,
@@ -36,7 +36,7 @@ export function createRateLimiter(
         counts = new LruMap(CALLERS_MAX);
       }
       const before = counts.get(caller) ?? 0;
-      // Beyond the limit nothing is counted: who goes on asking costs no more.
+      // Nothing is counted above the limit: further requests cost no more.
       if (before < limit) counts.set(caller, before + 1);
       return {
         allowed: before < limit,

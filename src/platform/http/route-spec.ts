@@ -4,17 +4,17 @@ import type { Answer, CommandRequest } from "../commands/executor.ts";
 import type { ErrorCode, Problem } from "../errors.ts";
 import type { Sound } from "./sound.ts";
 
-/** Who calls: a program with an API key of an account, or with a token of an application. */
+/** The caller: a program with an API key of an account, or with a token of an application. */
 export type Caller = {
   account_id: string;
-  /** Names the key or the token: asked for again in the transaction of every write. */
+  /** The id of the key or token: checked again in the transaction of every write. */
   credential_id: string;
   key_label: string;
-  /** The application whose token it is; absent for an API key. */
+  /** The application that owns the token; absent for an API key. */
   app_id?: string;
-  /** The person who let the application act for the account, if one did. */
+  /** The person who authorized the application, if one did. */
   person_id?: string;
-  /** What the token allows; absent for an API key, which may do everything. */
+  /** The scopes of the token; absent for an API key, which may do everything. */
   scopes?: readonly string[];
 };
 
@@ -30,14 +30,14 @@ export type RouteSpec<Path extends string, Query extends TObject, Body extends T
   body?: Body;
   body_example?: Static<Body>;
   answer: TSchema;
-  /** The codes this route may answer beside those that every route may. */
+  /** The codes this route may answer besides those of every route. */
   errors: readonly ErrorCode[];
-  /** A further form of the ids in the path, where records are also known by another name. */
+  /** Another accepted form of ids in the path, for records that have a second name. */
   id_form?: RegExp;
   body_bytes_max?: number;
-  /** What a token must hold to be accepted here; without it the route takes API keys only. */
+  /** The scope a token needs here; without it the route accepts API keys only. */
   scope?: string;
-  /** True for a write that is no command; its answer is kept for repetition as well. */
+  /** True for a write that is not a command; its answer is stored for replay as well. */
   stores_nothing?: boolean;
   /** True when the answer is a file instead of JSON. */
   is_file?: boolean;
@@ -69,12 +69,12 @@ type ApiRequest<Path extends string, Query, Body> = {
   caller: Caller;
   params: PathParams<Path>;
   query: Sound<Query>;
-  /** What passed the schema; everything else is among the problems. */
+  /** The parts that passed the schema; everything else is among the problems. */
   body: Sound<Body>;
-  /** What the schemas found wrong so far; the use case adds to it and refuses all at once. */
+  /** What the schemas found wrong; the use case adds to it and refuses all at once. */
   problems: Problem[];
   /** Wraps an input as the command of this request, with its Idempotency-Key. */
   command: <Input>(input: Input) => CommandRequest<Input>;
-  /** A signal that fires when the caller's connection closes: for work that can be spared then. */
+  /** A signal that fires when the caller disconnects: for work that is then unnecessary. */
   watchCaller: () => AbortSignal;
 };

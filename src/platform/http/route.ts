@@ -24,7 +24,7 @@ export type { Caller, PathParams, RouteSpec };
 const NOTHING = Type.Object({}, { additionalProperties: false });
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** What a module is given to add its routes with. */
+/** The function that a module adds its routes with. */
 export type AddRoute = <
   const Path extends string,
   Query extends TObject = typeof NOTHING,
@@ -40,11 +40,11 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
   spec: RouteSpec<Path, Query, Body>,
   keepAnswer?: KeepAnswer,
 ): void {
-  // A route without a query or a body takes none, or an empty object.
+  // A route without a query or a body accepts none, or an empty object.
   const checkQuery = compileCheck((spec.query ?? NOTHING) as Query, "query");
   const body_schema = (spec.body ?? NOTHING) as Body;
   const checkBody = compileCheck(body_schema, "body");
-  // A body of which nothing is required may as well be left out.
+  // A body without required fields may be omitted.
   const required: readonly string[] = body_schema.required ?? [];
   const may_lack_body = required.length === 0;
   if (spec.scope) addPreflight(app, spec.path);
@@ -97,13 +97,13 @@ export function addRoute<Path extends string, Query extends TObject, Body extend
 
 function readParams<Path extends string>({ params }: FastifyRequest, id_form?: RegExp) {
   const is_known = (id: string) => isId(id) || id_form?.test(id.toLowerCase());
-  // No record has the first id: with a malformed one all goes as for one that is not known.
+  // No record has FIRST_ID: a malformed id is answered like an unknown one.
   return mapParams(params as PathParams<Path>, (id) =>
     is_known(id) ? id.toLowerCase() : FIRST_ID,
   );
 }
 
-/** What the schema found, and of the other fields what the scan of the bytes found. */
+/** The problems from the schema, and for other fields those from scanning the bytes. */
 function withScanned(found: readonly Problem[], body: JsonBody | undefined): readonly Problem[] {
   const fields = new Set(found.map((problem) => problem.field));
   return [...found, ...(body?.problems ?? []).filter((problem) => !fields.has(problem.field))];
@@ -132,9 +132,9 @@ function readIdempotency(
   };
 }
 
-/** Made only where it is asked for: few routes have work that outlasts their caller. */
+/** Created only on request: few routes have work that outlasts their caller. */
 function watchCaller({ raw }: FastifyReply): AbortSignal {
-  // Who has hung up already is not told of again.
+  // A connection that is already closed fires no more events.
   if (raw.closed) return AbortSignal.abort();
   const hang_up = new AbortController();
   raw.once("close", () => hang_up.abort());
@@ -149,7 +149,7 @@ function send(reply: FastifyReply, answer: RouteAnswer): FastifyReply {
   return reply.send(answer.body);
 }
 
-/** Somebody else's file: a browser must neither guess its type nor run anything in it. */
+/** An untrusted file: a browser must neither guess its type nor run anything in it. */
 function sendFile(reply: FastifyReply, { file, media_type, file_name }: FileAnswer): FastifyReply {
   return reply
     .type(media_type)

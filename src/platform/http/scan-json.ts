@@ -3,7 +3,7 @@ import { isSameNumber, SIGNIFICANT_DIGITS_MAX } from "../money.ts";
 import { BODY, quoted } from "../problems.ts";
 
 const DEPTH_MAX = 32;
-/** The largest honest request, 500 offramps with all their metadata, has two thirds of it. */
+/** The largest legitimate request, 500 offramps with all their metadata, needs two thirds of it. */
 const VALUES_MAX = 50_000;
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
@@ -14,23 +14,23 @@ const FORBIDDEN = "Remove NUL characters and incomplete surrogate pairs.";
 const BACKSLASH_IN_NAME = "Send names of fields without backslashes.";
 const CHANGED = `Send at most ${SIGNIFICANT_DIGITS_MAX} significant digits.`;
 
-/** An object or array that the scan is in. */
+/** An object or array around the current position. */
 type Level = {
   /** The names of an object so far; null in an array. */
   names: Set<string> | null;
-  /** Where the scan stands: after this name, or at this item. */
+  /** The current position: after this name, or at this item. */
   name: string;
   index: number;
   expects_name: boolean;
-  /** The level's own path, once it was asked for. */
+  /** The level's own path, computed on first use. */
   path: string | null;
 };
 
 /**
- * Reads JSON once, in time linear in its length, before it is parsed. Refused are nesting and
- * numbers of values without end, names with a backslash, and a name that stands twice in one
- * object. Returned are the values that cannot be kept: numbers that a double would change, text
- * that is not Unicode. What is not well-formed is left to the parser.
+ * Reads JSON once, in time linear in its length, before it is parsed. Refuses excessive nesting,
+ * too many values, names with a backslash, and duplicate names in one object. Returns the values
+ * that cannot be stored: numbers that a double would change, text that is not Unicode. Malformed
+ * JSON is left to the parser.
  */
 export function scanJson(buffer: Buffer): Problem[] {
   const levels: Level[] = [];
@@ -83,7 +83,7 @@ function newLevel(is_object: boolean): Level {
   };
 }
 
-/** False where the object has the name already. */
+/** False if the object already has the name. */
 function takeName(level: Level, name: string): boolean {
   level.expects_name = false;
   level.name = name;
@@ -102,9 +102,9 @@ function twice(name: string): Refusal {
 }
 
 /**
- * `JSON.parse` of Node 26 takes a name with an escape, such as `pr\u00e9nom`, for the name
- * `pr\u00` with a backslash if an object that began alike, of whichever caller, had that one last.
- * No name with a backslash is ever parsed, so no name can be taken for one.
+ * `JSON.parse` of Node 26 can misread a name with an escape, such as `pr\u00e9nom`, as the name
+ * `pr\u00` with a backslash, if the last similar object, of any caller, had that name. No name
+ * with a backslash is ever parsed, so this cannot happen.
  */
 function backslashInName(levels: Level[]): Refusal {
   const problem = { code: "record_invalid", message: BACKSLASH_IN_NAME } as const;
@@ -116,7 +116,7 @@ function tooManyValues(levels: Level[]): Refusal {
   return Refusal.of([{ field: pathOf(levels), code: "record_invalid", message }]);
 }
 
-/** Of the innermost object or array. Each level keeps its own, so that many cost no more. */
+/** The path of the innermost object or array. Each level caches its own, so that many are cheap. */
 function pathOf(levels: readonly Level[]): string {
   let path = "";
   for (const [depth, level] of levels.entries()) {
@@ -126,7 +126,7 @@ function pathOf(levels: readonly Level[]): string {
   return path || BODY;
 }
 
-/** Of the value at which the scan stands. */
+/** The path of the current value. */
 function placeOf(levels: readonly Level[]): string {
   const level = levels.at(-1);
   if (!level) return BODY;
@@ -139,7 +139,7 @@ function placeIn(path: string, { names, name, index }: Level): string {
   return quoted(path === "" ? quoted(name) : `${path}.${quoted(name)}`);
 }
 
-/** The place of the closing quote, or the end. */
+/** The index of the closing quote, or the end. */
 function endOfString(buffer: Buffer, start: number): number {
   let at = start + 1;
   while (at < buffer.length && buffer[at] !== QUOTE) at += buffer[at] === BACKSLASH ? 2 : 1;
@@ -151,7 +151,7 @@ function readString(buffer: Buffer, start: number, end: number): string {
   return text.includes("\\") ? decode(text) : text;
 }
 
-/** A value's text where it holds escapes, else none: only from an escape can come what is bad. */
+/** A value's text if it contains escapes, else "": only an escape can produce forbidden text. */
 function readEscaped(buffer: Buffer, start: number, end: number): string {
   return buffer.subarray(start, end).includes("\\u") ? readString(buffer, start, end) : "";
 }
@@ -182,8 +182,9 @@ function endOfNumber(buffer: Buffer, start: number): number {
 }
 
 /**
- * 1000.000000000000001 becomes 1000 in a double. Few numbers are looked at twice: up to 15 digits
- * without a large exponent, a double holds them all. The minus, not part of it, changes nothing.
+ * 1000.000000000000001 becomes 1000 in a double. Few numbers need the full comparison: a double
+ * represents every number of up to 15 digits without a large exponent. The sign is not part of the
+ * text and does not matter.
  */
 function isChanged(buffer: Buffer, start: number, end: number): boolean {
   if (end - start <= SIGNIFICANT_DIGITS_MAX && !hasLargeExponent(buffer, start, end)) return false;

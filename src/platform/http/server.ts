@@ -20,12 +20,12 @@ import type { Caller } from "./route-spec.ts";
 import { traceOf } from "./trace-context.ts";
 
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Of routes for people, who have no key: anybody may send to them. */
+/** For routes for people, which need no key: any client can send to them. */
 export const PAGE_BODY_BYTES_MAX = 16 * 1024;
 const REQUEST_TIMEOUT_MS = MINUTE_MS;
 const RETRY_AFTER_SECONDS = 2;
 const CLOSE_IDLE_EVERY_MS = 100;
-// A whole request line fits: an id that is too long is an id that nobody has, not a lost route.
+// Fits a whole request line: an id that is too long is an unknown id, not an unknown route.
 const PARAMETER_LENGTH_MAX = 16 * 1024;
 
 declare module "fastify" {
@@ -33,9 +33,9 @@ declare module "fastify" {
     caller: Caller | null;
   }
   interface FastifyContextConfig {
-    /** Routes of the API: they want a key, JSON, and are rate-limited. */
+    /** API routes: they need a key and JSON, and are rate-limited. */
     is_api?: boolean;
-    /** What a token must hold; without it no token is accepted. */
+    /** The scope a token needs; without it no token is accepted. */
     scope?: string;
     /** The answer is a file. */
     is_file?: boolean;
@@ -52,17 +52,17 @@ type ServerOptions = {
   trusted_proxies: readonly string[];
   rate_limit: number;
   rate_limit_anonymous: number;
-  /** Whose key or token is this? Null when nobody's. */
+  /** The caller with this key or token; null if it is unknown. */
   authenticate: (key: string) => Promise<Caller | null>;
 };
 
-/** The HTTP server with everything that holds for all routes; the rooms add theirs to it. */
+/** The HTTP server with everything common to all routes; the modules add theirs. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const app = Fastify({
     logger: {
       level: options.log_level,
       base: null,
-      // Errors of the database may quote values in `detail`: only name, message and stack go out.
+      // Database errors may quote values in `detail`: log only name, message and stack.
       serializers: {
         err: (error: Error) => ({
           type: error.name,
@@ -72,7 +72,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       },
       ...(options.log_destination ? { stream: options.log_destination } : {}),
     },
-    // One line a request, written by our own hook below.
+    // One line per request, written by our own hook below.
     logController: new LogController({
       disableRequestLogging: true,
       requestIdLogLabel: "request_id",
@@ -81,7 +81,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     trustProxy: options.trusted_proxies.length > 0 ? [...options.trusted_proxies] : false,
     genReqId: () => randomUUID(),
-    // All lines of a request name the trace that the caller says it belongs to.
+    // All lines of a request contain the trace from the caller's header.
     childLoggerFactory: (logger, bindings, child_options, request) =>
       logger.child({ ...bindings, ...traceOf(request.headers.traceparent) }, child_options),
     return503OnClosing: false,
@@ -89,11 +89,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
     routerOptions: { maxParamLength: PARAMETER_LENGTH_MAX },
     exposeHeadRoutes: false,
     rewriteUrl: (request) => decodableUrl(request.url ?? "/"),
-    // Refused before any hook could run.
+    // Errors raised before any hook could run.
     frameworkErrors: (error, request, reply) => void sendError(options, error, request, reply),
     clientErrorHandler: (error, socket) => answerUnreadable(options, error, socket as Socket),
   });
-  // Routes check their input themselves (route.ts): all problems at once, not the first.
+  // Routes check their input themselves (route.ts): all problems at once, not only the first.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(
     () => (value) => (typeof value === "string" ? value : JSON.stringify(value)),
@@ -116,7 +116,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
-/** What cannot be decoded is taken literally: then it is an id that nobody has, like any other. */
+/** A URL that cannot be decoded is used literally: it then contains an unknown id. */
 function decodableUrl(url: string): string {
   if (!url.includes("%")) return url;
   const [path = "", ...query] = url.split("?");
@@ -134,7 +134,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
 
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(headersOf(options, request.id));
-    // Here already: nobody's body is read for a route that does not exist.
+    // Checked here, so that no body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
     const { is_api, scope } = request.routeOptions.config;
     if (!is_api) return checkEncoding(request, reply);
@@ -151,8 +151,8 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     checkHeaders(request, reply);
   });
 
-  // An answer that comes before the whole body was read, such as a refusal of its size: whoever
-  // still sends must come to read it.
+  // An answer may be sent before the whole body was read, such as a refusal of its size: a client
+  // that still sends must get to read it.
   app.addHook("onSend", (request, reply, _payload, done) => {
     if (!request.raw.complete) lingerFor(request, reply);
     done();
@@ -162,7 +162,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     request.log.info(
       {
         method: request.method,
-        // The pattern, never the address itself: it may hold a token.
+        // The pattern, never the URL itself: it may contain a token.
         route: request.routeOptions.url ?? "(none)",
         status: reply.statusCode,
         duration_ms: Math.round(reply.elapsedTime * 10) / 10,
@@ -174,10 +174,10 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
   });
 }
 
-/** Of answers that are no pages: nobody keeps them, nobody guesses what they are. */
+/** For answers that are not pages: never cached, no guessing of their type. */
 const API_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff" };
 
-/** Browsers that have been here over https never again ask without it; for a year. */
+/** Browsers that connected over https use only https from then on, for a year. */
 const HTTPS_ONLY = { "Strict-Transport-Security": "max-age=31536000" };
 
 function headersOf({ public_url }: ServerOptions, request_id: string): Record<string, string> {
@@ -190,8 +190,8 @@ function headersOf({ public_url }: ServerOptions, request_id: string): Record<st
 }
 
 /**
- * Callers keep their connections open for the next request. Once we are closing, an answer says
- * that there will be none, and what falls idle is closed: else the last caller would hold us up.
+ * Callers keep their connections open for the next request. While closing, answers announce the end
+ * of the connection, and idle connections are closed: otherwise one caller could delay the stop.
  */
 function addClosing(app: FastifyInstance): void {
   let is_closing = false;
@@ -207,7 +207,7 @@ function addClosing(app: FastifyInstance): void {
   });
 }
 
-/** Keeps the connection until the body has been thrown away, also where it was to be closed. */
+/** Keeps the connection open until the body was discarded, even if it is to be closed. */
 function lingerFor({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader("Connection");
   if (!reply.raw.shouldKeepAlive) {
@@ -224,7 +224,7 @@ function announce(reply: FastifyReply, limit: RateLimit): void {
   if (!limit.allowed) throw new Refusal("too_many_requests", undefined, limit.reset_seconds);
 }
 
-/** An API key may do everything; a token what its scopes say, on the routes that name one. */
+/** An API key may do everything; a token only what its scopes permit, on routes that name one. */
 function checkScope(caller: Caller, scope: string | undefined, reply: FastifyReply): void {
   if (!caller.scopes || (scope !== undefined && caller.scopes.includes(scope))) return;
   const wanted = scope === undefined ? "" : `, scope="${scope}"`;
@@ -236,7 +236,7 @@ function checkScope(caller: Caller, scope: string | undefined, reply: FastifyRep
   throw new Refusal("insufficient_scope", message);
 }
 
-// What Fastify itself refuses, in our words.
+// Errors from Fastify itself, mapped to our codes.
 const FRAMEWORK_ERRORS: Record<string, ErrorCode> = {
   FST_ERR_CTP_BODY_TOO_LARGE: "body_too_large",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "unsupported_media_type",
@@ -281,7 +281,7 @@ const UNREADABLE: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive completely in time; send it again.",
 };
 
-/** What arrived is not HTTP, so that there is no request to reply to: the socket itself answers. */
+/** The input was not HTTP, so there is no request to reply to: answers on the socket itself. */
 function answerUnreadable(
   options: ServerOptions,
   error: Error & { code?: string; rawPacket?: unknown },
@@ -303,13 +303,13 @@ function answerUnreadable(
     Connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  // An answer to HEAD has no body, also where the rest of the request could not be read.
+  // An answer to HEAD has no body, even if the rest of the request could not be read.
   const is_head = String(error.rawPacket ?? "").startsWith("HEAD ");
   const content = is_head ? "" : body;
   socket.end(`HTTP/1.1 ${refusal.status} Bad Request\r\n${lines.join("")}\r\n${content}`);
 }
 
-/** With a single problem the caller should not have to look further than the first line. */
+/** With a single problem, the top-level message is that problem's. */
 function topMessage(refusal: Refusal, errors: readonly Problem[]): string {
   const [only] = errors;
   return errors.length === 1 && only ? `${only.field}: ${only.message}` : refusal.message;
@@ -322,7 +322,7 @@ function toRefusal(error: unknown): Refusal {
     return new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
   }
   const { code = "", statusCode } = error as { code?: string; statusCode?: number };
-  // Fastify's mark on a body whose sender went away: nobody reads the answer, nothing failed here.
+  // Fastify's error for a body whose sender disconnected: nothing failed here.
   if (code === "ECONNRESET" && statusCode === 400) return new Refusal("bad_request");
   return new Refusal(FRAMEWORK_ERRORS[code] ?? "internal_error");
 }

@@ -1,6 +1,6 @@
 /**
- * What is left of a value once everything that its schema refuses was removed. Every part of it was
- * checked, and any part may be missing. What is missing and should not be is among the problems.
+ * What remains of a value after removing everything that its schema refuses. Every part of it was
+ * checked, and any part may be missing. A missing required part is among the problems.
  */
 export type Sound<Value> = Value extends readonly (infer Item)[]
   ? readonly (Sound<Item> | undefined)[]
@@ -8,7 +8,7 @@ export type Sound<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Name in keyof Value]?: Sound<Value[Name]> }
     : Value;
 
-/** Removes the values at these JSON pointers. An item of an array leaves its place empty. */
+/** Removes the values at these JSON pointers. A removed array item leaves its place empty. */
 export function removeAt(value: unknown, pointers: readonly string[]): unknown {
   for (const pointer of pointers) {
     if (pointer === "") return {};

@@ -6,7 +6,7 @@ import { Refusal } from "../errors.ts";
 
 type StaticFile = { bytes: Buffer; media_type: string; etag: string };
 
-/** By name: a flat directory, read once. What is asked for is looked up here, never on the disk. */
+/** By name: a flat directory, read once. Requests are looked up here, never on disk. */
 type StaticFiles = ReadonlyMap<string, StaticFile>;
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -21,11 +21,13 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
   ".woff2": "font/woff2",
 };
-/** `index-B1x9_aQz.js`: the name changes with the content, so a browser may keep it for good. */
+/**
+ * `index-B1x9_aQz.js`: the name changes with the content, so a browser may cache it permanently.
+ */
 const HASHED = /-[\w-]{8}\.\w+$/;
 const FILES_MAX = 1_000;
 
-/** Null when there is no such directory. */
+/** Null if there is no such directory. */
 export function readStaticFiles(directory: string): StaticFiles | null {
   let names: string[];
   try {

@@ -12,14 +12,14 @@ import { addRoute, type Caller, type PathParams, type RouteSpec } from "./route.
 import { mapParams } from "./route-spec.ts";
 import { readUpload } from "./upload.ts";
 
-/** What an upload asks of the place for files; a file store fits. */
+/** What an upload needs to store files; a file store has this type. */
 type UploadFiles<FileType extends string> = {
   putTemporary(
     content: AsyncIterable<Buffer>,
     limits: { bytes_max: number },
   ): Promise<{ temporary_key: string }>;
   deleteTemporary(temporary_key: string): Promise<void>;
-  /** What a file is, by its first bytes. */
+  /** The type of a file, by its first bytes. */
   judge(head: Buffer): FileType | null;
 };
 
@@ -28,7 +28,7 @@ type UploadedFile<FileType extends string> = {
   hash: string;
   type: FileType;
   size: number;
-  /** The sealed file, until the handler ends; the handler promotes it. */
+  /** The encrypted file, until the handler ends; the handler promotes it. */
   temporary_key: string;
 };
 
@@ -50,15 +50,15 @@ type UploadSpec<Path extends string, FileType extends string, Prepared extends S
   errors: readonly ErrorCode[];
   bytes_max: number;
   /**
-   * Before the body is read: finds the record, and with it the way to seal its file. It must not
-   * refuse for the record's state, which the command does: a repeated request gets its first
-   * answer, whatever became of the record since.
+   * Runs before the body is read: finds the record, and with it how to encrypt its file. It must
+   * not refuse because of the record's state, which the command checks: a repeated request gets its
+   * first answer, whatever happened to the record since.
    */
   prepare: (caller: Caller, params: PathParams<Path>) => Promise<Prepared>;
   handle: (request: UploadRequest<Path, FileType, Prepared>) => Promise<Answer | string>;
 };
 
-/** What a module is given to add its upload routes with. */
+/** The function that a module adds its upload routes with. */
 export type AddUploadRoute<FileType extends string> = <
   const Path extends string,
   Prepared extends Sealing,
@@ -73,16 +73,16 @@ const UPLOAD_BODY = Type.Object(
   { [PART]: Type.String({ format: "binary", description: "The file itself." }) },
   { additionalProperties: false },
 );
-/** Beside the body's JSON value, where neither schema nor request hash see it. */
+/** Stored next to the body's JSON value, where neither schema nor request hash sees it. */
 const STORED = Symbol("stored upload");
-/** A batch is bounded by what its commands carry: the file is not in it, its hash is. */
+/** Commands count towards the size of a batch: this one contains the file's hash, not the file. */
 const COMMAND_BYTES = 100;
 
 /**
- * Registers a route that takes one file. It is a route like all others, authenticated, documented
- * and repeatable by Idempotency-Key, whose body is `{ file: <SHA-256 of the bytes> }` once the
- * file itself was streamed, sealed, to a temporary name. The temporary file is gone when the
- * request ends, unless the handler promoted it.
+ * Registers a route that accepts one file. It is a route like all others, authenticated, documented
+ * and repeatable with an Idempotency-Key. Its body is `{ file: <SHA-256 of the bytes> }` once the
+ * file was streamed, encrypted, to a temporary name. The temporary file is deleted when the request
+ * ends, unless the handler promoted it.
  */
 export function addUploadRoute<
   Path extends string,
@@ -96,18 +96,18 @@ export function addUploadRoute<
 ): void {
   type Stored = { prepared: Prepared; file: UploadedFile<FileType> };
   app.register(async (scope) => {
-    // A scope that adds schemas makes compilers of its own, unless it is given the server's.
+    // A scope that adds schemas creates its own compilers unless it gets the server's.
     scope.setValidatorCompiler(app.validatorCompiler!);
     scope.setSerializerCompiler(app.serializerCompiler!);
     scope.removeAllContentTypeParsers();
-    // The body is left alone here: an error in a parser makes Fastify close the connection, and a
-    // client that is still sending would never read why.
+    // The body is not read here: an error in a parser makes Fastify close the connection, and a
+    // client that is still sending would never read the reason.
     scope.addContentTypeParser(MEDIA_TYPE, (_request, _payload, done) => done(null));
     scope.addHook("onRoute", ({ schema }) => {
       (schema as FastifySchema & { consumes: string[] }).consumes = [MEDIA_TYPE];
     });
     scope.addHook("preValidation", async (request) => {
-      // Other content types were refused before; a request without any has no body.
+      // Other content types were refused before; a request without one has no body.
       if (request.headers["content-type"] === undefined) throw missingPart(PART);
       const stored: Stored = await storeUpload(request, files, spec);
       const value = { [PART]: stored.file.hash, [STORED]: stored };
@@ -124,7 +124,7 @@ export function addUploadRoute<
           if (!stored || problems.length > 0) throw Refusal.of(problems);
           return await spec.handle({ caller, params, ...stored, command });
         } finally {
-          // A failure here must not change the answer; what is left is swept at the next start.
+          // A failure here must not change the answer; leftovers are deleted at the next start.
           if (stored) await files.deleteTemporary(stored.file.temporary_key).catch(() => {});
         }
       },
@@ -148,7 +148,7 @@ async function storeUpload<Path extends string, FileType extends string, Prepare
   return { prepared, file: { ...file, temporary_key: kept.temporary_key } };
 }
 
-/** Here already, and not only in the route: a record that cannot exist is not looked for. */
+/** Checked here too, not only in the route: avoids searching for an impossible record. */
 function checkedParams<Path extends string>(request: FastifyRequest): PathParams<Path> {
   const params = request.params as PathParams<Path>;
   const names = Object.keys(params) as (keyof PathParams<Path>)[];

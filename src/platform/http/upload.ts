@@ -7,11 +7,11 @@ import { drain } from "./drain.ts";
 import { FRAME_BYTES_MAX, missingPart, readBoundary, readOnePart } from "./multipart.ts";
 
 type UploadRules<Type> = {
-  /** Name of the one part that the body must have. */
+  /** The name of the only part that the body must have. */
   part: string;
   /** Inclusive. */
   bytes_max: number;
-  /** What the file is, by its first bytes; null when it is nothing we take. */
+  /** The type of the file, by its first bytes; null if it is not accepted. */
   judge: (head: Buffer) => Type | null;
 };
 
@@ -20,17 +20,17 @@ type Upload<Type, Kept> = {
   hash: string;
   type: Type;
   size: number;
-  /** What the sink answered. */
+  /** The result of the sink. */
   kept: Kept;
 };
 
-/** Enough for every signature that is looked for. */
+/** Enough for every signature that is checked. */
 const HEAD_BYTES = 8;
 
 /**
- * Streams the file of a multipart request into the sink, no faster than the sink takes it. The
- * stream ends only after the whole body was found to be right; in every other case it fails, and
- * the sink must leave nothing behind. A file of a wrong type never reaches the sink.
+ * Streams the file of a multipart request into the sink, no faster than the sink reads. The stream
+ * ends only after the whole body proved valid; otherwise it fails, and the sink must leave nothing
+ * behind. A file of a wrong type never reaches the sink.
  */
 export async function readUpload<Type, Kept>(
   request: FastifyRequest,
@@ -95,7 +95,7 @@ type Progress = {
   hash: ReturnType<typeof createHash>;
   size: number;
   is_whole: boolean;
-  /** Why the stream failed, should the sink tell it in words of its own. */
+  /** Why the stream failed, in case the sink wraps the error. */
   failure?: unknown;
 };
 
@@ -128,7 +128,7 @@ async function* bodyOf(raw: IncomingMessage): AsyncGenerator<Buffer> {
   try {
     yield* raw.iterator({ destroyOnReturn: false });
   } catch {
-    // The client went away. Nobody reads this answer, but it must not count as our fault.
+    // The client disconnected. It does not read this answer, but it must not count as our error.
     throw new Refusal("bad_request", "The upload ended before it was complete.");
   }
 }

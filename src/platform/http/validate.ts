@@ -5,9 +5,9 @@ import { BODY, parentsOf, quoted } from "../problems.ts";
 import { nearest } from "./nearest.ts";
 import { partsOf, removeAt, type Sound } from "./sound.ts";
 
-/** Advice costs time; on more unknown fields than are listed it would help nobody. */
+/** Suggestions cost time, and more than the listed number of problems would not help. */
 const GUESSES_MAX = 100;
-// `verbose` gives the mapping below the schema and the data that an error is about.
+// `verbose` adds the schema and the data that an error is about.
 const options = { allErrors: true, verbose: true, strict: false, validateFormats: false };
 const body_ajv = new Ajv({ ...options, coerceTypes: false });
 const query_ajv = new Ajv({ ...options, coerceTypes: true });
@@ -18,7 +18,7 @@ type Fault = { problem: Problem; pointer: string };
 
 /**
  * Compiles a schema into a check that reports all problems at once, each naming its field, and
- * removes from the value what is wrong with it.
+ * removes the invalid parts from the value.
  */
 export function compileCheck<Schema extends TObject>(
   schema: Schema,
@@ -36,10 +36,7 @@ export function compileCheck<Schema extends TObject>(
   };
 }
 
-/**
- * The same schema, in which an array that is longer than its limit is refused without a look at
- * its items.
- */
+/** The same schema, but an array above its limit is refused without checking its items. */
 function boundedSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(boundedSchema);
   if (schema === null || typeof schema !== "object") return schema;
@@ -57,8 +54,8 @@ function findFaults(validate: ValidateFunction, source: Source): Fault[] {
   for (const error of validate.errors ?? []) {
     const problem = toProblem(error, source, by_field.size < GUESSES_MAX);
     const known = problem && by_field.get(problem.field)?.problem;
-    // One field may fail several keywords (a blank string that is also no known value): the
-    // reader needs one sentence, and "missing" is the clearest.
+    // One field may fail several keywords (a blank string is also not an allowed value): report one
+    // problem, and prefer "missing" as the clearest.
     if (
       problem &&
       (!known || (problem.code === "parameter_missing" && known.code !== problem.code))
@@ -68,14 +65,14 @@ function findFaults(validate: ValidateFunction, source: Source): Fault[] {
   }
   const found = [...by_field.values()];
   if (found.every(({ problem }) => problem.code !== "record_invalid")) return found;
-  // Of a choice of forms each refusal is listed; what is wrong inside says more than the choice.
+  // In a choice of forms each refusal is listed; a problem inside says more than the choice itself.
   const around = new Set(found.flatMap(({ problem }) => parentsOf(problem.field)));
   return found.filter(
     ({ problem }) => problem.code !== "record_invalid" || !around.has(problem.field),
   );
 }
 
-/** The JSON pointer of the value that an error is about, which `required` does not have. */
+/** The JSON pointer of the value that an error is about, also for `required`, which lacks it. */
 function pointerTo({ keyword, instancePath, params }: ErrorObject): string {
   const name = {
     required: params.missingProperty,
@@ -87,7 +84,7 @@ function pointerTo({ keyword, instancePath, params }: ErrorObject): string {
 
 function toProblem(error: ErrorObject, source: Source, may_guess: boolean): Problem | undefined {
   const field = fieldPath(error.instancePath);
-  // A blank filter in the address is a mistake: read as absent, it would list everything.
+  // A blank filter in the URL is a mistake: treated as absent, it would list everything.
   const is_absent = error.data === null || (source === "body" && isBlankText(error.data));
   switch (error.keyword) {
     case "required":
@@ -95,7 +92,7 @@ function toProblem(error: ErrorObject, source: Source, may_guess: boolean): Prob
     case "additionalProperties":
       return unknown(field, error.params.additionalProperty, error, may_guess);
     case "if":
-      // What is wrong with the items is told by errors of their own.
+      // Invalid items have errors of their own.
       return undefined;
     case "type":
       return is_absent || error.data === undefined
@@ -154,7 +151,7 @@ function isBlankText(value: unknown): boolean {
   return typeof value === "string" && value.trim() === "";
 }
 
-/** `/offramps/1/rails` → `offramps[1].rails`; the whole of a body is called so. */
+/** `/offramps/1/rails` → `offramps[1].rails`; the whole body is "body". */
 function fieldPath(pointer: string): string {
   if (pointer === "") return BODY;
   return partsOf(pointer).reduce(

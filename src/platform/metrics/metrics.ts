@@ -13,7 +13,7 @@ import type { MetricSource, Sample } from "./model.ts";
 
 export type Metrics = {
   content_type: string;
-  /** All metrics as text. What comes from the database is at most KEEP_MS old. */
+  /** All metrics as text. Values from the database are at most KEEP_MS old. */
   render(): Promise<string>;
   observeRequest(labels: { method: string; route: string; status: string }, seconds: number): void;
 };
@@ -21,17 +21,17 @@ export type Metrics = {
 type MetricDeps = {
   database: Database;
   clock: Clock;
-  /** What modules count in this process. */
+  /** Counters of the modules in this process. */
   counters: readonly Counter[];
   sources: readonly MetricSource[];
   log: TaskLog;
 };
 
-/** Several scrapers, or an impatient one, cost the database no more than one. */
+/** Several scrapers, or a very frequent one, cost the database no more than one. */
 const KEEP_MS = 5_000;
 const ANSWER_MAX_MS = 3_000;
 
-/** The metrics of one process: its own, and those of the installation that it reads. */
+/** The metrics of one process: its own, and those of the installation, read from the database. */
 export function createMetrics(deps: MetricDeps): Metrics {
   const { database, clock, counters, sources, log } = deps;
   const registry = new Registry();
@@ -63,12 +63,12 @@ export function createMetrics(deps: MetricDeps): Metrics {
   const clear = () => {
     for (const { gauge } of gauges.values()) {
       gauge.reset();
-      // Without labels a reset one would say 0.
+      // A gauge without labels would report 0 after a reset.
       gauge.remove({});
     }
   };
   const show = (samples: readonly Sample[]) => {
-    // A kind or state of which there is nothing any more must not keep its last value.
+    // A kind or state without rows must not keep its last value.
     clear();
     for (const { name, label, value } of samples) {
       const { gauge, label: label_name } = gauges.get(name)!;
@@ -114,7 +114,7 @@ async function readAll(
   return samples.flat();
 }
 
-/** Read when asked for: these cost nothing. */
+/** Read on request: these cost nothing. */
 function addPoolGauges(database: Database, registry: Registry): void {
   const registers = [registry];
   new PrometheusGauge({

@@ -1,6 +1,6 @@
 import type { Session } from "../db/database.ts";
 
-/** One number that is read from the database, with the label that tells its rows apart. */
+/** One number read from the database, with the label that distinguishes its rows. */
 type Gauge = { name: string; help: string; label?: string };
 
 export type Sample = { name: string; label?: string; value: number };
@@ -8,8 +8,8 @@ export type Sample = { name: string; label?: string; value: number };
 type ReadTime = { now: Date; real_now: Date };
 
 /**
- * What a module tells of its records. Every statement must cost the same on a thousand rows and on
- * a hundred million: it reads an index that holds only open work, and stops counting at COUNT_MAX.
+ * The metrics of a module's records. Every statement must cost the same for a thousand rows as for
+ * a hundred million: it reads an index of open work only, and stops counting at COUNT_MAX.
  */
 export type MetricSource = {
   gauges: readonly Gauge[];

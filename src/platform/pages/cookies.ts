@@ -1,7 +1,7 @@
 import type { CookieSerializeOptions } from "@fastify/cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-/** `session` holds who is signed in, `form` guards the forms shown before that. */
+/** `session` identifies the signed-in user, `form` protects the forms shown before sign-in. */
 type CookieKind = "session" | "form";
 
 export function readCookie(
@@ -28,12 +28,12 @@ export function clearCookie(reply: FastifyReply, public_url: string, kind: Cooki
   reply.clearCookie(cookieName(public_url, kind), cookieOptions(public_url));
 }
 
-/** The prefix keeps other hosts of the domain from planting it; browsers want https for that. */
+/** The prefix prevents other hosts of the domain from setting the cookie; it requires https. */
 function cookieName(public_url: string, kind: CookieKind): string {
   return `${isHttps(public_url) ? "__Host-" : ""}sliproad_${kind}`;
 }
 
-// Lax, not strict: who arrives by a link, from an e-mail for instance, is still signed in.
+// Lax, not strict: a user who follows a link, for example from an e-mail, is still signed in.
 function cookieOptions(public_url: string): CookieSerializeOptions {
   return { path: "/", httpOnly: true, sameSite: "lax", secure: isHttps(public_url) };
 }

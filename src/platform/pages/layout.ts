@@ -4,15 +4,15 @@ import { join } from "node:path";
 import type { Mode } from "../config/config.ts";
 import { type Html, type HtmlValue, html, raw } from "../http/html.ts";
 
-/** Who is signed in, as far as the header of a page shows it. */
+/** The signed-in user, as the header of a page shows it. */
 type Viewer = { email: string; csrf: string };
 
 export const STYLESHEET = readFileSync(join(import.meta.dirname, "pages.css"), "utf8");
 export const STYLESHEET_PATH = "/assets/pages.css";
-/** Part of the address, so that a browser may keep the file for good. */
+/** Part of the URL, so that a browser may cache the file permanently. */
 export const STYLESHEET_HASH = createHash("sha256").update(STYLESHEET).digest("hex").slice(0, 12);
 
-// A road that another one joins. As data, since the policy of the pages allows no other source.
+// A road joined by another. A data URL, because the pages' policy allows no other source.
 const ICON = raw(
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Crect " +
     "width='24' height='24' rx='6' fill='%231d5bb8'/%3E%3Cpath d='M8 19V5M8 13c0-4 8-2 8-8' " +
@@ -28,7 +28,7 @@ export const BRAND_MARK = raw(
 export const STYLESHEETS_AND_ICON = html`<link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="${STYLESHEET_PATH}?${STYLESHEET_HASH}">`;
 
-/** A whole page. Without a session it is a quiet one: no header, one narrow column. */
+/** A whole page. Without a session it has no header and one narrow column. */
 export function page(options: {
   title: string;
   mode: Mode;
@@ -50,17 +50,17 @@ ${session ? signedInBody(mode, session, body) : quietBody(mode, body)}
 `;
 }
 
-/** A table on a wide screen; on a narrow one every row becomes a small card with labels. */
+/** A table on a wide screen; on a narrow one every row becomes a card with labels. */
 export function table(options: {
   label: string;
   columns: readonly string[];
   rows: readonly (readonly HtmlValue[])[];
-  /** What to say instead of a table without rows. */
+  /** Shown instead of a table without rows. */
   empty: string;
 }): Html {
   const { label, columns, rows, empty } = options;
   if (rows.length === 0) return html`<p class="muted">${empty}</p>`;
-  // The roles are said again because a table laid out as blocks loses its own.
+  // The explicit roles are needed because a table displayed as blocks loses its own.
   return html`<table role="table" aria-label="${label}">
 <thead role="rowgroup"><tr role="row">${columns.map(
     (column) => html`<th role="columnheader" scope="col">${column}</th>`,
@@ -74,17 +74,17 @@ export function table(options: {
 </table>`;
 }
 
-/** Stands in a cell that has nothing to say; on a narrow screen the cell is left out. */
+/** The content of an empty cell; on a narrow screen the cell is hidden. */
 export const NONE = html`<span class="none">–</span>`;
 
-/** A moment to the minute in UTC; the exact one is in the markup. */
+/** A time to the minute in UTC; the markup contains the exact one. */
 export function moment(time: Date): Html {
   const exact = time.toISOString();
   const shown = `${exact.slice(0, 10)} ${exact.slice(11, 16)} UTC`;
   return html`<time datetime="${exact}" title="${exact}">${shown}</time>`;
 }
 
-/** The hidden field without which no form of a page is accepted. */
+/** The hidden field that every form must send to be accepted. */
 export function csrfField(csrf: string): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}">`;
 }

@@ -2,8 +2,8 @@ const PATH_LENGTH_MAX = 500;
 const NOWHERE = "http://localhost.invalid";
 
 /**
- * Where to go on this site, from an address that anybody may have written. Read as a browser
- * reads it, so that no spelling of another site (`//evil`, `/\evil`, a hidden tab) gets through.
+ * A path on this site, from an untrusted URL. Parsed as a browser does, so that no spelling of
+ * another site (`//evil`, `/\evil`, a hidden tab) is accepted.
  */
 export function localPath(given: unknown, otherwise: string): string {
   if (typeof given !== "string" || given.length > PATH_LENGTH_MAX) return otherwise;
@@ -11,6 +11,6 @@ export function localPath(given: unknown, otherwise: string): string {
   const url = URL.parse(given, NOWHERE);
   if (!url || url.origin !== NOWHERE) return otherwise;
   const path = `${url.pathname}${url.search}`;
-  // `/.//evil` is of this site when read, and names another one once it is written down again.
+  // `/.//evil` is a path of this site when parsed, but names another site when serialized again.
   return path.startsWith("//") ? otherwise : path;
 }

@@ -3,8 +3,8 @@ import type { Database, Transaction } from "../db/database.ts";
 
 /**
  * Append-only logs are sealed in blocks: each block lists its entries with their digests and is
- * hashed together with the block before, one chain per account and log. Place in the chain, not
- * time, is the order. Heads are signed with a key that is not in the database.
+ * hashed together with the previous block, one chain per account and log. The order is the position
+ * in the chain, not the time. Heads are signed with a key that is not in the database.
  */
 type LogEntry = { account_id: string; id: string; digest: Buffer };
 
@@ -23,7 +23,7 @@ export type Block = {
 const ENTRIES_PER_BLOCK_MAX = 1_000;
 const BLOCKS_AT_ONCE_MAX = 100;
 const NO_BLOCK = Buffer.alloc(32);
-// PKCS #8 head of an Ed25519 private key; the 32 bytes of the key follow.
+// PKCS #8 header of an Ed25519 private key; the 32 bytes of the key follow.
 const ED25519_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
 export function signingKey(seed: Buffer): KeyObject {
@@ -31,7 +31,7 @@ export function signingKey(seed: Buffer): KeyObject {
   return createPrivateKey({ key, format: "der", type: "pkcs8" });
 }
 
-/** A digest of the fields that must never change, in an order that must never change either. */
+/** A digest of the fields that must never change; their order must never change either. */
 export function digestOf(...fields: (string | number | bigint | null)[]): Buffer {
   const text = JSON.stringify(
     fields.map((field) => (typeof field === "bigint" ? String(field) : field)),
@@ -39,7 +39,7 @@ export function digestOf(...fields: (string | number | bigint | null)[]): Buffer
   return createHash("sha256").update(text).digest();
 }
 
-/** Notes new entries as unsealed, in the transaction that writes them. */
+/** Records new entries as unsealed, in the transaction that writes them. */
 export function noteUnsealed(
   tx: Transaction,
   log: string,
@@ -60,7 +60,7 @@ export function noteUnsealed(
   );
 }
 
-/** Seals everything it sees; returns the new heads, to be logged outside the database. */
+/** Seals all unsealed entries it sees; returns the new heads, to be logged outside the database. */
 export async function sealAll(database: Database, key: KeyObject, now: Date): Promise<Block[]> {
   const chains = await database.query<{ account_id: string; log: string }>(
     "select distinct account_id, log from seal_pending order by account_id, log",
@@ -72,7 +72,7 @@ export async function sealAll(database: Database, key: KeyObject, now: Date): Pr
   return heads;
 }
 
-/** Seals what it sees of one chain; returns the new heads. */
+/** Seals the unsealed entries it sees of one chain; returns the new heads. */
 export async function sealChain(
   database: Database,
   key: KeyObject,
@@ -81,7 +81,7 @@ export async function sealChain(
   now: Date,
 ): Promise<Block[]> {
   const heads: Block[] = [];
-  // Blocks are bounded, so a busy chain takes several; without an end it would take all day.
+  // A busy chain needs several blocks; the limit makes sure that this ends.
   for (let blocks = 0; blocks < BLOCKS_AT_ONCE_MAX; blocks += 1) {
     const head = await sealBlock(database, key, account_id, log, now);
     if (!head) break;
@@ -99,13 +99,13 @@ function sealBlock(
   now: Date,
 ): Promise<Block | undefined> {
   return database.transaction(async (tx) => {
-    // One sealer per chain at a time; the lock goes with the transaction.
+    // One sealer per chain at a time; the commit releases the lock.
     await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
       `seal ${account_id} ${log}`,
     ]);
-    // The planner takes this table for empty, as it mostly is, and in a burst would compare every
-    // entry with every other (2 s for a block, seen): rows are read in the order of the index and
-    // deleted at their place, which holds, since only sealers of this chain delete here.
+    // The planner believes that this table is empty, as it usually is, and in a burst would compare
+    // every entry with every other (measured: 2 s per block). So rows are read in index order and
+    // deleted by ctid, which stays valid because only sealers of this chain delete here.
     const planned = tx.query("select set_config('enable_sort', 'off', true)");
     planned.catch(() => {});
     const entries = await tx.query<{ entry_id: string; digest: Buffer }>(

@@ -7,7 +7,7 @@ import { type Block, sealAll } from "./seal.ts";
 export const SEAL_TASK = "seal-logs";
 const EVERY_MS = 2_000;
 
-/** Seals what was noted since the last time, and logs the new heads outside the database. */
+/** Seals the entries recorded since the last run, and logs the new heads outside the database. */
 export function sealTask(database: Database, key: KeyObject, log: TaskLog): TaskHandler {
   return {
     kind: SEAL_TASK,
@@ -22,7 +22,10 @@ export function sealTask(database: Database, key: KeyObject, log: TaskLog): Task
   };
 }
 
-/** The heads stand outside the database too: whoever rewrites it cannot rewrite the log. */
+/**
+ * The heads are logged outside the database too: an attacker who rewrites it cannot rewrite the
+ * log.
+ */
 export function logHeads(log: TaskLog, heads: readonly Block[]): void {
   for (const head of heads) {
     log.info(

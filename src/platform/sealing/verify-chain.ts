@@ -3,7 +3,7 @@ import type { Session } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
 import { type Block, hashBlock } from "./seal.ts";
 
-/** How a log's entries are read back: the digests of these entries, recomputed from their rows. */
+/** Reads a log's entries back: their digests, recomputed from their rows. */
 type ReadDigests = (
   session: Session,
   account_id: string,
@@ -17,24 +17,24 @@ export type SealedLog = {
   count_entries: (session: Session, account_id: string) => Promise<bigint>;
 };
 
-/** A log with the table that holds its entries, by `account_id` and `id`. */
+/** A log and the table that contains its entries, by `account_id` and `id`. */
 export type SealedTable = SealedLog & { table: string };
 
 type ChainTime = {
   now: Date;
-  /** Whether any worker runs: without one, nobody could have sealed what is waiting. */
+  /** Whether any worker runs: without one, waiting entries could not have been sealed. */
   is_sealer_running: boolean;
 };
 
 const BLOCKS_PER_PAGE = 100;
 const BEFORE_ALL_NUMBERS = -(2n ** 63n);
 const DIGEST_BYTES = 32;
-/** An entry is sealed within seconds; one that waits longer than this is a fault. */
+/** An entry is sealed within seconds; a longer wait than this is an error. */
 const UNSEALED_MAX_MS = MINUTE_MS;
 
 /**
- * Recomputes one chain from its entries. Returns a sentence naming the first thing that is wrong,
- * or null. Must run in one repeatable-read snapshot.
+ * Recomputes one chain from its entries. Returns a sentence about the first error, or null. Must
+ * run in one repeatable-read snapshot.
  */
 export async function verifyChain(
   session: Session,
@@ -128,7 +128,7 @@ async function checkUnsealed(
   return null;
 }
 
-/** Every entry is listed, by a block or as waiting, and none of them twice. */
+/** Every entry is listed exactly once, by a block or as waiting. */
 async function checkListed(
   session: Session,
   { log, table, count_entries }: SealedTable,
@@ -139,7 +139,7 @@ async function checkListed(
     select unnest(entry_ids) as id from seal_blocks where account_id = $1 and log = $2
     union all
     select entry_id from seal_pending where account_id = $1 and log = $2`;
-  // The planner takes each array for a few ids and would compare every entry with every one.
+  // The planner expects few ids in each array and would compare every entry with every id.
   await session.query("select set_config('enable_nestloop', 'off', true)");
   const [unlisted] = await session.query<{ id: string }>(
     `select entry.id from ${table} as entry left join (${listed}) as listed on listed.id = entry.id

@@ -7,13 +7,13 @@ import { type IdleDependencies, waitUntilIdle } from "./wait-until-idle.ts";
 type AdvanceDependencies = IdleDependencies & { clock: Clock & SandboxClock };
 
 /**
- * Moves the sandbox clock forward by way of every time at which a task falls due, and lets the
- * tasks of one stop run before it goes on to the next. So work runs in the order of its due time,
- * at its due time, in whatever process; also the work that other work brings forth on the way.
+ * Moves the sandbox clock forward and stops at every time at which a task is due; the tasks of one
+ * stop run before it continues. So tasks run in the order of their due times, at their due time, in
+ * any process; also tasks that other tasks create meanwhile.
  *
- * A third of the time allowed is spent on exact stops, the next third on stops so far apart that
- * the end is reached, the rest is for the last tasks. The clock always arrives; `idle` is false
- * when work was left over.
+ * It spends a third of the allowed time on exact stops, a third on stops so far apart that the end
+ * is reached, and the rest on the last tasks. The clock always reaches the target; `idle` is false
+ * if work was left over.
  */
 export async function advanceClock(
   deps: AdvanceDependencies,
@@ -47,7 +47,7 @@ export async function advanceClock(
 
 /**
  * No stops for recurring tasks (their `record_id` is the account) and for failing ones: at their
- * pace a year would take hours. They run along with the others and once at the end.
+ * interval a year would take hours. They run with the others and once at the end.
  */
 async function findNextDue(session: Session, after: Date, until: Date): Promise<Date | null> {
   const [row] = await session.query<{ due_at: Date | null }>(

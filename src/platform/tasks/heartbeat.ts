@@ -9,8 +9,8 @@ import { deleteHeartbeat, upsertHeartbeat } from "./store.ts";
 const FORGET_SILENT_MS = HOUR_MS;
 
 /**
- * Shows that a worker is alive, on a timer of its own: whatever its handlers are doing. Returns
- * how to stop it, which takes the row away.
+ * Shows that a worker is alive, on a separate timer that does not depend on its handlers. Returns a
+ * function that stops it and deletes the row.
  */
 export function startHeartbeat(
   { database, clock, outage }: { database: Database; clock: Clock; outage: Outage },

@@ -1,6 +1,6 @@
 /**
- * The kinds that occur in the table, as the head of a statement. PostgreSQL has no skip scan for
- * `distinct`; this steps from kind to kind through the index `tasks_due`.
+ * Selects the kinds that occur in the table, as the start of a statement. PostgreSQL has no skip
+ * scan for `distinct`; this steps from kind to kind through the index `tasks_due`.
  */
 export const KINDS = `
   with recursive steps as (

@@ -2,12 +2,12 @@ import type { TaskLog } from "./task-log.ts";
 
 const BACKOFF_MAX_MS = 5_000;
 
-/** Follows the database through an outage, so that it is logged once and not at every try. */
+/** Tracks a database outage, so that it is logged once and not at every attempt. */
 export type Outage = {
   failed(error: unknown): void;
   /**
-   * Ends a round of tries and says how long to wait before the next: longer the more rounds in a
-   * row had a failure, 0 after one that had none.
+   * Ends a round of attempts and returns how long to wait before the next: longer the more rounds
+   * in a row had a failure, 0 after a round without one.
    */
   backoffMs(): number;
 };
@@ -41,10 +41,10 @@ export function createOutage(log: TaskLog, first_backoff_ms: number): Outage {
 
 const ERROR_CHARACTERS_MAX = 500;
 
-/** Class and message only: further fields of an error may hold the data it tripped over. */
+/** Class and message only: other fields of an error may contain the data that caused it. */
 export function describeError(error: unknown): string {
   const text =
     error instanceof Error ? `${error.constructor.name}: ${error.message}` : "not an Error";
-  // A null character cannot be stored in a text column.
+  // A text column cannot store a null character.
   return text.replaceAll("\0", "").slice(0, ERROR_CHARACTERS_MAX);
 }

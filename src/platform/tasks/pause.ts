@@ -1,8 +1,8 @@
-/** Waiting that can be cut short. */
+/** A wait that can be interrupted. */
 type Pause = {
-  /** Waits `longest_ms`, or from `shortest_ms` on until woken. */
+  /** Waits `longest_ms`; can be woken after `shortest_ms`. */
   between(shortest_ms: number, longest_ms: number): Promise<void>;
-  /** Waits whether woken or not; only `end` cuts it short. */
+  /** Waits even if woken; only `end` interrupts it. */
   atLeast(wait_ms: number): Promise<void>;
   wake(): void;
   /** Ends this pause and every later one. */

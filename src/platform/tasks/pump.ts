@@ -4,7 +4,7 @@ import { realTime } from "./real-time.ts";
 import { type RunDependencies, runSet, type TaskHandler } from "./run-set.ts";
 import { claimTasks, type DueKind, type TaskClaim, updateLeases } from "./store.ts";
 
-/** Claims what is offered and hands it to the handlers. */
+/** Claims due tasks and passes them to their handlers. */
 type Pump = {
   offer(due: readonly DueKind[]): void;
   /** Claims nothing more; resolves when the running handlers have ended. */
@@ -40,7 +40,7 @@ export function createPump(
     let more = false;
     try {
       claim = await claimFor(deps, queue);
-      // A full set means that there may be more; asking again costs less than looking first.
+      // After a full set there may be more tasks; claiming again costs less than checking first.
       more = claim.tasks.length === queue.limit;
     } finally {
       queue.claimed(more);

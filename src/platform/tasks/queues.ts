@@ -1,20 +1,20 @@
 import type { TaskHandler } from "./run-set.ts";
 import type { DueKind } from "./store.ts";
 
-/** A kind's fresh tasks, or those of them that failed before. */
+/** The fresh tasks of a kind, or those that failed before. */
 export type TaskQueue = {
   handler: TaskHandler;
   failed: boolean;
   /** How many tasks a claim takes. */
   limit: number;
-  /** The claim is answered or failed; `more` when there may be further due tasks. */
+  /** The claim succeeded or failed; `more` if there may be further due tasks. */
   claimed(more: boolean): void;
-  /** What was claimed has been worked on, or needs its place no longer. */
+  /** The claimed tasks have ended, or no longer need their slot. */
   ended(): void;
 };
 
 type Queues = {
-  /** Tells which kinds have due tasks; queues with room start to claim. */
+  /** Reports which kinds have due tasks; queues with free capacity start to claim. */
   offer(due: readonly DueKind[]): void;
   close(): void;
 };
@@ -28,14 +28,14 @@ type QueueState = {
 };
 
 const SETS_AT_ONCE = 2;
-// Failed tasks are handed over alone, so that a poison task harms no neighbour, and apart from the
-// fresh ones, so that one that hangs does not stop them. As many at a time as innocent
-// neighbours of a failed set need to be through soon.
+// Failed tasks are handled alone, so that a failing task does not affect others, and separately
+// from fresh ones, so that one that hangs does not block them. Several at once, so that the other
+// tasks of a failed set are done soon.
 const FAILED_AT_ONCE = 4;
 
 /**
- * Decides who may claim next: at most one claim at a time in a queue, a limit of sets in each queue
- * and in all, and turns between the queues when that last limit is what they wait for.
+ * Decides which queue may claim next: at most one claim at a time per queue, a limit of sets per
+ * queue and in total, and round-robin between the queues when the total is the limit.
  */
 export function createQueues(
   handlers: readonly TaskHandler[],
@@ -80,7 +80,7 @@ export function createQueues(
       const state = states[turn]!;
       turn = (turn + 1) % states.length;
       if (!state.due || state.claiming || state.sets >= state.sets_max) continue;
-      // Before the claim, so that a look that finds more meanwhile is not forgotten.
+      // Cleared before the claim, so that new tasks found meanwhile are not forgotten.
       state.due = false;
       state.claiming = true;
       state.sets += 1;

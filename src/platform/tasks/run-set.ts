@@ -10,13 +10,13 @@ import type { Task } from "./tasks.ts";
 
 export type TaskHandler = {
   kind: string;
-  /** How many tasks it takes at once. */
+  /** How many tasks it handles at once. */
   set_max: number;
-  /** How many sets of fresh tasks may be at work at a time in one process. */
+  /** How many sets of fresh tasks may run at a time in one process. */
   sets_at_once?: number;
   /**
    * Ends every task of the set, or throws; a throw fails those not ended. Must itself limit how
-   * long it waits for anything: the lease is renewed for as long as it runs.
+   * long it waits for anything: the lease is renewed as long as it runs.
    */
   handle: (set: TaskSet) => Promise<void>;
 };
@@ -32,7 +32,7 @@ export type RunDependencies = {
 const BACKOFF_FIRST_MS = 1_000;
 const BACKOFF_MAX_MS = 5 * MINUTE_MS;
 
-/** Runs a handler on claimed tasks, keeps their lease alive meanwhile, records a failure. */
+/** Runs a handler on claimed tasks, renews their lease meanwhile, records a failure. */
 export async function runSet(
   deps: RunDependencies,
   handler: TaskHandler,
@@ -47,8 +47,8 @@ export async function runSet(
     if (left.length > 0)
       await fail(deps, claim, left, new Error("the handler did not finish this task"));
   } catch (error) {
-    // All of them: the lease tells those that were ended from those that were not, whatever the
-    // handler believes about its commit.
+    // Passes all tasks: the lease shows which were ended, whatever the handler assumes about its
+    // commit.
     await fail(deps, claim, claim.tasks, error);
   } finally {
     clearInterval(renewal);
@@ -65,7 +65,7 @@ function startRenewal(deps: RunDependencies, claim: TaskClaim): NodeJS.Timeout {
     const leased_until = new Date(realTime(clock).getTime() + lease_ms);
     try {
       await updateLeases(database, claim.lease_id, claim.tasks, leased_until);
-      // One that had run out, as while the process was frozen, may have gone to another worker.
+      // An expired lease, for example after the process was frozen, may belong to another worker.
       if (begun_ms < claim.held_until_ms) claim.held_until_ms = begun_ms + lease_ms;
     } catch (error) {
       outage.failed(error);
@@ -82,7 +82,7 @@ async function fail(
   error: unknown,
 ): Promise<void> {
   const { database, clock, log, outage } = deps;
-  // The tasks of a set have the same attempts: none, or it is a single task that failed before.
+  // All tasks of a set have the same attempts: 0, or it is a single task that failed before.
   const attempts = tasks[0]!.attempts + 1;
   const due_at = new Date(clock.now().getTime() + backoffMs(attempts));
   const last_error = describeError(error);
@@ -90,14 +90,14 @@ async function fail(
     const ids = await updateFailed(database, claim.lease_id, { tasks, due_at, last_error });
     if (ids.length === 0) return;
     const { kind } = tasks[0]!;
-    // The stack begins with the message and adds places in the code, no data.
+    // The stack contains the message and code locations, but no data.
     const stack = error instanceof Error ? error.stack : undefined;
     log.warn(
       { kind, tasks: ids.length, attempts, task_id: ids[0], last_error, stack },
       "tasks failed and will be retried one by one",
     );
   } catch (unrecorded) {
-    // The database is away: the lease runs out and the tasks are claimed again.
+    // The database is unavailable: the lease expires and the tasks are claimed again.
     outage.failed(unrecorded);
   }
 }

@@ -1,28 +1,28 @@
 import type { Database, Session, Transaction } from "../db/database.ts";
 import type { Task } from "./tasks.ts";
 
-/** Tasks claimed together share a lease; whoever claims them later gives them another. */
+/** Tasks claimed together share a lease; a later claim gives them another. */
 export type TaskClaim = {
   lease_id: string;
   lease_ms: number;
   now: Date;
   tasks: Task[];
-  /** By `performance.now()`: from then on another worker may have the tasks. */
+  /** By `performance.now()`: after this another worker may have claimed the tasks. */
   held_until_ms: number;
 };
 
 export type DueKind = { kind: string; fresh: boolean; failed: boolean };
 
-// What nobody holds: never claimed, given back, or held by a worker that fell silent.
+// Not leased: never claimed, released, or claimed by a worker that stopped renewing.
 const UNLEASED = "(t.leased_until is null or t.leased_until < $3)";
 
 /*
- * A queue changes faster than its statistics: the planner may believe in an empty table while there
- * are 200 000 tasks, or the reverse, and then sort the whole backlog for one claim or compare every
- * task with every key (0.4 to 1 s instead of 4 ms, seen). So these statements leave it no choice:
- * rows are found one key after the other (`lateral`, which also fixes the order of the locks) or
- * in the order of the index, and are written at the place (`ctid`) where they were found. That
- * place holds, because the same statement has locked the row.
+ * A queue changes faster than its statistics: the planner may expect an empty table when there are
+ * 200 000 tasks, or the reverse, and then sort the whole backlog for one claim or compare every
+ * task with every key (measured: 0.4 to 1 s instead of 4 ms). So these statements leave it no
+ * choice: rows are found one key after the other (`lateral`, which also fixes the lock order) or in
+ * index order, and are written by `ctid`. The ctid stays valid because the same statement has
+ * locked the row.
  */
 const KEYS = "unnest($1::uuid[], $2::uuid[]) as key (account_id, id)";
 const leased = (locking: string) => `${KEYS} cross join lateral (
@@ -31,9 +31,9 @@ const leased = (locking: string) => `${KEYS} cross join lateral (
   ) as mine`;
 
 /**
- * Which kinds have work, one probe per kind and queue: the only statement of an idle worker. Fresh
- * tasks are not asked whether they are leased: without a filter the probe is the first entry of
- * the index whatever the planner believes, and a claim that finds nothing costs little.
+ * Which kinds have due tasks, one probe per kind and queue: the only statement of an idle worker.
+ * Leases of fresh tasks are not checked: without a filter the probe reads the first entry of the
+ * index whatever the planner estimates, and a claim that finds nothing is cheap.
  */
 export async function listDueKinds(
   session: Session,
@@ -51,7 +51,7 @@ export async function listDueKinds(
 
 type ClaimQuery = {
   kind: string;
-  /** Tasks that failed before are claimed apart from the fresh ones. */
+  /** Tasks that failed before are claimed separately from fresh ones. */
   failed: boolean;
   now: Date;
   real_now: Date;
@@ -85,16 +85,16 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
 }
 
 /**
- * Locks, in key order, those of the tasks whose lease is still the given one. A worker that
- * freezes inside its transaction would keep the locks for good, so the server ends a transaction
- * that is silent for as long as a lease lasts.
+ * Locks, in key order, those of the tasks that still have the given lease. A worker that freezes
+ * inside its transaction would keep the locks forever, so the server ends a transaction that is
+ * idle for as long as a lease lasts.
  */
 export async function lockTasks(
   tx: Transaction,
   claim: TaskClaim,
   tasks: readonly Task[],
 ): Promise<{ account_id: string; id: string }[]> {
-  // Both leave in one flush; if the first fails, so does the second.
+  // Both are sent in one flush; if the first fails, so does the second.
   const limited = tx.query("select set_config('idle_in_transaction_session_timeout', $1, true)", [
     String(claim.lease_ms),
   ]);
@@ -114,7 +114,7 @@ export function deleteTasks(tx: Transaction, lease_id: string, tasks: readonly T
   );
 }
 
-/** Gives the tasks back for a later time; a success also forgets earlier failures. */
+/** Releases the tasks until a later time; a success also resets earlier failures. */
 export function updatePostponed(
   tx: Transaction,
   lease_id: string,
@@ -131,7 +131,7 @@ export function updatePostponed(
   );
 }
 
-/** Counts the failure of those that are still the lease's own, and returns their ids. */
+/** Counts a failure of the tasks that still have the lease, and returns their ids. */
 export async function updateFailed(
   session: Session,
   lease_id: string,
@@ -148,8 +148,8 @@ export async function updateFailed(
 }
 
 /**
- * Sets the end of the leases: later to renew them, null to give them back. A row that is locked is
- * left out: its handler's own transaction holds it, and while it does nobody can claim it.
+ * Sets the end of the leases: later to renew them, null to release them. Skips locked rows: the
+ * handler's own transaction has locked them, so no other worker can claim them.
  */
 export async function updateLeases(
   session: Session,
@@ -186,7 +186,7 @@ function keys(tasks: readonly Task[]): [string[], string[]] {
   return [tasks.map((task) => task.account_id), tasks.map((task) => task.id)];
 }
 
-/** The order in which rows are locked, everywhere. */
+/** The order in which all code locks task rows. */
 function inKeyOrder(tasks: readonly Task[]): Task[] {
   return tasks.toSorted((a, b) => compare(a.account_id, b.account_id) || compare(a.id, b.id));
 }

@@ -1,4 +1,4 @@
-/** What the worker asks of a log; Fastify's and pino's fit. */
+/** The log that a worker needs; Fastify's and pino's have this type. */
 export type TaskLog = {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -2,7 +2,7 @@ import type { Session } from "../db/database.ts";
 import { ageSeconds, COUNT_MAX, COUNTED, type MetricSource } from "../metrics/model.ts";
 import { KINDS } from "./kinds.ts";
 
-/** How much work is due, and whether anybody does it. */
+/** How much work is due, and whether a worker runs. */
 export const taskMetrics: MetricSource = {
   gauges: [
     {

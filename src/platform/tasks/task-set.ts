@@ -13,23 +13,23 @@ import type { Task } from "./tasks.ts";
  *     });
  */
 export type TaskSet = {
-  /** In order of their due time. */
+  /** In order of due time. */
   tasks: readonly Task[];
   now: Date;
   /**
-   * The tasks (all, or the given ones) that are still this worker's, locked in key order. Left
-   * out is what was ended before and what another worker has taken over: not ours to do any more.
+   * The tasks (all, or the given ones) that this worker still owns, locked in key order. Tasks that
+   * were ended before or that another worker has claimed are left out: do not work on them.
    */
   lock(tx: Transaction, tasks?: readonly Task[]): Promise<Task[]>;
-  /** The work is done; the tasks are gone with the commit. */
+  /** The work is done; the commit deletes the tasks. */
   finish(tx: Transaction, tasks: readonly Task[]): void;
-  /** Not yet: the tasks wait, and what they failed before stays counted. */
+  /** The work is not done: the tasks wait until `due_at` and keep their count of failures. */
   postpone(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
-  /** Recurring work succeeded: it comes again, and earlier failures are forgotten. */
+  /** Recurring work succeeded: it is due again at `due_at`, and its failures are reset. */
   repeat(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
-  /** False once the lease ran out unrenewed: ask before what must not be done twice. */
+  /** False once the lease has expired: check before an action that must not happen twice. */
   isHeld(): boolean;
-  /** What is left is mostly waiting: another set of the kind may start though this one goes on. */
+  /** The rest is mostly waiting: another set of the kind may start while this one continues. */
   leavePlace(): void;
 };
 
@@ -43,7 +43,7 @@ export function createTaskSet(
   const locked = new WeakMap<Transaction, Set<Task>>();
 
   const end = (tx: Transaction, tasks: readonly Task[]): void => {
-    // Without the lock another worker could be at the same task: its row would stay untouched
+    // Without the lock another worker could process the same task: its row would stay untouched
     // while this transaction's other writes happen a second time.
     if (!tasks.every((task) => locked.get(tx)?.has(task))) {
       throw new Error("a task can only be ended in a transaction that locked it");
@@ -67,7 +67,7 @@ export function createTaskSet(
       const ours = rows.map((row) => wanted.get(keyOf(row))!);
       locked.set(tx, new Set([...(locked.get(tx) ?? []), ...ours]));
       for (const task of tasks) unended.delete(keyOf(task));
-      // Also those that were ended by a transaction that did not come to its commit.
+      // Includes tasks ended by a transaction that did not commit.
       for (const task of ours) unended.set(keyOf(task), task);
       return ours;
     },

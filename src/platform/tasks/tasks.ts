@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Session, Transaction } from "../db/database.ts";
 import { newId } from "../ids.ts";
 
-/** Work for later: which record, what kind of work, and when. Everything else is in the record. */
+/** Work for later: the record, the kind of work, and when. The record contains everything else. */
 export type NewTask = {
   account_id: string;
   id: string;
@@ -27,7 +27,7 @@ export function taskNow(
   return { account_id, id: newId(now), kind, record_id: id, due_at: now, created_at: now };
 }
 
-/** The tasks become rows of the caller's transaction: they exist if and only if it commits. */
+/** Inserts the tasks in the caller's transaction: they exist if and only if it commits. */
 export function enqueueTasks(tx: Transaction, tasks: readonly NewTask[]): void {
   if (tasks.length === 0) return;
   tx.write(
@@ -46,10 +46,10 @@ export function enqueueTasks(tx: Transaction, tasks: readonly NewTask[]): void {
 }
 
 /**
- * Gives the account the one task of a recurring kind, unless it has it. The handler moves that
- * row on with `repeat`, so it is there for good; two processes that start at once derive the same
- * id. Recurring work concerns no record, hence `record_id` is the account: `advanceClock` knows
- * such tasks by it.
+ * Creates the account's single task of a recurring kind, unless it exists. The handler moves that
+ * row with `repeat`, so it is never deleted; two processes that start at once derive the same id.
+ * Recurring work has no record, so `record_id` is the account, by which `advanceClock` recognizes
+ * such tasks.
  */
 export async function ensureRecurring(
   session: Session,
@@ -68,9 +68,9 @@ export async function ensureRecurring(
 }
 
 /**
- * Work of which a record has at most one task at a time, due now: a task that waits is brought
- * forward. The row stays locked until the caller's commit, so its handler, which locks it before
- * it ends, sees what the caller writes; write it before the rows that the handler locks.
+ * For work of which a record has at most one task at a time: makes it due now. The row stays locked
+ * until the caller's commit, so its handler, which locks it before it ends, sees what the caller
+ * writes; call this before you write rows that the handler locks.
  */
 export function wakeTasks(
   tx: Transaction,
@@ -79,7 +79,7 @@ export function wakeTasks(
   now: Date,
 ): void {
   if (records.length === 0) return;
-  // In one order, so that two of these never wait for each other in a circle.
+  // In a fixed order, so that two calls never deadlock.
   const sorted = records
     .map((record) => ({ ...record, task_id: wakenId(kind, record) }))
     .sort((a, b) => (`${a.account_id}${a.task_id}` < `${b.account_id}${b.task_id}` ? -1 : 1));
@@ -100,7 +100,7 @@ export function wakeTasks(
   );
 }
 
-/** Locks the tasks that `wakeTasks` would bring forward, where they are there. */
+/** Locks the tasks that `wakeTasks` would make due, if they exist. */
 export async function lockWakened(
   tx: Session,
   kind: string,
@@ -122,7 +122,7 @@ function recurringId(account_id: string, kind: string): string {
   return derivedId(`recurring\n${account_id}\n${kind}`);
 }
 
-/** A UUID of version 8 (made by a rule of one's own) from the hash of what it stands for. */
+/** A UUID version 8 (custom) from a hash of the text. */
 function derivedId(text: string): string {
   const hash = createHash("sha256").update(text).digest();
   hash[6] = (hash[6]! & 0x0f) | 0x80;

@@ -18,14 +18,14 @@ const ASK_MAX_MS = 50;
 const AHEAD_MAX_MS = 5_000;
 
 /**
- * Waits until no task is due at the clock's time and none is at work. It looks at the table, so it
- * covers the workers of all processes. False when that was not so within `deadline_ms`.
+ * Waits until no task is due at the clock's time and none is running. Reads the table, so it covers
+ * the workers of all processes. Returns false if that was not reached within `deadline_ms`.
  *
  * A task that is not yet due by our clock counts as well:
- * - while a worker has it: that worker's clock may be ahead of ours;
- * - if it was due from the moment it was written: the clock of who wrote it may be ahead of ours;
- * - after its first failure, so that a transient one (a deadlock) has been repaired when we answer.
- *   One that fails again is left alone: it could fail for ever.
+ * - while a worker runs it: that worker's clock may be ahead of ours;
+ * - if it was due when it was written: the writer's clock may be ahead of ours;
+ * - after its first failure, so that a transient one (a deadlock) is resolved when we return. A
+ *   task that fails again is ignored: it could fail forever.
  */
 export async function waitUntilIdle(deps: IdleDependencies, deadline_ms: number): Promise<boolean> {
   const end_ms = performance.now() + deadline_ms;

@@ -3,15 +3,15 @@ import { MINUTE_MS } from "../durations.ts";
 import { KINDS } from "./kinds.ts";
 
 type WorkerHealth = {
-  /** Some worker has given a sign of life lately. */
+  /** Some worker has sent a heartbeat recently. */
   is_running: boolean;
-  /** Since the last sign of life of any worker. */
+  /** Time since the last heartbeat of any worker. */
   silent_ms: number;
-  /** How long the oldest due task has been waiting or at work. */
+  /** How long the oldest due task has been waiting or running. */
   overdue_ms: number;
   oldest_due_at: Date | null;
   failing: { kind: string; attempts: number; tasks: number }[];
-  /** A sentence for each thing that is wrong; empty when all is well. */
+  /** A sentence for each problem; empty if there is none. */
   problems: string[];
 };
 
@@ -45,7 +45,7 @@ export async function workerHealth(
   return { is_running, silent_ms, overdue_ms, oldest_due_at, failing, problems };
 }
 
-/** Recurring work of these kinds, each with how often it failed in a row. */
+/** The recurring tasks of these kinds, each with how often it failed in a row. */
 export function listRecurring(
   session: Session,
   kinds: readonly string[],
@@ -56,7 +56,7 @@ export function listRecurring(
   );
 }
 
-/** One row, the oldest of all kinds; also what is at work counts, since a handler may hang. */
+/** One row, the oldest of all kinds; running tasks count too, since a handler may hang. */
 async function listOldestDue(session: Session, now: Date) {
   return session.query<{ kind: string; due_at: Date }>(
     `${KINDS}

@@ -19,31 +19,31 @@ export type WorkerOptions = {
   poll_ms?: number;
   lease_ms?: number;
   heartbeat_ms?: number;
-  /** Sets at work at a time, of all kinds together. */
+  /** Sets running at a time, of all kinds together. */
   sets_max?: number;
 };
 
 export type Worker = {
   start(): void;
-  /** Claims nothing more, lets running handlers end, gives back what was claimed meanwhile. */
+  /** Stops claiming, lets running handlers end, and releases tasks claimed meanwhile. */
   stop(): Promise<void>;
   /** Looks for due work at once; the API calls it after a commit in the same process. */
   wake(): void;
   /**
-   * True when no task of the installation is due or at work, in any process; false when that was
-   * not so within `deadline_ms`. To move the clock and have the work run in order: `advanceClock`.
+   * True once no task of the installation is due or running, in any process; false if that was not
+   * reached within `deadline_ms`. To move the clock and run the work in order, use `advanceClock`.
    */
   runUntilIdle(deadline_ms: number): Promise<boolean>;
 };
 
-// How soon a worker of another process follows when the sandbox clock is moved.
+// How soon workers of other processes follow when the sandbox clock is moved.
 const CLOCK_REFRESH_MS = 1_000;
-// Pokes come with every commit; under load one look serves several.
+// Every commit wakes the worker; under load one query serves several.
 const LOOK_GAP_MS = 5;
 
 /**
- * Claims due tasks and hands them to their handlers as sets. Every kind has queues of its own and
- * they take turns, so that a flood in one kind leaves the others their share.
+ * Claims due tasks and passes them to their handlers as sets. Every kind has its own queues, served
+ * round-robin, so that many tasks of one kind do not block the others.
  */
 export function createWorker(options: WorkerOptions): Worker {
   const { database, clock, handlers, log } = options;
