@@ -6,7 +6,7 @@ import { Problems, quoted } from "../platform/problems.ts";
 import { APP_FLOWS, type AppFlow } from "./model.ts";
 import { findBadRedirect } from "./redirect-uris.ts";
 
-/** What a caller may send about an application; a missing field is left out. */
+/** The fields of an application that a caller may send. */
 type AppInput = {
   name?: string | null;
   flow?: string | null;
@@ -31,21 +31,21 @@ export type CheckedApp = {
 
 export type AppRules = {
   mode: Mode;
-  /** Why the guarded sender would not send there; null when it would. */
+  /** Why the guarded HTTP client would refuse this URL; null when it would not. */
   refuseUrl: (url: string) => string | null;
 };
 
 const NAME_MAX = 100;
 const URL_MAX = 2048;
 export const REDIRECTS_MAX = 20;
-/** More than there are: one may stand twice. */
+/** More than there are, because a list may contain duplicates. */
 export const EVENTS_MAX = 20;
 const HEADERS_MAX = 20;
 const HEADER_VALUE_MAX = 1_000;
 const SECRET = /^[\x21-\x7e]{12,200}$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
-/** These are the sender's, or steer the connection itself. */
+/** Headers that the sender sets, or that control the connection. */
 const HEADERS_DENIED = [
   /^(accept-encoding|connection|content-.*|cookie|expect|host|keep-alive|proxy-.*)$/i,
   /^(te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-.*)$/i,
@@ -53,7 +53,7 @@ const HEADERS_DENIED = [
   /^(__proto__|date|forwarded|set-cookie|x-real-ip)$/i,
 ];
 
-/** Every problem of what was sent, each naming its field. */
+/** All problems of the input, each naming its field. */
 export function checkApp(
   input: AppInput,
   rules: AppRules,
@@ -117,7 +117,7 @@ export function isWebhookSecret(text: string): boolean {
 
 function refuseWebhookUrl(text: string, { mode, refuseUrl }: AppRules): string | null {
   const allow_http = mode === "sandbox";
-  // Parsing would take both away without a word: what is kept would not be what is called.
+  // Parsing removes both silently: the stored URL would differ from the called one.
   if (/\s/.test(text)) return "Remove the spaces from the URL.";
   if (text.includes("#"))
     return "Remove the # and everything after it; it is never sent to a server.";

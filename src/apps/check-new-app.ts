@@ -1,7 +1,7 @@
 import { type AppRules, type CheckedApp, checkApp } from "./check-app.ts";
 import type { AppFlow } from "./model.ts";
 
-/** What the form for a new application holds, as it was sent. */
+/** The form for a new application, as submitted. */
 export type AppForm = {
   name: string;
   flow: string;
@@ -29,7 +29,7 @@ const LABELS: Record<string, string> = {
   events: "Events",
 };
 
-/** By the rules of the API; the problems are sentences that name the field as the form does. */
+/** Applies the rules of the API; each problem names the field as the form labels it. */
 export function checkNewApp(
   form: AppForm,
   rules: AppRules,

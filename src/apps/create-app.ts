@@ -25,7 +25,7 @@ export type NewApp = {
   is_ordered: boolean;
 };
 
-/** An application with its client secret, which is shown once: only a keyed hash is stored. */
+/** Creates an application and returns its client secret once: only a keyed hash is stored. */
 export function createApp(
   tx: Transaction,
   keys: { index_key: Buffer; account_key: Buffer },
@@ -37,7 +37,7 @@ export function createApp(
   return made;
 }
 
-/** In the transaction of whoever makes it. */
+/** Runs in the caller's transaction. */
 export function recordNewApp(
   tx: Transaction,
   app: App,

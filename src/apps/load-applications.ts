@@ -7,7 +7,7 @@ import { type ConsentView, listConsentViews } from "./oauth/consents-store.ts";
 import { listApps } from "./store.ts";
 
 export type Applications = {
-  /** Null for roles that do not make applications. */
+  /** Null for roles that may not create applications. */
   apps: App[] | null;
   consents: (Omit<ConsentView, "email"> & { email: string })[];
 };

@@ -7,15 +7,15 @@ export type AppFlow = (typeof APP_FLOWS)[number];
 
 type WebhookState = "active" | "paused" | "disabled";
 
-/** What deliveries found out about an application's endpoint. */
+/** What deliveries have shown about an application's endpoint. */
 export type Health = {
   /** The first failure since the last success. */
   failing_since: Date | null;
-  /** The latest. */
+  /** The last failure. */
   failed_at: Date | null;
-  /** Since the last success, in this turn and in those before. */
+  /** Since the last success, across retries. */
   failures_in_a_row: number;
-  /** How often in a row the endpoint was left alone for a while, without a success between. */
+  /** How often in a row the circuit breaker opened without a success in between. */
   circuit_failures: number;
   circuit_until: Date | null;
 };
@@ -28,7 +28,7 @@ export const WELL: Health = {
   circuit_until: null,
 };
 
-/** An OAuth application as it is stored; its id is its `client_id`. */
+/** An OAuth application as stored; its id is its `client_id`. */
 export type App = Health & {
   account_id: string;
   id: string;
@@ -37,7 +37,7 @@ export type App = Health & {
   client_secret_hash: Buffer;
   client_secret_last_four: string;
   redirect_uris: string[];
-  /** The first API call answered 2xx with one of its tokens. */
+  /** The first API call with one of its tokens that was answered 2xx. */
   used_at: Date | null;
   webhook_url: string | null;
   /** Sealed, as are the next secret and the headers; `openForApp` opens them. */
@@ -49,7 +49,7 @@ export type App = Health & {
   is_ordered: boolean;
   webhook_state: WebhookState;
   webhook_state_reason: string | null;
-  /** Goes up with every change by the owner. */
+  /** Incremented by every change of the owner. */
   webhook_version: number;
   created_at: Date;
   updated_at: Date;
@@ -69,7 +69,7 @@ export type AppGrant = {
 
 const SECRET_RANDOM_BYTES = 32;
 
-/** URL-safe: form-encoded credentials then need no escaping. */
+/** URL-safe, so that form-encoded credentials need no escaping. */
 export function makeClientSecret(): string {
   return randomBytes(SECRET_RANDOM_BYTES).toString("base64url");
 }
@@ -78,7 +78,7 @@ export function hashClientSecret(index_key: Buffer, app_id: string, secret: stri
   return keyedHash(index_key, "client secret", app_id, secret);
 }
 
-/** Standard Webhooks' form: the text after `whsec_` is the base64 of the key. */
+/** The Standard Webhooks format: the text after `whsec_` is the base64 of the key. */
 export function makeWebhookSecret(): string {
   return `whsec_${randomBytes(SECRET_RANDOM_BYTES).toString("base64")}`;
 }

@@ -19,7 +19,7 @@ const FLOW_WORDS: Record<AppFlow, string> = {
   client_credentials: "Client credentials",
 };
 
-/** What exists nowhere else, shown this one time. */
+/** Secrets that are shown this one time and stored nowhere in clear. */
 export type Secrets = {
   app_name: string;
   client_id: string;
@@ -95,7 +95,7 @@ ${table({
 </section>`;
 }
 
-/** Once used, an application is told of fewer invoices; only an admin makes that undone. */
+/** A used application is notified of fewer invoices; only an admin can reset that. */
 function usedCell(session: MemberSession, app: App): Html | string {
   if (!app.used_at) return "Not yet";
   if (!may(session.role, "reset_app_used")) return moment(app.used_at);

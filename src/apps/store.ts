@@ -28,7 +28,7 @@ export function insertApp(tx: Transaction, app: App): void {
   tx.write("insert into app_ids (id, account_id) values ($1, $2)", [app.id, app.account_id]);
 }
 
-/** By client_id alone, for whoever presents it; a deleted application is absent. */
+/** By client_id alone, for unauthenticated callers; a deleted application is absent. */
 export async function findAppByClientId(session: Session, id: string): Promise<App | undefined> {
   const [app] = await session.query<App>(
     `select apps.* from app_ids
@@ -47,7 +47,7 @@ export function listApps(session: Session, account_id: string): Promise<App[]> {
   );
 }
 
-/** Notes the first use; later calls change nothing until an admin resets it. */
+/** Records the first use; later calls change nothing until an admin resets it. */
 export function updateAppUsed(
   tx: Transaction,
   app: { account_id: string; id: string },
@@ -60,7 +60,7 @@ export function updateAppUsed(
   ]);
 }
 
-/** A person's consent; given again, it is as new. */
+/** Stores a person's consent; granting again renews it. */
 export function insertAppGrant(tx: Transaction, grant: Omit<AppGrant, "revoked_at">): void {
   tx.write(
     `insert into app_grants (account_id, app_id, app_account_id, person_id, created_at)
@@ -84,7 +84,7 @@ export function updateAppGrantRevoked(
   );
 }
 
-/** Applications by account and id, deleted ones left out, with what else decides about sending. */
+/** Applications by account and id, without deleted ones, with the account data needed to send. */
 export function listEndpoints(
   session: Session,
   keys: readonly { account_id: string; id: string }[],
@@ -115,7 +115,7 @@ export function listEndpointsFor(
   );
 }
 
-/** Which applications these accounts have authorised. */
+/** The applications that these accounts have authorised. */
 export function listConsents(
   session: Session,
   account_ids: readonly string[],
@@ -127,7 +127,7 @@ export function listConsents(
   );
 }
 
-/** Which of these consents still hold. */
+/** Filters consents to those still valid. */
 export function listConsentsHeld(
   session: Session,
   consents: readonly { account_id: string; app_id: string }[],
@@ -165,7 +165,7 @@ export async function lockApps(
   );
 }
 
-/** Everything that its owner may change. */
+/** Writes everything that the owner may change. */
 export function updateApp(tx: Transaction, app: App): void {
   tx.write(
     `update apps set name = $3, redirect_uris = $4::text[], client_secret_hash = $5,
@@ -207,11 +207,11 @@ export function updateApp(tx: Transaction, app: App): void {
 export type EndpointHealth = Health & {
   account_id: string;
   id: string;
-  /** Of which it was found out: what was sent before the owner's last change proves nothing. */
+  /** The version it was observed on: results from before the owner's last change do not count. */
   webhook_version: number;
 };
 
-/** What deliveries found out; leaves alone what the owner may change meanwhile. */
+/** Writes what deliveries have shown, without touching what the owner may change concurrently. */
 export function updateHealth(tx: Transaction, healths: readonly EndpointHealth[]): void {
   if (healths.length === 0) return;
   tx.write(
@@ -237,7 +237,7 @@ export function updateHealth(tx: Transaction, healths: readonly EndpointHealth[]
   );
 }
 
-/** False unless it was active and of this version: what its owner changed since stays so. */
+/** False unless it is active and has this version: the owner's later changes are kept. */
 export async function updateDisabled(
   tx: Session,
   app: { account_id: string; id: string; webhook_version: number },
@@ -253,7 +253,7 @@ export async function updateDisabled(
   return rows.length > 0;
 }
 
-/** The versions of these endpoints; deleted ones are left out. */
+/** The versions of these endpoints, without deleted ones. */
 export function listEndpointVersions(
   session: Session,
   keys: readonly { account_id: string; id: string }[],

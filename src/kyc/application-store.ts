@@ -5,7 +5,7 @@ import type { UserKey } from "../users/store.ts";
 import type { IdentityFieldName, Slot, Submitted } from "./fields.ts";
 import { deleteNotesOf } from "./review/review-note-store.ts";
 
-/** What was typed on the page, and in which visit: only that one sees it again in clear. */
+/** What was typed on the page, and in which visit: only that visit sees it in clear again. */
 export type KycDraft = Partial<
   Record<IdentityFieldName, { value: string | null; visit_id: string }>
 >;
@@ -16,7 +16,7 @@ export type KycApplication = {
   user_id: string;
   submitted_at: Date;
   decided_at: Date | null;
-  /** Null once it was deleted. */
+  /** Null once deleted. */
   submitted: Submitted | null;
 };
 
@@ -24,7 +24,7 @@ export type KycFile = {
   account_id: string;
   id: string;
   user_id: string;
-  /** Null while it belongs to the draft. */
+  /** Null while the file belongs to the draft. */
   application_id: string | null;
   slot: Slot;
   file: string;
@@ -67,7 +67,7 @@ export function updateKycDraft(
   );
 }
 
-/** What was typed and the files beside it. */
+/** Deletes the draft and its files. */
 export function deleteKycDraft(tx: Transaction, { account_id, user_id }: UserKey): void {
   tx.write("delete from kyc_drafts where account_id = $1 and user_id = $2", [account_id, user_id]);
   tx.write(
@@ -90,7 +90,7 @@ export function insertApplication(
   );
 }
 
-/** The last one of a user. */
+/** The latest application of a user. */
 export async function findLastApplication(
   session: Session,
   key: UserKey,
@@ -116,7 +116,10 @@ export async function findApplicationUser(
   return row?.user_id;
 }
 
-/** Those not yet deleted; null lets the time begin anew with the next decision. */
+/**
+ * Sets the decision time of applications not yet deleted; null restarts the retention period at the
+ * next decision.
+ */
 export function updateApplicationsDecided(
   tx: Transaction,
   { account_id, user_id }: UserKey,
@@ -129,7 +132,7 @@ export function updateApplicationsDecided(
   );
 }
 
-/** Users whose applications were all decided by then and are still kept. */
+/** Users with stored applications that were all decided by then. */
 export async function listUsersToForget(
   session: Session,
   account_id: string,
@@ -144,14 +147,14 @@ export async function listUsersToForget(
   return rows.map((row) => row.user_id);
 }
 
-/** All that an erased person has left here, but for the bare fact that there were applications. */
+/** Deletes everything about an erased person, except that there were applications. */
 export function deleteKycDataOf(tx: Transaction, key: UserKey, now: Date): void {
   deleteKycDraft(tx, key);
   deleteApplicationData(tx, key, null, now);
   deleteNotesOf(tx, key);
 }
 
-/** Data and files of the applications decided by then; that there were any stays known. */
+/** Deletes data and files of applications decided by then; their rows are kept. */
 export function deleteApplicationData(
   tx: Transaction,
   { account_id, user_id }: UserKey,
@@ -173,7 +176,7 @@ export function deleteApplicationData(
   ]);
 }
 
-/** Of the draft, or of one application. */
+/** The files of the draft, or of one application. */
 export function listKycFiles(
   session: Session,
   { account_id, user_id }: UserKey,
@@ -198,7 +201,7 @@ export async function findKycFile(
   return row;
 }
 
-/** The versions in the file store that some record still names. */
+/** The versions in the file store that a record still refers to. */
 export async function listNamedFiles(
   session: Session,
   { account_id, user_id }: UserKey,
@@ -241,7 +244,7 @@ export function deleteDraftFile(tx: Transaction, key: UserKey, slot: Slot): void
   );
 }
 
-/** The draft's files become those of the application. */
+/** Moves the draft's files to the application. */
 export function updateFilesSubmitted(
   tx: Transaction,
   { account_id, user_id }: UserKey,
@@ -254,7 +257,7 @@ export function updateFilesSubmitted(
   );
 }
 
-/** False when this result was told before. */
+/** False when this result was already recorded. */
 export async function insertResult(
   tx: Session,
   result: { account_id: string; application_id: string; result_id: string; outcome: string },

@@ -31,7 +31,7 @@ const STATUS_OF: Readonly<Record<IdentityOutcome, KycStatus>> = {
 const ASKED_AGAIN =
   "Your identity could not be verified. Check your data, take new pictures, and try again.";
 
-/** Reads what the adapter has to tell since the last time. */
+/** Reads the adapter's new results since the last time. */
 export async function readIdentityResults(deps: ResultDeps, now: Date): Promise<void> {
   const cursor = await findCursor(deps.database, CURSOR);
   const next = await deps.identity.listResults(cursor, RESULTS_MAX);
@@ -42,8 +42,8 @@ export async function readIdentityResults(deps: ResultDeps, now: Date): Promise<
 }
 
 /**
- * Applies each result once, however often and from however many sides it is told. One that comes
- * too late, for an earlier application or after a reviewer's decision, is noted, no more.
+ * Applies each result once, however often it is reported. A result that arrives too late, for an
+ * earlier application or after a reviewer's decision, is only recorded.
  */
 export async function applyIdentityResults(
   deps: ResultDeps,
@@ -64,7 +64,7 @@ async function applyOne(deps: ResultDeps, result: IdentityResult, now: Date): Pr
   const key = { account_id, user_id };
   await database.transaction(async (tx) => {
     const locked = await lockKycUser(tx, keyring, key);
-    // Erased meanwhile: there is nobody left to judge.
+    // Erased in the meantime: there is nothing left to decide.
     if (!locked) return;
     const last = await findLastApplication(tx, key, locked.subject_key);
     const from = locked.user.kyc.general.status;
@@ -91,8 +91,8 @@ async function applyOne(deps: ResultDeps, result: IdentityResult, now: Date): Pr
 }
 
 /**
- * An approval speaks of what was submitted. Where the account's record says otherwise, by now or
- * about the birth date, and where something bars it today, a person looks.
+ * An approval is about the submitted data. If the account's record differs by now, or differs in
+ * the birth date, or something bars the approval today, a reviewer must decide.
  */
 function statusAfter(
   { catalogue }: ResultDeps,

@@ -35,8 +35,9 @@ type Opened = {
 };
 
 /**
- * Prechecks an application and hands it to whoever judges identities: in one transaction what the
- * prechecks say, then the call, then what it answered. Interrupted, it goes on where it was.
+ * Prechecks an application and sends it to the identity provider: one transaction records the
+ * prechecks, then the call is made, then its answer is recorded. After an interruption it continues
+ * from there.
  */
 export async function assessApplication(
   deps: ApplicationAssessDeps,
@@ -59,7 +60,7 @@ export async function assessApplication(
   await deps.database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));
 }
 
-/** The application of the task with all that belongs to it; undefined when it is out of date. */
+/** The application of the task with all its data; undefined when it is out of date. */
 async function open(deps: ApplicationAssessDeps, task: Task): Promise<Opened | undefined> {
   const { database, keyring } = deps;
   const { account_id } = task;
@@ -77,7 +78,7 @@ async function open(deps: ApplicationAssessDeps, task: Task): Promise<Opened | u
   return { key, user, subject_key, application: { ...last, submitted: last.submitted }, files };
 }
 
-/** What the person has to do before anybody need look at it; empty when all is in order. */
+/** What the applicant must fix before a review; empty when nothing. */
 async function findAdvice(
   deps: ApplicationAssessDeps,
   opened: Opened,
@@ -102,7 +103,7 @@ async function findAdvice(
   return advice;
 }
 
-/** Reads the file as a reviewer will: whole, authentic, and what it claims to be. */
+/** Reads the file as a reviewer will: complete, authentic, and of the declared type. */
 async function findFault(
   { files }: ApplicationAssessDeps,
   { key, subject_key }: Opened,
@@ -127,7 +128,7 @@ async function findFault(
 
 const PASSED = ["prechecks_completed", "application_queued"] as const;
 
-/** Prechecks have no ending of their own: who must try again comes to that by the legal way. */
+/** Prechecks have no final status of their own: a retry is reached through the legal moves. */
 async function recordPrechecks(
   tx: Transaction,
   deps: ApplicationAssessDeps,

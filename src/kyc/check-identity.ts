@@ -23,9 +23,9 @@ import {
 } from "./fields.ts";
 import { ADULT_YEARS } from "./model.ts";
 
-/** Letters of any script, with the signs and the joiners that stand between them in names. */
+/** Letters of any script, with the punctuation and joiners that occur in names. */
 const NAME = /^['’‘]?[\p{L}\p{M}](?:[\p{L}\p{M} .,/'’‘·・‐‑–-]|\u200c|\u200d)*$/u;
-/** Enough to fix a request by; an answer must not grow with what is wrong. */
+/** Enough to fix a request; the response must not grow with the number of mistakes. */
 const UNKNOWN_NAMED_MAX = 20;
 const ONE_CHARACTER = /^(.)\1{2,}$/iu;
 const COUNTRY_FIELDS = ["country", "nationality", "controller_nationality"] as const;
@@ -35,9 +35,9 @@ const NAME_FIELDS = [
 ];
 
 /**
- * What is wrong with the form of the values that were given, all at once, and the values as they
- * are kept. `standing` is what holds beside them: a postcode is judged by its country. A name as it
- * is in the `record` is always good: the account has taken it so.
+ * All format problems of the given values at once, and the values in their stored form. `standing`
+ * holds the other known values: a postcode depends on its country. A name equal to the one in the
+ * `record` is always valid, because the account already has it.
  */
 export function checkIdentity(
   catalogue: Catalogue,
@@ -78,7 +78,7 @@ export function checkIdentity(
   };
 }
 
-/** What is missing, or not allowed whatever its form: everything that stands in the way. */
+/** Everything that is missing or not allowed, regardless of its format. */
 export function findMissing(
   catalogue: Catalogue,
   type: BeneficiaryType,
@@ -96,7 +96,7 @@ export function findMissing(
       code: "parameter_missing",
       message: "This field is required.",
     }));
-  // Of what was known before, some may have been taken under other rules.
+  // Some known values may have been accepted under earlier rules.
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
   const beside = { standing: values, record };
   problems.push(...checkIdentity(catalogue, type, given, beside, today).problems);
@@ -109,7 +109,9 @@ export function findMissing(
   return problems;
 }
 
-/** Why somebody cannot be approved today, whatever the papers say; null when nothing bars it. */
+/**
+ * Why a user cannot be approved today, whatever the documents show; null when nothing prevents it.
+ */
 export function findBar(
   catalogue: Catalogue,
   type: BeneficiaryType,
@@ -124,7 +126,7 @@ export function findBar(
   return null;
 }
 
-/** Both as `YYYY-MM-DD`; who was born on 29 February comes of age on 1 March. */
+/** Both as `YYYY-MM-DD`; a person born on 29 February comes of age on 1 March. */
 function isAdult(born: string, today: string): boolean {
   const year = String(Number(born.slice(0, 4)) + ADULT_YEARS).padStart(4, "0");
   return `${year}${born.slice(4)}` <= today;
@@ -156,7 +158,7 @@ function checkAddress(
     report(draft, "country", "country_not_supported", "This country is not supported.");
   }
   const country = findPostalCountry(values.country ?? standing.country ?? "");
-  // It is not named below: it may be hidden from who reads this.
+  // The message does not name the country: it may be hidden from this reader.
   if (values.state !== null && country?.states) {
     const code = findState(country, values.state);
     if (code) values.state = code;

@@ -31,9 +31,9 @@ type NewKycSession = { user_id: string; problems: readonly Problem[] };
 type Loaded = {
   users: AccountMap<UserRow>;
   keys: SubjectKeys;
-  /** By user; what was made in this set stands here too. */
+  /** By user, including the sessions created in this set. */
   open: AccountMap<KycSession[]>;
-  /** What somebody who is asked again need not send again, by user. */
+  /** By user: files that an applicant who must try again need not upload again. */
   files: AccountMap<KycFile[]>;
 };
 type Created = {
@@ -43,7 +43,7 @@ type Created = {
   files: readonly KycFile[];
 };
 
-/** A new link for a user, in place of the one before. */
+/** Creates a new link for a user; it replaces the previous one. */
 export function createKycSessions(
   keyring: Keyring,
   index_key: Buffer,
@@ -69,7 +69,7 @@ export function createKycSessions(
           visit_id: null,
         })),
       );
-      // After the rows of the sessions: one may have been replaced within this set.
+      // After inserting the sessions: one may have been replaced within this set.
       updateSessionsEnded(tx, replaced, "replaced", now);
       deleteCommands(tx, replaced);
       insertKycFiles(
@@ -137,7 +137,7 @@ function decideOne(loaded: Loaded, command: Command<NewKycSession>, now: Date): 
     ended_at: null,
     end_reason: null,
     wrong_birth_dates: 0,
-    // Taken now: what is typed under this link must never open what was known before it.
+    // Hashed now: a date typed under this link must never reveal data known before it.
     birth_date_hash: born === null ? null : hashBirthDate(key, id, born),
     read_only_at: null,
   };

@@ -2,7 +2,7 @@ import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
 import type { FileType } from "../partners/files/judge-file.ts";
 import type { Identity } from "../users/model.ts";
 
-/** Whether an identity document has a back that must be seen. */
+/** Whether the back of an identity document is required. */
 export const DOCUMENT_TYPES = {
   passport: false,
   identity_card: true,
@@ -10,7 +10,7 @@ export const DOCUMENT_TYPES = {
   residence_permit: true,
 } as const;
 
-/** Every field of the page and the most characters it may have; null: judged by its form. */
+/** Every field of the page and its maximum length; null: checked by its format. */
 export const FIELD_LIMITS = {
   first_name: 100,
   last_name: 100,
@@ -38,7 +38,7 @@ export const FIELD_LIMITS = {
 export type IdentityFieldName = keyof typeof FIELD_LIMITS;
 type FieldKind = "text" | "date" | "email" | "phone" | "country" | "select";
 export type Field = { name: IdentityFieldName; kind: FieldKind; required: boolean };
-/** Values as they are kept: dates as `YYYY-MM-DD`, what is not known null. */
+/** Values as stored: dates as `YYYY-MM-DD`, unknown ones null. */
 export type Values = Record<IdentityFieldName, string | null>;
 
 const text = (name: IdentityFieldName, required = true): Field => ({
@@ -47,7 +47,7 @@ const text = (name: IdentityFieldName, required = true): Field => ({
   required,
 });
 
-/** `required` of state and postcode holds where the country has them. */
+/** State and postcode are `required` only where the country has them. */
 const ADDRESS: readonly Field[] = [
   { name: "country", kind: "country", required: true },
   text("address_line1"),
@@ -83,7 +83,7 @@ export const FIELDS: Readonly<Record<BeneficiaryType, readonly Field[]>> = {
   ],
 };
 
-/** Whose birth date unmasks what is known, and which document decides on its back. */
+/** The person whose birth date unmasks known data and whose document type decides on its back. */
 export const PERSON_FIELDS = {
   individual: { birth_date: "date_of_birth", document_type: "document_type" },
   business: {
@@ -109,7 +109,7 @@ export function acceptedTypes(slot: Slot): readonly FileType[] {
   return slot === "selfie" ? ["jpg", "png"] : ["jpg", "png", "pdf"];
 }
 
-/** A PDF of a document holds both of its sides. */
+/** A PDF of a document contains both sides. */
 export function isSlotRequired(
   slot: Slot,
   document_type: string | null,
@@ -123,7 +123,7 @@ export function isSlotRequired(
   return has_back && front_type !== "pdf";
 }
 
-/** The fields that a user's own record holds, and under which name. */
+/** The fields that are also in the user's record, and their names there. */
 const IN_USER: Readonly<Partial<Record<IdentityFieldName, keyof Omit<Identity, "metadata">>>> = {
   first_name: "first_name",
   last_name: "last_name",
@@ -142,15 +142,15 @@ const IN_USER: Readonly<Partial<Record<IdentityFieldName, keyof Omit<Identity, "
   source_of_funds: "source_of_funds",
 };
 
-/** What was submitted, beside what the account's record said at that time. */
+/** The submitted values, with the account's record at that time. */
 export type Submitted = {
   values: Partial<Values>;
   known: Partial<Values>;
-  /** Names that contradict the record. */
+  /** Names that differ from the record. */
   other_names: IdentityFieldName[];
 };
 
-/** What the user's own record says: until the approval, only what the account has given. */
+/** The values of the user's record: until the approval, only what the account has sent. */
 export function recordValues(type: BeneficiaryType, identity: Identity): Partial<Values> {
   return Object.fromEntries(
     FIELDS[type].map(({ name }) => {
@@ -160,14 +160,14 @@ export function recordValues(type: BeneficiaryType, identity: Identity): Partial
   );
 }
 
-/** The birth date by which a person shows who they are; of a company's people none is given. */
+/** The birth date that proves who the visitor is; null for companies. */
 export function accountBirthDate(type: BeneficiaryType, identity: Identity): string | null {
   return recordValues(type, identity)[PERSON_FIELDS[type].birth_date] ?? null;
 }
 
 /**
- * What is known of the fields: what was last submitted, else what the record says. The record
- * stands where the account changed it since, and where the submitted name contradicts it.
+ * The known values: the last submission, otherwise the record. The record wins where the account
+ * changed it since, and where the submitted name contradicts it.
  */
 export function knownValues(
   type: BeneficiaryType,
@@ -185,7 +185,7 @@ export function knownValues(
   );
 }
 
-/** Where the account changed its record after the submission. */
+/** The fields that the account changed after the submission. */
 export function findChangedSince(
   type: BeneficiaryType,
   identity: Identity,
@@ -197,7 +197,7 @@ export function findChangedSince(
     .filter((name) => (record[name] ?? null) !== (known[name] ?? null));
 }
 
-/** Where the person gave something else than the account had: a reviewer looks there first. */
+/** The fields where the applicant contradicts the account: a reviewer checks these first. */
 export function findContradictions(
   type: BeneficiaryType,
   { known, values }: Submitted,
@@ -207,7 +207,7 @@ export function findContradictions(
     .filter((name) => known[name] && known[name] !== (values[name] ?? null));
 }
 
-/** What an approval makes the user's identity: the submitted, and what was changed since. */
+/** The user's identity after an approval: the submitted values, with later changes. */
 export function approvedIdentity(
   type: BeneficiaryType,
   identity: Identity,

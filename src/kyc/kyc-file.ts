@@ -4,17 +4,17 @@ import type { Place } from "../platform/encryption/cipher.ts";
 import { openStream } from "../platform/encryption/sealed-stream.ts";
 import type { UserKey } from "../users/store.ts";
 
-/** Where a file is kept: all of a user's lie together, so that they can go together. */
+/** The storage key: all files of a user share a prefix, so that they can be deleted together. */
 export function kycFileKey({ account_id, user_id }: UserKey, file: string): FileKey {
   return { account_id, record_id: user_id, version: file };
 }
 
-/** What its encryption is bound to: a file put in another's place does not open. */
+/** The encryption is bound to this place: a file moved to another place does not decrypt. */
 export function kycFilePlace({ account_id }: UserKey, file: string): Place {
   return { account_id, table: "kyc_files", column: "file", record_id: file };
 }
 
-/** The file in clear, while it is read. */
+/** Decrypts the file while it is read. */
 export async function openKycFile(
   files: FileStore,
   key: UserKey,
@@ -22,6 +22,6 @@ export async function openKycFile(
   subject_key: Buffer,
 ): Promise<Readable> {
   const sealed = await files.openRead(kycFileKey(key, file));
-  // Either end takes the other with it: a client that goes away must not leave a file open.
+  // Closing one stream closes the other: a client that disconnects must not leave a file open.
   return pipeline(sealed, openStream(subject_key, kycFilePlace(key, file)), () => {});
 }

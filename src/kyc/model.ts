@@ -2,7 +2,7 @@ import { DAY_MS } from "../platform/durations.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 import type { Kyc, KycStatus, User } from "../users/model.ts";
 
-/** Legal moves of a user's verification. */
+/** Legal status moves of a user's verification. */
 export const KYC_MOVES: Readonly<Record<KycStatus, readonly KycStatus[]>> = {
   not_started: ["initiated"],
   initiated: ["pending_assessment"],
@@ -17,10 +17,10 @@ export const KYC_MOVES: Readonly<Record<KycStatus, readonly KycStatus[]>> = {
   failed: [],
 };
 
-/** While a person may still give and change data; in every other state there is no draft. */
+/** The states in which data can be changed; in every other state there is no draft. */
 export const EDITABLE: readonly KycStatus[] = ["not_started", "initiated", "retry_required"];
 
-/** A judgement was given: from then on, the time runs for which its papers are kept. */
+/** A decision was made: the retention period of its documents begins. */
 export const DECIDED: readonly KycStatus[] = [
   "approved",
   "failed",
@@ -30,21 +30,21 @@ export const DECIDED: readonly KycStatus[] = [
 
 export const LINK_LIFE_MS = DAY_MS;
 export const BIRTH_DATE_TRIES_MAX = 5;
-/** Browsers in which one link can be opened. */
+/** The number of browsers that can open one link. */
 export const VISITS_MAX = 60;
 export const ADULT_YEARS = 18;
 export const FILE_BYTES_MAX = 10 * 1024 * 1024;
 
-/** Whether approval clears for swift as well, or a reviewer does that on its own. */
+/** Whether approval also clears for swift, or a reviewer does that separately. */
 export type SwiftClearance = "with_approval" | "separate";
 
-/** Swift in eur has a clearance of its own; that of usd holds for every other currency. */
+/** Swift in eur has its own clearance; the one for usd covers every other currency. */
 export const SWIFT_CURRENCIES = ["usd", "eur"] as const;
 export type SwiftCurrency = (typeof SWIFT_CURRENCIES)[number];
 
 /**
- * The status map after a move. What is cleared follows the general status, and taking that back
- * takes all of it back; only approval leaves swift where it was, when clearance is separate.
+ * The status map after a move. Clearances follow the general status and are lost with it; with
+ * separate clearance, approval leaves swift unchanged.
  */
 export function movedKyc(
   { usd, eur }: Kyc,
@@ -61,7 +61,7 @@ export function movedKyc(
   };
 }
 
-/** The status map after swift was granted or withdrawn; null where no legal move leads there. */
+/** The status map after granting or withdrawing swift; null when the move is not legal. */
 export function withSwift(
   kyc: Kyc,
   currencies: readonly SwiftCurrency[],
@@ -77,7 +77,7 @@ export function withSwift(
   return after;
 }
 
-/** What the event of a change vouches for. */
+/** The facts that the event of a change proves. */
 export function digestKyc({ account_id, id, kyc, sequence }: DigestedUser): Buffer {
   const { general, usd, eur } = kyc;
   const cleared = [usd.status, usd.swift_status, eur.status, eur.swift_status];

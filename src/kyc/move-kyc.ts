@@ -16,7 +16,7 @@ import { DECIDED, digestKyc, EDITABLE, movedKyc, type SwiftClearance } from "./m
 import { updateSessionsReadOnly } from "./store.ts";
 import { sweepFiles } from "./task-kinds.ts";
 
-/** A user whose row is locked, with the key of what is personal in it. */
+/** A user whose row is locked, with the key of their personal data. */
 export type LockedUser = { user: User; subject_key: Buffer };
 
 export type KycMoveDeps = { keyring: Keyring; swift_clearance: SwiftClearance };
@@ -34,7 +34,7 @@ export async function lockKycUser(
   return user && subject_key ? { user, subject_key } : undefined;
 }
 
-/** Writes moves of a locked user of which none is an approval. */
+/** Writes moves of a locked user that do not include an approval. */
 export function recordMoves(
   tx: Transaction,
   locked: LockedUser,
@@ -42,12 +42,12 @@ export function recordMoves(
   moderation_comment: string | null,
   now: Date,
 ): User {
-  // What the setting says matters to approvals only.
+  // The setting matters for approvals only.
   const deps = { swift_clearance: "separate" } as const;
   return recordPath(tx, deps, locked, path, moderation_comment, now);
 }
 
-/** Writes the moves of a locked user; an approval makes what was submitted the user's own data. */
+/** Writes the moves of a locked user; an approval copies the submitted data to the user. */
 export async function recordJudgement(
   tx: Transaction,
   deps: Pick<KycMoveDeps, "swift_clearance">,
@@ -60,7 +60,7 @@ export async function recordJudgement(
   return recordPath(tx, deps, approved, path, moderation_comment, now);
 }
 
-/** Not again when a suspension is lifted, and nothing of what was sent back. */
+/** Not when a suspension is lifted, and never from an application that was sent back. */
 async function takeOver(tx: Transaction, locked: LockedUser): Promise<LockedUser> {
   const { user, subject_key } = locked;
   const key = { account_id: user.account_id, user_id: user.id };
@@ -74,8 +74,8 @@ async function takeOver(tx: Transaction, locked: LockedUser): Promise<LockedUser
 }
 
 /**
- * Where nothing can be changed any more, what was typed and not submitted goes, and the links only
- * show; with a judgement, the time begins for which the papers are kept.
+ * When nothing can be changed any more, unsubmitted input is deleted and the links become
+ * read-only; with a decision, the retention period of the documents begins.
  */
 function recordPath(
   tx: Transaction,
@@ -94,7 +94,7 @@ function recordPath(
   const status = path.at(-1);
   if (status === undefined) return user;
   const key = { account_id: user.account_id, user_id: user.id };
-  // Who begins again has not sent anything yet: the earlier papers go as if they had not.
+  // A user who starts again has submitted nothing yet: earlier documents keep their deletion time.
   if (status !== "initiated") {
     updateApplicationsDecided(tx, key, DECIDED.includes(status) ? now : null);
   }
@@ -105,7 +105,7 @@ function recordPath(
   return user;
 }
 
-/** Writes the status maps that a locked user comes to, one after the other, an event each. */
+/** Writes the consecutive status maps of a locked user, with an event for each. */
 export function recordKycs(
   tx: Transaction,
   { user: found, subject_key }: LockedUser,

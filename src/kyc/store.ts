@@ -13,9 +13,9 @@ export type KycSession = {
   ended_at: Date | null;
   end_reason: EndReason | null;
   wrong_birth_dates: number;
-  /** Of the birth date that the account had given when the link was made. */
+  /** Of the birth date that the account had sent when the link was created. */
   birth_date_hash: Buffer | null;
-  /** Set by the submission: from then on the link only shows. */
+  /** Set by the submission: from then on the link is read-only. */
   read_only_at: Date | null;
 };
 
@@ -27,7 +27,7 @@ export type KycVisit = {
   created_at: Date;
 };
 
-/** What a token leads to; `visit_id` is null for the link itself. */
+/** The session of a token; `visit_id` is null for the link itself. */
 type FoundToken = { account_id: string; session_id: string; visit_id: string | null };
 
 export async function findKycToken(
@@ -81,7 +81,7 @@ export async function lockKycSession(
   return row;
 }
 
-/** The sessions of these users that nothing has ended yet. */
+/** The sessions of these users that have not ended. */
 export function listOpenSessions(
   session: Session,
   keys: readonly UserKey[],
@@ -129,7 +129,7 @@ export function updateSessionsEnded(
   );
 }
 
-/** The links that a user has now show what comes of it, and take nothing more. */
+/** Makes a user's links read-only: they show the result and accept no more input. */
 export function updateSessionsReadOnly(tx: Transaction, key: UserKey, now: Date): void {
   tx.write(
     `update kyc_sessions set read_only_at = $3
@@ -146,7 +146,7 @@ export function updateWrongBirthDates(tx: Transaction, row: KycSession): void {
   ]);
 }
 
-/** With its visits and tokens: from then on the link is one that never was. */
+/** Deletes the session with its visits and tokens: the link becomes unknown. */
 export function deleteKycSession(tx: Transaction, account_id: string, id: string): void {
   tx.write("delete from kyc_sessions where account_id = $1 and id = $2", [account_id, id]);
 }

@@ -9,10 +9,10 @@ export const SWEEP_FILES_TASK = "sweep-kyc-files";
 export const READ_IDENTITY_TASK = "read-identity-results";
 export const RETENTION_TASK = "delete-old-kyc-data";
 
-/** Longer than any upload may take: a version that young may belong to one under way. */
+/** Longer than any upload may take: a younger version may belong to an upload in progress. */
 export const FILES_SWEPT_AFTER_MS = 5 * MINUTE_MS;
 
-/** Removes from the file store what no record of the user names any more. */
+/** Deletes from the file store what no record of the user refers to. */
 export function sweepFiles({ account_id, user_id }: UserKey, now: Date): NewTask {
   return {
     account_id,

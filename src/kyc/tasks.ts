@@ -38,18 +38,18 @@ import {
 } from "./task-kinds.ts";
 
 type KycTaskDeps = ApplicationAssessDeps & {
-  /** Days for which papers are kept after the decision; 0 keeps them. */
+  /** Days to keep documents after the decision; 0 keeps them forever. */
   kyc_retention_days: number;
 };
 
-/** For so long an old link still says that it has expired; then it is one that never was. */
+/** For this long an old link is reported as expired; afterwards it is unknown. */
 const ENDED_KNOWN_MS = 90 * DAY_MS;
 const RESULTS_READ_EVERY_MS = 5_000;
 const RETENTION_EVERY_MS = HOUR_MS;
-/** Of each account, every time. */
+/** Per account and run. */
 const USERS_FORGOTTEN_MAX = 1_000;
 
-/** The background work of KYC, each kind as sets of due tasks. */
+/** The background tasks of KYC. */
 export function kycTasks(deps: KycTaskDeps): TaskHandler[] {
   const each = (work: (set: TaskSet, task: Task) => Promise<void>) => async (set: TaskSet) => {
     for (const task of set.tasks) await work(set, task);
@@ -87,7 +87,7 @@ export function kycTasks(deps: KycTaskDeps): TaskHandler[] {
   ];
 }
 
-/** Ends a session whose time is over, with its stored answer and what was never submitted. */
+/** Ends an expired session, with its stored response and everything not submitted. */
 async function expireSession(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void> {
   const { account_id, record_id } = task;
   await deps.database.transaction(async (tx) => {
@@ -105,7 +105,7 @@ async function expireSession(deps: KycTaskDeps, set: TaskSet, task: Task): Promi
     const open = await listOpenSessions(tx, [key]);
     updateSessionsEnded(tx, [session], "expired", set.now);
     deleteCommands(tx, [session]);
-    // A newer session goes on with the draft of the one before.
+    // A newer session continues the draft of the previous one.
     const is_last = open.every(({ id }) => id === session.id);
     if (locked && is_last && EDITABLE.includes(locked.user.kyc.general.status)) {
       deleteKycDraft(tx, key);
@@ -115,16 +115,16 @@ async function expireSession(deps: KycTaskDeps, set: TaskSet, task: Task): Promi
   });
 }
 
-/** Removes files that no record names: replaced, taken back, abandoned, or past their time. */
+/** Deletes files that no record refers to: replaced, removed, abandoned, or past retention. */
 async function sweep(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void> {
   const key = { account_id: task.account_id, user_id: task.record_id };
-  // Names of files are ids and carry their time; a young one may belong to an upload under way.
+  // File names are ids and contain their time; a young one may belong to an upload in progress.
   const young = firstIdAt(new Date(set.now.getTime() - FILES_SWEPT_AFTER_MS));
   await deleteFiles(deps, key, (file) => file < young);
   await deps.database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));
 }
 
-/** The key that opens it all is gone already; what it sealed goes too. */
+/** The key is already destroyed; this deletes what it sealed. */
 async function forget(deps: KycTaskDeps, set: TaskSet, task: Task): Promise<void> {
   const key = { account_id: task.account_id, user_id: task.record_id };
   await deps.database.transaction(async (tx: Transaction) => {
@@ -150,7 +150,7 @@ async function deleteFiles(
   for (const file of unnamed) await files.delete(kycFileKey(key, file));
 }
 
-/** What was decided longer ago than it is kept. The setting may have changed since. */
+/** Deletes data past its retention. The setting may have changed since the decision. */
 async function deleteOldData(deps: KycTaskDeps, now: Date): Promise<void> {
   if (deps.kyc_retention_days === 0) return;
   const decided_by = new Date(now.getTime() - deps.kyc_retention_days * DAY_MS);

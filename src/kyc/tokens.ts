@@ -13,12 +13,12 @@ export function isKycToken(text: string | undefined): text is string {
   return text !== undefined && TOKEN.test(text);
 }
 
-/** The hash is bound to its session, and goes with the person's key. */
+/** The hash is bound to its session, and is useless without the person's key. */
 export function hashBirthDate(subject_key: Buffer, session_id: string, date: string): Buffer {
   return keyedHash(subject_key, "kyc birth date", session_id, date);
 }
 
-/** `link` is what stands in the address, `visit` what stands in the cookie. */
+/** `link`: the token in the URL. `visit`: the token in the cookie. */
 export function hashKycToken(index_key: Buffer, kind: "link" | "visit", token: string): Buffer {
   return keyedHash(index_key, `kyc ${kind}`, token);
 }

@@ -11,11 +11,11 @@ import { lockPaymentDetails, toPaymentDetails } from "./store.ts";
 
 type Deactivation = { user_id: string; id: string; problems: readonly Problem[] };
 
-/** Null when it was deactivated before. */
+/** Null when it was already deactivated. */
 type Deactivated = { detail: PaymentDetail; change: ChangedDetail | null };
 type Loaded = { users: AccountMap<Kyc>; details: AccountMap<PaymentDetail>; keys: SubjectKeys };
 
-/** Always allowed, and harmless when repeated: new offramps are refused from then on. */
+/** Always allowed and safe to repeat; new offramps are refused from then on. */
 export function deactivatePaymentDetails(
   keyring: Keyring,
 ): UseCase<Deactivation, Loaded, Deactivated> {
@@ -32,7 +32,7 @@ export function deactivatePaymentDetails(
         user_id: input.user_id,
       }));
       const [users, rows, keys] = await Promise.all([
-        // A key that this process still remembers may be that of a person erased meanwhile.
+        // A cached key may belong to a person erased in the meantime.
         lockKycs(tx, users_of),
         lockPaymentDetails(
           tx,

@@ -48,9 +48,9 @@ export const PAYMENT_DETAIL_STATUSES = ["pending", "approved", "failed", "deacti
 export type PaymentDetailStatus = (typeof PAYMENT_DETAIL_STATUSES)[number];
 
 /**
- * Legal moves. Screening that is repeated may leave an approved account undecided again, and it
- * must not be paid meanwhile. Nothing leads back from `failed` or `deactivated`: an account that
- * was refused or given up is registered anew, so that its history stays what it was.
+ * Legal moves. A repeated screening may make an approved account undecided again, and it must not
+ * be paid until then. `failed` and `deactivated` are final: the account is registered again, so
+ * that its history is kept.
  */
 export const PAYMENT_DETAIL_MOVES: Readonly<
   Record<PaymentDetailStatus, readonly PaymentDetailStatus[]>
@@ -81,9 +81,9 @@ export type CheckedPaymentDetail = { problems: readonly Problem[]; fields: Payme
 const OBJECT = "payment_detail";
 
 /**
- * Everything that is wrong with a payment detail, at once, and its fields in the form in which
- * they are kept. A field that has a problem in `already` is neither checked nor reported again.
- * Without any problem the fields are complete; with one, the faulty ones are null.
+ * All problems of a payment detail at once, and its fields in their stored form. A field with a
+ * problem in `already` is neither checked nor reported again. Without problems the fields are
+ * complete; otherwise the faulty ones are null.
  */
 export function checkPaymentDetail(
   catalogue: Catalogue,
@@ -107,7 +107,7 @@ export function checkPaymentDetail(
   return { problems: draft.problems, fields: { ...draft.values, metadata } };
 }
 
-/** Whether the table of requirements can be asked for this currency and rail. */
+/** Whether requirements exist for this currency and rail. */
 export function checkRequirementFilter(
   catalogue: Catalogue,
   filter: { currency?: unknown; rails?: unknown },
@@ -128,7 +128,7 @@ export function checkRequirementFilter(
   return problems;
 }
 
-/** Whether a stored payment detail has what a rail needs, which need not be its own rail. */
+/** Whether a stored payment detail has what a rail needs; it may be another rail than its own. */
 export function satisfiesRail(
   catalogue: Catalogue,
   fields: PaymentDetailFields,
@@ -144,7 +144,7 @@ export function satisfiesRail(
 
 type Draft = DraftOf<FieldName>;
 
-// Fields that are one of a few words are judged by their form, not by their length.
+// Fields with a closed list of values are checked by value, not by length.
 const LIMITS = Object.fromEntries(
   FIELD_NAMES.map((name) => [name, WORD_FIELDS.has(name) ? null : FIELD_LENGTHS[name]]),
 ) as Record<FieldName, number | null>;
@@ -210,7 +210,7 @@ function checkGeneralNeeds(draft: Draft, beneficiary_type: BeneficiaryType | nul
   }
 }
 
-/** Returns the rules that were applied. */
+/** Returns the applied rules. */
 function checkRequirement(
   draft: Draft,
   requirement: RailRequirement,
@@ -235,7 +235,7 @@ function checkRequirement(
   return rules;
 }
 
-/** The first set that is whole, else the first that is begun, else the first. */
+/** The first complete set, otherwise the first begun, otherwise the first. */
 function chooseAlternative(
   draft: Draft,
   alternatives: RailRequirement["alternatives"],
@@ -268,7 +268,7 @@ function checkLengthLimits(draft: Draft, limits: RailRequirement["length_limits"
   }
 }
 
-/** What is given without being needed is kept, so it must be right as well. */
+/** Optional fields are stored too, so they must be valid as well. */
 function checkOtherIdentifiers(draft: Draft, applied: readonly FieldRule[]): void {
   for (const rule of USUAL_RULES) {
     if (!applied.some((other) => other.name === rule.name)) applyRule(draft, rule);
@@ -277,14 +277,14 @@ function checkOtherIdentifiers(draft: Draft, applied: readonly FieldRule[]): voi
 }
 
 /**
- * Money sent to a bank in a country that the scheme does not reach comes back weeks later, and an
- * IBAN and a BIC of two countries are two banks.
+ * Money sent to a bank in a country outside the scheme is returned weeks later, and an IBAN and a
+ * BIC of different countries belong to different banks.
  */
 function checkBankCountries(draft: Draft, accepted: readonly string[] | null): void {
   const { iban, swift_bic } = draft.values;
   const iban_country = iban?.slice(0, 2) ?? null;
   const bic_country = swift_bic?.slice(4, 6) ?? null;
-  // An IBAN that was sent as the account number is reported where it stands.
+  // An IBAN sent as the account number is reported on that field.
   const iban_field = isBlank(draft.input.iban) ? "account_number" : "iban";
   for (const [name, country] of [
     [iban_field, iban_country],
@@ -305,12 +305,12 @@ function checkBankCountries(draft: Draft, accepted: readonly string[] | null): v
   report(draft, "swift_bic", "record_invalid", message);
 }
 
-/** Fields that say which account is meant; sort codes say a part of it. */
+/** Fields that identify the account; a sort code identifies a part of it. */
 const ACCOUNT_FIELDS = [...ACCOUNT_IDENTIFIERS, "sort_code"] as const;
 
 /**
- * A record that names two accounts must not be kept: nobody could tell which one is paid. What is
- * given beside the needed identifiers has to be a part of one of them, or contain it.
+ * A record that names two accounts must be refused, since it is unclear which one is paid.
+ * Additional identifiers must be part of a required one, or contain it.
  */
 function checkSameAccount(draft: Draft, applied: readonly FieldRule[]): void {
   const isApplied = (name: FieldName) => applied.some((rule) => rule.name === name);

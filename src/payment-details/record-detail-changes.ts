@@ -7,7 +7,7 @@ import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
 import { renderPaymentDetailEvent } from "./render.ts";
 import { updateStatuses } from "./store.ts";
 
-/** A payment detail after a change of its status, with the status it had before. */
+/** A payment detail after a status change, with its previous status. */
 export type ChangedDetail = {
   detail: PaymentDetail;
   from_status: PaymentDetailStatus;
@@ -15,7 +15,7 @@ export type ChangedDetail = {
   key: Buffer;
 };
 
-/** The payment detail after a move; its time rises with every change. */
+/** The payment detail after a move; `updated_at` increases with every change. */
 export function moveDetail(
   detail: PaymentDetail,
   status: PaymentDetailStatus,
@@ -27,7 +27,7 @@ export function moveDetail(
   return { detail: moved, from_status: detail.status, key };
 }
 
-/** Writes the locked payment details as they are in the end, and an event for every move. */
+/** Writes the final state of the locked payment details, and an event for every move. */
 export function recordDetailChanges(
   tx: Transaction,
   changes: readonly ChangedDetail[],

@@ -27,7 +27,7 @@ export function renderPaymentDetails(details: readonly PaymentDetail[], has_more
   return writeDetails({ payment_details: details.map(toRecord), has_more });
 }
 
-/** The body of the event that tells of a change of its status. */
+/** The body of the event for a status change. */
 export function renderPaymentDetailEvent(detail: PaymentDetail): string {
   return writeEvent({
     event: "payment_detail_update",

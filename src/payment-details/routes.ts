@@ -214,7 +214,7 @@ function check(
   return checkPaymentDetail(catalogue, input, today, already);
 }
 
-/** Reads need the user to be this account's and not erased. */
+/** Reads require that the user belongs to this account and is not erased. */
 async function assertUser(
   { database, keyring }: PaymentDetailDeps,
   key: UserKey,

@@ -14,8 +14,8 @@ const metadata = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Nu
 });
 const closed = { additionalProperties: false };
 
-// Which fields a currency and rail need is data (GET /payment_detail_requirements), so the schema
-// only says what every payment detail needs; the model reports the rest in the same answer.
+// The fields that a currency and rail need are data (GET /payment_detail_requirements), so the
+// schema has only what every payment detail needs; the model reports the rest in the same response.
 const input = Object.fromEntries(
   FIELD_NAMES.map((name) => {
     const description = described.get(name) ?? "See GET /payment_detail_requirements.";

@@ -46,7 +46,7 @@ export function listPaymentDetails(
   );
 }
 
-/** The payment details of a set; absent ones are left out. */
+/** The payment details of a set; unknown ones are absent. */
 export function findPaymentDetails(
   session: Session,
   keys: readonly { account_id: string; id: string }[],
@@ -58,7 +58,7 @@ export function findPaymentDetails(
   );
 }
 
-/** Locks the payment details of a set in key order; absent ones are left out. */
+/** Locks payment details in key order; unknown ones are absent. */
 export function lockPaymentDetails(
   tx: Session,
   keys: readonly { account_id: string; id: string }[],
@@ -76,7 +76,7 @@ export function insertPaymentDetails(
   tx: Transaction,
   unsorted: readonly { detail: PaymentDetail; key: Buffer }[],
 ): void {
-  // Each insert locks its user's key: in one order, so that two processes never wait in a circle.
+  // Each insert locks its user's key: in one order, so that two processes cannot deadlock.
   const userOf = ({ detail }: { detail: PaymentDetail }) =>
     `${detail.account_id} ${detail.user_id}`;
   const entries = [...unsorted].sort((a, b) => (userOf(a) < userOf(b) ? -1 : 1));
@@ -120,7 +120,7 @@ export function updateStatuses(tx: Transaction, details: readonly PaymentDetail[
   );
 }
 
-/** Opens what is personal in the rows; rows of an erased user are left out. */
+/** Decrypts the personal data of the rows; rows of an erased user are left out. */
 export function toPaymentDetails(
   rows: readonly PaymentDetailRow[],
   keys: SubjectKeys,

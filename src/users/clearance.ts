@@ -5,8 +5,8 @@ import type { Kyc } from "./model.ts";
 export type KycEnforcement = "execution" | "payment_detail" | "off";
 
 /**
- * What keeps this user from being paid out over a rail. Swift in eur needs the clearance for eur,
- * in any other currency that for usd.
+ * What prevents paying this user over a rail. Swift in eur needs the clearance for eur, in any
+ * other currency the one for usd.
  */
 export function clearanceProblems(
   kyc: Kyc,

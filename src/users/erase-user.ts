@@ -9,10 +9,10 @@ import { lockUsers, type UserKey, updateErased } from "./store.ts";
 import { userErased } from "./user-erased.ts";
 
 /**
- * Destroys the person's key: whatever any room has sealed with it can never be read again, and
- * answers stored for repetition go with it. Rows that others refer to stay, so everything can
- * still be verified. Refused while money is on its way to or owed to the person: nobody could
- * finish that without knowing who it is. `hasOpenPayouts` is answered by a later room.
+ * Destroys the person's key: whatever any module sealed with it can never be read again, and stored
+ * idempotent responses are deleted too. Referenced rows are kept, so that everything can still be
+ * verified. Refused while money is on its way or owed to the person, because it could not be paid
+ * without knowing them. A later module provides `hasOpenPayouts`.
  */
 export function eraseUser(
   database: Database,

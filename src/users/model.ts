@@ -32,7 +32,7 @@ export const KYC_STATUSES = [
 ] as const;
 export type KycStatus = (typeof KYC_STATUSES)[number];
 
-/** Every text field of a user and the most characters it may have; null: judged by its form. */
+/** Every text field of a user and its maximum length; null: checked by its format. */
 const LIMITS = {
   beneficiary_type: null,
   email: 254,
@@ -55,7 +55,7 @@ const LIMITS = {
 
 type UserFieldName = keyof typeof LIMITS;
 
-/** What is known of a person or company. Dates as `YYYY-MM-DD`; absent fields are null. */
+/** The data of a person or company. Dates as `YYYY-MM-DD`; absent fields are null. */
 export type Identity = Record<Exclude<UserFieldName, "beneficiary_type">, string | null> & {
   metadata: Metadata;
 };
@@ -85,18 +85,18 @@ export const KYC_NOT_STARTED: Kyc = {
   eur: { status: "not_started", swift_status: "not_started" },
 };
 
-/** Once a person is approved, who they are can no longer be changed through the API. */
+/** Once a user is approved, their identity can no longer be changed through the API. */
 export function isIdentityEditable(user: User): boolean {
   return !["approved", "suspended"].includes(user.kyc.general.status);
 }
 
-// One @, no spaces, a dot in the domain: more only the mail server can tell.
+// One @, no spaces, a dot in the domain: only the mail server can check more.
 const EMAIL = /^[^\s@"<>(),;:\\]+@[^\s@"<>(),;:\\]+\.[^\s@"<>(),;:\\.]{2,}$/;
 export const PHONE = /^\+[1-9]\d{6,14}$/;
 
 /**
- * Everything that is wrong with a new user, at once, and its fields in the form in which they are
- * kept. With a problem the faulty fields are null.
+ * All problems of a new user at once, and its fields in their stored form. Fields with a problem
+ * are null.
  */
 export function checkUser(
   catalogue: Catalogue,
@@ -123,7 +123,7 @@ export function checkUser(
   };
 }
 
-/** The same rules for a change: what is sent replaces what is known, null clears it. */
+/** The same rules for a change: a sent value replaces the stored one, null clears it. */
 export function checkUserChange(
   catalogue: Catalogue,
   user: User,
@@ -134,8 +134,8 @@ export function checkUserChange(
   const change = typeof input === "object" && input !== null ? input : {};
   const merged = { beneficiary_type: user.beneficiary_type, ...user.identity, ...change };
   const { problems, fields } = checkUser(catalogue, merged, today, already);
-  // What was accepted earlier stays, even if it would be refused today; only the form of a state
-  // depends on another field.
+  // Stored values are not checked again, even if today's rules would refuse them; only the format
+  // of a state depends on another field.
   const is_judged = (name: string) =>
     Object.hasOwn(change, name) || (name === "state" && Object.hasOwn(change, "country"));
   const kept = Object.entries(user.identity).filter(([name]) => !is_judged(name));

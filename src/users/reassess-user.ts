@@ -1,6 +1,6 @@
 import { type NewTask, taskNow } from "../platform/tasks/tasks.ts";
 
-/** Handled by a later room: something that a user's payouts and onramps depend on has changed. */
+/** Handled by a later module: something that a user's payouts and onramps depend on has changed. */
 export const REASSESS_USER_TASK = "reassess-user";
 
 export function reassessUser(

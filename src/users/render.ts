@@ -16,7 +16,7 @@ export function renderUsers(users: readonly User[], has_more: boolean): string {
   return writeUsers({ users: users.map(toRecord), has_more });
 }
 
-/** The body of the event that tells of a change of the user's KYC. */
+/** The body of the event for a change of the user's KYC. */
 export function renderKycEvent(user: User): string {
   return writeEvent({
     event: "kyc_update",

@@ -2,8 +2,8 @@ import Type from "typebox";
 import { listAnswer, listQuery } from "../platform/http/list.ts";
 import { KYC_STATUSES } from "./model.ts";
 
-// Optional text may also be null: absent, null and blank mean the same. Lengths and
-// forms are checked by the model, which reports all problems at once.
+// Optional text may also be null: absent, null and blank are equal. The model checks lengths and
+// formats, so that all problems are reported at once.
 const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 const optional = (description: string) => Type.Optional(text(description));
 const metadata = Type.Optional(

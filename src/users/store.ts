@@ -56,8 +56,8 @@ export function listUsers(
 }
 
 /**
- * Locks the users of a set in key order; those that do not exist are simply absent. "no key"
- * because records that refer to a user take a lock on its key, which must not wait for us.
+ * Locks users in key order; unknown ones are absent. "no key", because inserting a record that
+ * refers to a user locks the user's key, which must not wait for this lock.
  */
 export function lockUsers(tx: Session, keys: readonly UserKey[]): Promise<UserRow[]> {
   return tx.query<UserRow>(
@@ -70,14 +70,14 @@ export function lockUsers(tx: Session, keys: readonly UserKey[]): Promise<UserRo
   );
 }
 
-/** The KYC status maps of a set of users (without the reviewer's comments). */
+/** The KYC status maps of users (without the reviewer's comments). */
 export function findKycs(session: Session, keys: readonly UserKey[]): Promise<AccountMap<Kyc>> {
   return readKycs(session, keys, "");
 }
 
 /**
- * The same, held as they are until the transaction ends: nor is a person erased before what is
- * about to be written of them is there to be erased too.
+ * The same, locked until the transaction ends. The lock also prevents an erasure before the rows
+ * about to be written are there to be erased.
  */
 export function lockKycs(tx: Session, keys: readonly UserKey[]): Promise<AccountMap<Kyc>> {
   return readKycs(tx, keys, "order by account_id, id for share");
@@ -108,7 +108,7 @@ function toKyc(row: KycColumns, comment: string | null): Kyc {
   };
 }
 
-/** Which of these e-mail addresses are taken, as `account_id hex`. */
+/** Which of these e-mails are taken, as `account_id hex`. */
 export async function findTakenEmails(
   session: Session,
   emails: readonly { account_id: string; email_index: Buffer }[],
@@ -134,7 +134,7 @@ export function insertUsers(
   tx: Transaction,
   users: readonly { user: User; email_index: Buffer; key: Buffer }[],
 ): void {
-  // In the order of the unique key, so that two processes never wait for each other in a circle.
+  // In the order of the unique key, so that two processes cannot deadlock.
   const sorted = [...users].sort((a, b) =>
     emailKey(a.user.account_id, a.email_index) < emailKey(b.user.account_id, b.email_index)
       ? -1
@@ -180,7 +180,7 @@ export function updateIdentities(
   );
 }
 
-/** Writes what is known of a locked user; the e-mail address stays. */
+/** Writes the identity of a locked user, except the e-mail. */
 export function updateIdentity(tx: Transaction, user: User, key: Buffer): void {
   tx.write("update users set identity = $3 where account_id = $1 and id = $2", [
     user.account_id,
@@ -214,7 +214,7 @@ export function updateKyc(tx: Transaction, user: User, key: Buffer): void {
   );
 }
 
-/** Leaves the bare row: later records still refer to it, but nobody can be told from it. */
+/** Leaves the bare row: other records refer to it, but it no longer identifies a person. */
 export function updateErased(tx: Transaction, key: UserKey, now: Date): void {
   tx.write(
     `update users set email_index = null, identity = null, kyc_comment = null, erased_at = $3
@@ -223,7 +223,7 @@ export function updateErased(tx: Transaction, key: UserKey, now: Date): void {
   );
 }
 
-/** Opens what is personal in the rows. */
+/** Decrypts the personal data of the rows. */
 export async function openUsers(
   session: Session,
   keyring: Keyring,
@@ -234,7 +234,7 @@ export async function openUsers(
   return toUsers(rows, keys);
 }
 
-/** A row whose key is gone is being erased: it is left out. */
+/** A row without a key is being erased: it is left out. */
 export function toUsers(rows: readonly UserRow[], keys: SubjectKeys): User[] {
   return rows.flatMap((row) => {
     const key = keys.get(row.account_id, row.id);

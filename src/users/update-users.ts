@@ -39,7 +39,7 @@ export function updateUsers(
     if (!isIdentityEditable(user) && changesIdentity(input.change))
       problems.push(approvedAlready());
     if (problems.length > 0) return { refusal: Refusal.of(problems) };
-    // Never back: the timestamps of its events rise from it.
+    // Never decreases: the timestamps of the user's events are derived from it.
     const updated_at = new Date(Math.max(now.getTime(), user.updated_at.getTime()));
     const changed = { ...user, ...checked.fields, updated_at };
     // A later command of the same set must see this change.

@@ -1,6 +1,6 @@
 import { type NewTask, taskNow } from "../platform/tasks/tasks.ts";
 
-/** Handled by later rooms that keep something of a person outside the database. */
+/** Handled by later modules that store personal data outside the database. */
 export const USER_ERASED_TASK = "user-erased";
 
 export function userErased(

@@ -23,11 +23,11 @@ type AdapterDeps = {
   database: Database;
   index_key: Buffer;
   clock: Clock;
-  /** What a code that was used twice at the same time is answered with. */
+  /** The error for a code used twice at the same time. */
   alreadyUsed: () => Error;
 };
 
-/** How the OAuth library stores what it remembers: in PostgreSQL, shared by all processes. */
+/** Storage of the OAuth library: in PostgreSQL, shared by all processes. */
 export function createArtifactsAdapter(deps: AdapterDeps): (model: string) => Adapter {
   return (model) => (model === "Client" ? clientsAdapter(deps) : artifactsAdapter(deps, model));
 }
@@ -55,11 +55,11 @@ function artifactsAdapter(deps: AdapterDeps, model: string): Adapter {
       const at = now();
       return toPayload(index_key, await findArtifactByUid(database, model, uid, at), at);
     },
-    // Only devices have user codes, and that flow is not offered.
+    // Only the device flow has user codes, and it is not supported.
     findByUserCode: async () => undefined,
     consume: async (id) => {
       const is_first = await updateArtifactConsumed(database, model, hash(id), now());
-      // Two requests with one code: the library let both pass, the database only one.
+      // Two requests used one code at once: the library accepted both, the database only one.
       if (!is_first && model === "AuthorizationCode") throw deps.alreadyUsed();
     },
     destroy: async (id) => {
@@ -70,7 +70,7 @@ function artifactsAdapter(deps: AdapterDeps, model: string): Adapter {
   };
 }
 
-/** Clients are the applications: read at every request, so that a change acts at once. */
+/** Clients are the applications: read at every request, so that a change applies at once. */
 function clientsAdapter({ database }: AdapterDeps): Adapter {
   const refuse = async () => {
     throw new Error("applications are not changed through OAuth");
@@ -78,7 +78,7 @@ function clientsAdapter({ database }: AdapterDeps): Adapter {
   return {
     find: async (id) => {
       const app = isId(id) ? await findAppByClientId(database, id.toLowerCase()) : undefined;
-      // An id in capitals is another text: the library compares it with what it was given.
+      // An id in upper case is a different client: the library compares ids as text.
       return app?.id === id ? clientOf(app) : undefined;
     },
     upsert: refuse,
@@ -95,7 +95,7 @@ function ownersOf(
   id: string,
   { grantId, clientId, accountId }: AdapterPayload,
 ): Pick<ArtifactRow, "grant_id" | "app_id" | "account_id" | "person_id"> {
-  // An interaction only mentions the consent that was there before.
+  // An interaction only refers to the earlier consent; it must not be deleted with it.
   const grant_id = model === "Grant" ? id : model === "Interaction" ? null : (grantId ?? null);
   return {
     grant_id,
@@ -119,10 +119,10 @@ function toPayload(
 }
 
 const WRITES = "invoices:write";
-/** What is given out or asked about; the others only remember what somebody wanted. */
+/** The artifacts that grant access; the others only record a request. */
 const MODELS_WITH_SCOPE = ["AccessToken", "RefreshToken", "AuthorizationCode", "Grant"];
 
-/** A person whose role no longer allows a scope takes it back from all that rests on them. */
+/** Removes the scopes that the person's current role no longer allows. */
 function withinRole(payload: AdapterPayload, { model, role }: FoundArtifact): AdapterPayload {
   const may_write = role === null || mayGrant(role, [WRITES]);
   if (may_write || !MODELS_WITH_SCOPE.includes(model)) return payload;

@@ -16,8 +16,8 @@ export type ArtifactRow = {
 };
 
 /**
- * Only what still holds: the application is there, and so are the consent that the artifact rests
- * on and the person's membership (whose end deletes the consent).
+ * Selects only valid artifacts: the application still exists, and so do the consent it belongs to
+ * and the person's membership (deleting the membership deletes the consent).
  */
 const HOLDS = `
   (artifact.app_id is null or exists (
@@ -36,7 +36,7 @@ const HOLDS = `
 const ROLE = `left join members on members.account_id = artifact.account_id
   and members.person_id = artifact.person_id`;
 
-/** Saved again, it keeps the time of its use: a used code stays used. */
+/** Saving again keeps `consumed_at`: a used code stays used. */
 export async function insertArtifact(session: Session, row: ArtifactRow): Promise<void> {
   await session.query(
     `insert into oauth_artifacts
@@ -60,7 +60,7 @@ export async function insertArtifact(session: Session, row: ArtifactRow): Promis
   );
 }
 
-/** With the role that its person has in its account now. */
+/** With the current role of the person in the account. */
 export type FoundArtifact = ArtifactRow & { role: Role | null };
 
 export async function findArtifact(
@@ -91,7 +91,7 @@ export async function findArtifactByUid(
   return row;
 }
 
-/** True for the one who used it first; the time of the first use stays. */
+/** True for the first use only; the time of the first use is kept. */
 export async function updateArtifactConsumed(
   session: Session,
   model: string,
@@ -117,7 +117,7 @@ export async function deleteArtifact(
   ]);
 }
 
-/** In key order, as below: the library ends a consent with several statements at once. */
+/** In key order, as below: the library ends a consent with several concurrent statements. */
 export async function deleteArtifactsOfGrant(
   session: Session,
   model: string,
@@ -131,7 +131,7 @@ export async function deleteArtifactsOfGrant(
   );
 }
 
-/** Everything that a person let an application do for an account, however often they consented. */
+/** Deletes all consents of a person to an application for an account. */
 export function deleteGrantsOf(
   tx: Transaction,
   grant: { account_id: string; app_id: string; person_id: string },
@@ -146,7 +146,7 @@ export function deleteGrantsOf(
   );
 }
 
-/** The latest consent of a person to an application; of one account, if it is named. */
+/** The latest consent of a person to an application; limited to one account if given. */
 export async function findGrantId(
   session: Session,
   consent: { app_id: string; person_id: string; account_id: string | null },
@@ -162,14 +162,14 @@ export async function findGrantId(
   return row?.grant_id;
 }
 
-/** What an access token leads to, besides what is sealed in it. */
+/** An access token with its account and role, besides its sealed payload. */
 export type TokenRow = ArtifactRow & {
   app_account_id: string;
-  /** Of the person in the granting account; null for an application by itself. */
+  /** The person's role in the granting account; null for client credentials. */
   role: Role | null;
 };
 
-/** The token of a person (`AccessToken`) or of an application by itself (`ClientCredentials`). */
+/** The token of a person (`AccessToken`) or of the application itself (`ClientCredentials`). */
 export async function findToken(
   session: Session,
   id_hashes: Readonly<Record<"AccessToken" | "ClientCredentials", Buffer>>,
@@ -187,7 +187,7 @@ export async function findToken(
   return row;
 }
 
-/** Of these tokens, those that still hold: asked in the transaction of every write. */
+/** Filters tokens to those still valid; runs in the transaction of every write. */
 export async function findTokensThatHold(
   session: Session,
   id_hashes: readonly Buffer[],
@@ -202,7 +202,7 @@ export async function findTokensThatHold(
   return rows.map((row) => row.id_hash);
 }
 
-/** At most `limit` of those whose time is over; returns how many there were. */
+/** Deletes at most `limit` expired artifacts; returns how many. */
 export async function deleteExpiredArtifacts(
   session: Session,
   now: Date,
@@ -220,7 +220,7 @@ export async function deleteExpiredArtifacts(
 
 export type SigningKeyRow = { id: string; jwk: Buffer; created_at: Date };
 
-/** The newest first: it signs; the others still verify. */
+/** Newest first: it signs; the others still verify. */
 export function listSigningKeys(session: Session): Promise<SigningKeyRow[]> {
   return session.query<SigningKeyRow>(
     "select * from oauth_signing_keys order by created_at desc, id",

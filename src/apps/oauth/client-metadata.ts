@@ -3,7 +3,7 @@ import type { App } from "../model.ts";
 import { applicationType } from "../redirect-uris.ts";
 import { ALL_SCOPES, APP_SCOPES } from "./model.ts";
 
-/** An application as the OAuth library knows it; one flow each, the other one is refused. */
+/** An application as client metadata of the OAuth library; each has one flow. */
 export function clientOf(app: App): AdapterPayload {
   const by_flow =
     app.flow === "authorization_code"
@@ -23,9 +23,9 @@ export function clientOf(app: App): AdapterPayload {
   return {
     client_id: app.id,
     client_name: app.name,
-    // The hash: `compareClientSecret` knows that it is one.
+    // The hash, which `compareClientSecret` expects.
     client_secret: app.client_secret_hash.toString("base64url"),
-    // The library takes this to mean either way of sending the secret, header or body.
+    // With this value the library accepts the secret in the header or in the body.
     token_endpoint_auth_method: "client_secret_basic",
     ...by_flow,
   };

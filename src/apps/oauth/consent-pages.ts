@@ -12,9 +12,9 @@ export function consentPage(options: {
   path: string;
   app: { name: string; owner: string };
   scopes: readonly Scope[];
-  /** Those of the person's accounts whose roles allow what is asked. */
+  /** The person's accounts whose role allows the requested scopes. */
   memberships: readonly Membership[];
-  /** Where the answer goes, so that the person can judge it. */
+  /** The host that receives the answer, shown so that the person can judge it. */
   redirect_host: string;
 }): Html {
   const { mode, session, path, app, scopes, memberships, redirect_host } = options;
@@ -45,7 +45,7 @@ at any time under Dashboard, Applications.</p>
   return page({ title: `Allow ${app.name} to use your account?`, mode, session: null, body });
 }
 
-/** Ends the redirects that began with a form: a browser may not let those leave the site. */
+/** Ends a redirect chain that began with a form: the CSP would block leaving the site. */
 export function continuePage(mode: Mode, url: string): Html {
   const body = html`<h1>One moment</h1>
 <p><a href="${url}">Continue</a> if nothing happens.</p>`;

@@ -15,7 +15,7 @@ const EXPIRED_STATUS = 410;
 
 type Waiting = { provider: Provider; interaction: Interaction; app: App };
 
-/** Where a person signs in for an application, and lets it act for one of their accounts. */
+/** The pages where a person signs in for an application and grants it access to an account. */
 export function addConsentPages(
   scope: FastifyInstance,
   deps: OauthDeps,
@@ -101,13 +101,13 @@ async function showConsent(
   return sendPage(reply, shown);
 }
 
-/** Of a program on the person's device the scheme is all there is. */
+/** For a native application the scheme is all that can be shown. */
 function hostOf(redirect_uri: string): string {
   const { host, protocol } = new URL(redirect_uri);
   return host || protocol;
 }
 
-/** The same request anew, for the person who is signed in now; they have just done so. */
+/** Repeats the authorization request for the person who has just signed in. */
 function restartUrl(deps: OauthDeps, { params }: Interaction): string {
   const { prompt, ...others } = params;
   const prompts = (prompt ?? "").split(" ").filter((name) => name !== "" && name !== "login");

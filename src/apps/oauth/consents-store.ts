@@ -1,6 +1,6 @@
 import type { Session } from "../../platform/db/database.ts";
 
-/** A consent that holds, with the names that a person knows. */
+/** A valid consent, with display names. */
 export type ConsentView = {
   account_id: string;
   account_name: string;
@@ -12,7 +12,7 @@ export type ConsentView = {
   created_at: Date;
 };
 
-/** Those that the person gave and, if an account is named, those of its other members. */
+/** The consents of the person and, with an account, those of its other members. */
 export function listConsentViews(
   session: Session,
   person_id: string,
@@ -35,7 +35,7 @@ export function listConsentViews(
   );
 }
 
-/** The consent's row, held until the transaction ends; absent when it does not hold. */
+/** Locks the consent's row; absent when the consent is not valid. */
 export async function lockConsent(
   tx: Session,
   consent: { account_id: string; app_id: string; person_id: string },

@@ -14,15 +14,15 @@ import { makeGrantId, mayGrant, type Scope } from "./model.ts";
 type NewGrant = {
   app: App;
   person_id: string;
-  /** As the form sent it. */
+  /** As submitted by the form. */
   account_id: string;
   scopes: readonly Scope[];
 };
 
 /**
- * Records that a person lets an application act for one of their accounts; returns its id. The
- * library's part is saved first: without the row of `app_grants` it opens nothing, whereas that row
- * alone would let an application without a token be told of events.
+ * Records that a person grants an application access to one of their accounts; returns the grant's
+ * id. The library's part is saved first: without the `app_grants` row it grants nothing, whereas
+ * that row alone would send events to an application that has no token.
  */
 export async function createGrant(
   deps: { database: Database; clock: Clock },

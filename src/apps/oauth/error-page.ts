@@ -4,7 +4,10 @@ import type { Mode } from "../../platform/config/config.ts";
 import { html } from "../../platform/http/html.ts";
 import { page } from "../../platform/pages/layout.ts";
 
-/** For people when the application cannot be told: its address is unknown or not its own. */
+/**
+ * Shown to the person when the error cannot be sent to the application: its redirect URI is missing
+ * or not registered.
+ */
 export function showOauthError(
   mode: Mode,
   ctx: KoaContextWithOIDC,

@@ -2,15 +2,15 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { InteractionResults, Provider } from "oidc-provider";
 import { isScope, type Scope } from "./model.ts";
 
-/** An authorization request that waits for a person, in the words of our pages. */
+/** An authorization request that waits for a person's decision. */
 export type Interaction = {
   uid: string;
   asks_for: "sign-in" | "consent";
   app_id: string;
   scopes: Scope[];
-  /** The person who was signed in when it began. */
+  /** The person who was signed in when it started. */
   person_id: string | undefined;
-  /** True when being signed in is not enough: the application wants it done anew. */
+  /** True when the application requires a new sign-in. */
   wants_new_sign_in: boolean;
   /** Real time, in whole seconds. */
   began_s: number;
@@ -43,7 +43,7 @@ export async function findInteraction(
   };
 }
 
-/** Notes the person's answer; returns the address at which the request goes on. */
+/** Stores the person's answer; returns the URL where the request continues. */
 export function answerInteraction(
   provider: Provider,
   request: FastifyRequest,

@@ -3,9 +3,9 @@ type Library = typeof import("oidc-provider");
 const NOTICE = /oidc-provider WARNING: Unsupported runtime/;
 
 /**
- * The OAuth library, when the first request needs it. It warns of every Node release without long
- * term support, on the console, when it is loaded; our Node is pinned and tested, so that one line
- * is held back.
+ * Loads the OAuth library when the first request needs it. On loading, it prints a warning for
+ * every Node release without long term support; our Node is pinned and tested, so that line is
+ * suppressed.
  */
 export async function loadLibrary(): Promise<Library> {
   const { warn } = console;

@@ -53,7 +53,7 @@ async function findUser(
     findPersonById(database, person_id),
     findMember(database, account_id, person_id),
   ]);
-  // Left the account a moment ago.
+  // The person has just left the account.
   if (!person || !member) throw new Refusal("unauthorized");
   return {
     sub: person_id,

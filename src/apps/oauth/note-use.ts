@@ -5,12 +5,12 @@ import { LruMap } from "../../platform/lru-map.ts";
 import { findAppByClientId, updateAppUsed } from "../store.ts";
 
 const APPS_CACHED_MAX = 10_000;
-/** An admin may reset it, through another process too. */
+/** Short, because an admin may reset it through another process. */
 const CACHED_MS = 1_000;
 
 /**
- * The first call of an application that succeeds decides what it is told from then on: noted
- * before the answer leaves, so that whoever has the answer can rely on it.
+ * An application's first successful call changes which events it is notified of. It is recorded
+ * before the response is sent, so that the caller can rely on it.
  */
 export function addNoteUse(
   app: FastifyInstance,
@@ -30,7 +30,7 @@ export function addNoteUse(
       }
       known.set(app_id, asked_ms);
     } catch (error) {
-      // What the call did stands; the next call notes it.
+      // The call itself is committed; the next call records the use.
       request.log.error({ err: error }, "the use of an application was not noted");
     }
   });

@@ -37,7 +37,7 @@ export type OauthDeps = {
   log: { error(detail: object, message: string): void };
 };
 
-/** Who is signed in on the pages, by the request that the library was given. */
+/** The signed-in member of each request passed to the library. */
 export type MembersByRequest = WeakMap<IncomingMessage, MemberSession>;
 
 export const ROUTES = {
@@ -71,17 +71,17 @@ export async function createProvider(
     jwks: { keys },
     extraParams: { audience: (ctx, value) => checkRequest(errors, ctx, value) },
   });
-  // Our handler tells it the public address in these headers; those of the caller never arrive.
+  // Our handler sets these headers to the public URL; the caller's own are removed.
   provider.proxy = true;
   provider.Client.prototype.compareClientSecret = function (secret) {
     const hash = hashClientSecret(index_key, this.clientId, secret).toString("base64url");
     return isSameToken(hash, this.clientSecret);
   };
   followSignIn(provider, members);
-  // Mostly callers who hung up; the library would print it on the console.
+  // Mostly callers who disconnected; the library would print it on the console.
   const emitter: EventEmitter = provider;
   emitter.on("error", (error) => deps.log.error({ err: error }, "oauth answer failed"));
-  // A database that is away is no fault of ours, and trying again helps.
+  // An unavailable database is not a fault of this code, and retrying helps.
   provider.on("server_error", (ctx, error) => {
     deps.log.error({ err: error }, "oauth failed");
     if (!(error instanceof DatabaseUnavailableError)) return;
@@ -108,7 +108,7 @@ function settingsOf(deps: OauthDeps): Configuration {
     enabledJWA: { idTokenSigningAlgValues: ["RS256"] },
     pkce: { required: () => true },
     rotateRefreshToken: true,
-    // Only sign-in sessions end with a sign-out; what was granted is taken back by name.
+    // A sign-out ends the sign-in session only; grants are revoked explicitly.
     expiresWithSession: async () => false,
     clientBasedCORS: () => false,
     conformIdTokenClaims: false,
@@ -135,10 +135,10 @@ function settingsOf(deps: OauthDeps): Configuration {
     features: {
       devInteractions: { enabled: false },
       rpInitiatedLogout: { enabled: false },
-      // Not offered: the API itself would have to check what these add to a token.
+      // Not supported: the API itself would have to check what these add to a token.
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
-      // There is one resource, this API.
+      // This API is the only resource.
       resourceIndicators: { enabled: false },
       clientCredentials: { enabled: true },
       introspection: { enabled: true, allowedPolicy: isOwnToken },
@@ -165,7 +165,7 @@ function settingsOf(deps: OauthDeps): Configuration {
   };
 }
 
-/** An application may ask about its own tokens and end them; of others it learns nothing. */
+/** An application may introspect and revoke its own tokens only. */
 function isOwnToken(
   _ctx: KoaContextWithOIDC,
   client: { clientId: string },
@@ -176,7 +176,7 @@ function isOwnToken(
 
 type Errors = typeof import("oidc-provider").errors;
 
-/** The last check of an authorization request, after the library's own. */
+/** The last check of an authorization request, after the library's own checks. */
 function checkRequest(
   errors: Errors,
   { oidc, query }: KoaContextWithOIDC,
@@ -188,14 +188,14 @@ function checkRequest(
   if (unknown.length > 0) {
     throw new errors.InvalidScope("requested scope is not known", unknown.join(" "));
   }
-  // The library drops it unless the page is shown anew. Here the consent to it is on record, which
-  // is what the page would be shown for.
+  // The library drops this scope unless the consent page is shown again. The consent is already
+  // recorded, so it is kept.
   if (asked.includes("offline_access")) oidc.params!.scope = [...new Set(asked)].join(" ");
 }
 
 /**
- * The library's session follows ours: whoever is signed in on the pages is signed in here, and
- * nobody else. A session of somebody else, left over in the browser, is not used.
+ * Keeps the library's session equal to ours: the person signed in on the pages is signed in here. A
+ * leftover session of another person in the browser is not used.
  */
 function followSignIn(provider: Provider, members: MembersByRequest): void {
   const { Session } = provider;
@@ -206,7 +206,7 @@ function followSignIn(provider: Provider, members: MembersByRequest): void {
     const login_ts = member && Math.floor(member.signed_in_at.getTime() / 1000);
     const is_theirs = stored.accountId === member?.person_id;
     if (is_theirs && stored.loginTs === login_ts) return stored;
-    // Who signs in again goes on with the session they had; anybody else begins a new one.
+    // A person who signs in again keeps their session; another person gets a new one.
     const session: Session & { touched?: boolean } = is_theirs ? stored : new Session();
     if (member) {
       session.loginAccount({ accountId: member.person_id, loginTs: login_ts });

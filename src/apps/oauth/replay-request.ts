@@ -1,12 +1,12 @@
 import { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 
-/** What a proxy may have added, and anybody may have written. */
+/** Headers that a proxy may have added, and that any caller could forge. */
 const FORWARDED = /^(forwarded|x-forwarded-.*)$/;
 
 /**
- * The request as the OAuth library shall see it: under the public address, whatever host the
- * caller named, and with the body that was read already.
+ * The request as the OAuth library must see it: under the public URL, whatever host the caller
+ * named, and with the body that was already read.
  */
 export function replayRequest(
   request: FastifyRequest,
@@ -26,7 +26,7 @@ export function replayRequest(
     ...(form === undefined ? {} : { "content-length": String(Buffer.byteLength(form)) }),
   };
   if (form !== undefined) delete replayed.headers["transfer-encoding"];
-  // The library finds the path that the public address begins with by comparing the two.
+  // The library derives the path prefix of the public URL by comparing the two.
   Object.assign(replayed, { originalUrl: `${pathname.replace(/\/$/, "")}${replayed.url}` });
   if (form !== undefined) replayed.push(Buffer.from(form));
   replayed.push(null);

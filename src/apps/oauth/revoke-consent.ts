@@ -7,7 +7,7 @@ import { isId } from "../../platform/ids.ts";
 import { lockConsent } from "./consents-store.ts";
 import { type Consent, endConsent } from "./revoke-grant.ts";
 
-/** A person takes back what they let an application do; an admin what others let it do. */
+/** A person revokes their own consents; an admin also those of other members. */
 export async function revokeConsent(
   { database, clock }: { database: Database; clock: Clock },
   session: MemberSession,

@@ -10,8 +10,8 @@ import { hashArtifactId } from "./sealed-artifacts.ts";
 export type Consent = { account_id: string; app_id: string; person_id: string };
 
 /**
- * The OAuth library ends a consent: the application gave its refresh token back, or somebody used
- * a code or a refresh token twice.
+ * Called when the OAuth library ends a consent: the application revoked its refresh token, or a
+ * code or refresh token was used twice.
  */
 export async function revokeGrant(
   deps: { database: Database; index_key: Buffer; clock: Clock },
@@ -28,7 +28,7 @@ export async function revokeGrant(
   });
 }
 
-/** Everything that rests on the consent dies with it, in one transaction. */
+/** Deletes the consent and everything that depends on it, in one transaction. */
 export function endConsent(
   tx: Transaction,
   consent: Consent,

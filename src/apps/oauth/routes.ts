@@ -20,13 +20,13 @@ import { checkTokenForm, formOfJson, OauthError } from "./token-request.ts";
 const HIDDEN = { schema: { hide: true } };
 const FORM_TYPE = "application/x-www-form-urlencoded";
 const WINDOW_MS = MINUTE_MS;
-/** Authorization requests of one address; each one leaves a row. */
+/** Authorization requests per IP address; each one stores a row. */
 const REQUESTS_MAX = 120;
-/** Wrong client secrets from one address. */
+/** Wrong client secrets per IP address. */
 const FAILURES_MAX = 20;
 /**
- * Of the page that posts the answer to the application (`form_post`): the library adds the hash of
- * its own script. Where the form goes was checked: to the application's own address.
+ * The policy of the page that posts the answer to the application (`form_post`): the library adds
+ * the hash of its own script. The form's target was checked: a registered redirect URI.
  */
 const ANSWER_POLICY =
   "default-src 'none'; script-src 'none'; frame-ancestors 'none'; base-uri 'none'";
@@ -37,10 +37,10 @@ const DISCOVERY = [
 
 type Opened = { provider: Provider; callback: ReturnType<Provider["callback"]> };
 
-/** Gives the provider, made at its first use: the public address is known only then. */
+/** Returns the provider, created at its first use: the public URL is known only then. */
 type OpenProvider = () => Promise<Opened>;
 
-/** The OAuth server at its published addresses, its pages for people, and what it serves. */
+/** The OAuth endpoints, their pages, and `/me`. */
 export function addOauth(
   app: FastifyInstance,
   addRoute: AddRoute,
@@ -104,7 +104,7 @@ function addEndpoints(app: FastifyInstance, deps: OauthDeps, openProvider: OpenP
         limit
           .end(reply.raw.statusCode === 401)
           .catch((error: unknown) => logFailure(request, error, "an attempt was not counted"));
-      // Who hung up while waiting is gone already: that is not told again.
+      // The caller disconnected while waiting: `close` will not be emitted again.
       if (reply.raw.closed) return end();
       reply.raw.once("close", () => void end());
       await serve(request, reply);
@@ -138,11 +138,11 @@ function formOf(request: FastifyRequest): string | undefined {
   return request.routeOptions.url === ROUTES.token ? checkTokenForm(request.body) : request.body;
 }
 
-/** From here on the library answers; what our hooks have put down goes along. */
+/** Hands the response to the library, with the headers that our hooks have set. */
 function handOver(reply: FastifyReply): void {
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) {
-    // The library's own pages bring their own.
+    // The library's own pages set their own policy.
     if (value !== undefined && name !== "content-security-policy") reply.raw.setHeader(name, value);
   }
 }
@@ -152,7 +152,7 @@ function tooMany({ reset_seconds }: RateLimit): Refusal {
   return new Refusal("too_many_requests", message, reset_seconds);
 }
 
-// What Fastify and we refuse, in the words of OAuth.
+// Errors of Fastify and of our hooks as OAuth error codes.
 const OAUTH_ERRORS: Record<number, string> = { 429: "slow_down", 503: "temporarily_unavailable" };
 const RETRY_AFTER_SECONDS = 2;
 
@@ -199,7 +199,7 @@ function describe(error: unknown): {
   return { status: 500, description: "something went wrong on our side" };
 }
 
-/** One opening for all; a failed one is tried again by the next request. */
+/** All requests share one opening; if it fails, the next request tries again. */
 function onceOpen(open: OpenProvider): OpenProvider {
   let opened: Promise<Opened> | undefined;
   return () => {

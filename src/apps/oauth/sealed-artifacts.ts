@@ -1,8 +1,8 @@
 import { keyedHash, open, type Place, seal } from "../../platform/encryption/cipher.ts";
 
 /**
- * What the OAuth server stores belongs to no single account, so it is sealed with a key of the
- * installation, derived from the one of the keyed hashes: a new master key leaves it readable.
+ * The OAuth server's data belongs to no single account, so it is sealed with an installation key,
+ * derived from the key of the keyed hashes: a new master key leaves it readable.
  */
 const DATA_KEY_VERSION = 1;
 
@@ -35,7 +35,7 @@ export function openSigningKey<Key>(index_key: Buffer, row: { id: string; jwk: B
   return JSON.parse(open(dataKey(index_key), keyPlace(row.id), row.jwk).toString());
 }
 
-/** Keys of the cookies that the OAuth server signs; the same in every process. */
+/** The key of the signed OAuth cookies; the same in every process. */
 export function cookieKey(index_key: Buffer): string {
   return keyedHash(index_key, "oauth cookies").toString("base64url");
 }

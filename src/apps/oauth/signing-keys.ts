@@ -6,12 +6,12 @@ import type { Database } from "../../platform/db/database.ts";
 import { insertSigningKey, listSigningKeys, type SigningKeyRow } from "./artifacts-store.ts";
 import { openSigningKey, sealSigningKey } from "./sealed-artifacts.ts";
 
-/** What every client of OpenID Connect can verify. */
+/** Every OpenID Connect client can verify it. */
 const ALGORITHM = "RS256";
 const MODULUS_BITS = 2048;
 const KEY_ID_BYTES = 12;
 
-/** The private keys that sign id tokens, the newest first; the first process makes one. */
+/** The private keys that sign id tokens, newest first; the first process creates one. */
 export async function openSigningKeys(
   database: Database,
   index_key: Buffer,
@@ -31,7 +31,7 @@ async function makeFirst(
   const id = randomBytes(KEY_ID_BYTES).toString("base64url");
   const jwk = { ...privateKey.export({ format: "jwk" }), kid: id, alg: ALGORITHM, use: "sig" };
   return database.transaction(async (tx) => {
-    // Of several processes that need the first key at once, one makes it.
+    // When several processes need the first key at once, one creates it.
     await lockInstallation(tx);
     const made_meanwhile = await listSigningKeys(tx);
     if (made_meanwhile.length > 0) return made_meanwhile;

@@ -9,7 +9,7 @@ export const SWEEP_OAUTH_TASK = "sweep-oauth";
 const EVERY_MS = 10 * MINUTE_MS;
 const DELETED_AT_ONCE_MAX = 1_000;
 
-/** Removes codes, tokens and sessions whose time is over; they are refused long before. */
+/** Deletes expired codes, tokens and sessions; they are refused from their expiry on. */
 export function sweepOauthTask(database: Database, clock: Clock): TaskHandler {
   return {
     kind: SWEEP_OAUTH_TASK,

@@ -8,7 +8,7 @@ import { isScope, mayGrant, type Scope } from "./model.ts";
 import { hashArtifactId, openPayload } from "./sealed-artifacts.ts";
 
 const PREFIX = "token:";
-/** As the library makes them: 256 random bits in base64url. */
+/** The library's format: 256 random bits in base64url. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 type TokenDeps = { database: Session; index_key: Buffer; clock: Clock };
@@ -21,7 +21,7 @@ export function openTokens(deps: TokenDeps): TokenPort {
   };
 }
 
-/** Who calls with this access token: an application, for the account that it was let in to. */
+/** The caller of an access token: an application, for the account that granted access. */
 async function findTokenCaller(deps: TokenDeps, token: string): Promise<Caller | null> {
   if (!TOKEN.test(token)) return null;
   const { database, index_key, clock } = deps;
@@ -60,7 +60,7 @@ function toCaller(index_key: Buffer, row: TokenRow): Caller {
   return row.person_id === null ? caller : { ...caller, person_id: row.person_id };
 }
 
-/** A person whose role has changed takes back what it no longer allows. */
+/** A person's current role limits the scopes they granted earlier. */
 function mayStill({ role }: TokenRow): (scope: Scope) => boolean {
   return (scope) => role === null || mayGrant(role, [scope]);
 }

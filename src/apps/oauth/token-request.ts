@@ -3,7 +3,7 @@ import { parseJsonBody } from "../../platform/http/json-body.ts";
 import { quoted } from "../../platform/problems.ts";
 import { APP_SCOPES, AUDIENCE_RULE, isAudience, readScopes } from "./model.ts";
 
-/** An error of OAuth, as its endpoints answer it. */
+/** An OAuth error response. */
 export class OauthError extends Error {
   readonly error: string;
   readonly status: number;
@@ -15,7 +15,7 @@ export class OauthError extends Error {
   }
 }
 
-/** Many clients send JSON where OAuth wants a form: each field becomes one of the form. */
+/** Many clients send JSON where OAuth requires a form: each field becomes a form field. */
 export function formOfJson(json: string): string {
   const fields = readJson(json);
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
@@ -44,7 +44,7 @@ function readJson(json: string): unknown {
   }
 }
 
-/** What the library leaves open at the token endpoint: the audience, and scopes nobody knows. */
+/** Checks what the library does not at the token endpoint: the audience and unknown scopes. */
 export function checkTokenForm(form: string): string {
   const fields = new URLSearchParams(form);
   for (const name of ["audience", "scope"]) {

@@ -23,8 +23,8 @@ const PART = "file";
 const TOO_LARGE = "This file is larger than 10 MB. Take a smaller picture, or scan it again.";
 
 /**
- * Streams a file, sealed, to its place and looks at it there before the draft names it. What was
- * in the slot before is removed a little later.
+ * Streams a file, sealed, to the file store and checks it there before the draft refers to it. The
+ * file it replaces is deleted a little later.
  */
 export async function attachFile(
   deps: FileDeps,
@@ -38,7 +38,7 @@ export async function attachFile(
   const keys = await keyring.openSubjects(database, [{ account_id, subject_id: user_id }]);
   const subject_key = keys.get(account_id, user_id);
   if (!subject_key) throw gone();
-  // Before anything is stored; whether it can be changed is asked again under the lock.
+  // Before anything is stored; checked again later, under the lock.
   await changeAsVisitor(deps, visitor, async (_tx, { user }) => {
     if (!SLOTS_OF[user.beneficiary_type].includes(slot)) throw new Refusal("record_not_found");
   });
@@ -60,7 +60,7 @@ export async function attachFile(
       enqueueTasks(tx, [sweepFiles(key, now)]);
     });
   } catch (error) {
-    // Where it is not certain that nothing was written, the sweep decides.
+    // After any other error something may have been written: the sweep deletes it.
     if (error instanceof Refusal) await files.delete(kycFileKey(key, file)).catch(() => {});
     throw error;
   }
@@ -73,7 +73,7 @@ export function deleteFile(deps: StateDeps, visitor: Visitor, slot: Slot): Promi
   });
 }
 
-/** What a person can do about a file that cannot be looked at. */
+/** What the applicant can do about an unreadable file. */
 export const FAULTS: Readonly<Record<FileFault, string>> = {
   truncated: "The file is incomplete. Take the picture again, or upload the file again.",
   malformed: "The file cannot be opened. Take the picture again, or save the file again.",
@@ -114,7 +114,7 @@ function wrongType(slot: Slot): string {
   return slot === "selfie" ? "Send a JPG or PNG picture." : "Send a JPG or PNG picture, or a PDF.";
 }
 
-/** The limit of this page is not the one that the table of errors names. */
+/** This page has its own size limit, different from the one in the table of errors. */
 function sayLimit(error: unknown): never {
   const is_too_large = error instanceof Refusal && error.code === "file_too_large";
   throw is_too_large ? new Refusal("file_too_large", TOO_LARGE) : error;

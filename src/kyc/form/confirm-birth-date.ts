@@ -6,9 +6,9 @@ import { hashBirthDate } from "../tokens.ts";
 import { canEdit, lockVisitor, type Visitor, type VisitorDeps } from "./visitor.ts";
 
 /**
- * Whoever knows the birth date may see what the account knows. Only the date counts that the
- * account had given before the link was made, never one that was typed on a page; and only while
- * there is something to fill in. All browsers with one link share its few tries.
+ * A visitor who knows the birth date may see the account's data. Only the date that the account had
+ * sent before the link was created counts, never one typed on the page, and only while the form is
+ * editable. All browsers with the same link share its few attempts.
  */
 export async function confirmBirthDate(
   deps: VisitorDeps,
@@ -27,7 +27,7 @@ export async function confirmBirthDate(
       updateVisitConfirmed(tx, visitor.visit, deps.clock.now());
       return null;
     }
-    // Returned and not thrown: the wrong try has to be committed.
+    // Returned, not thrown: the wrong attempt must be committed.
     const wrong_birth_dates = session.wrong_birth_dates + 1;
     updateWrongBirthDates(tx, { ...session, wrong_birth_dates });
     const left = BIRTH_DATE_TRIES_MAX - wrong_birth_dates;

@@ -31,7 +31,7 @@ import { canEdit, gone, type Visitor, type VisitorDeps } from "./visitor.ts";
 
 export type StateDeps = VisitorDeps & { catalogue: Catalogue; mode: Mode };
 
-/** What the page shows, and nothing that this visitor may not see. */
+/** The data of the page, without anything that this visitor may not see. */
 export async function loadState(deps: StateDeps, visitor: Visitor) {
   const { database, keyring } = deps;
   const { key, session, visit } = visitor;
@@ -57,7 +57,7 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
   const tries_left = BIRTH_DATE_TRIES_MAX - session.wrong_birth_dates;
   return {
     mode: deps.mode,
-    /** Sent with every request, so that two links in one browser are never taken for one. */
+    /** Sent with every request, so that two links in one browser are never confused. */
     link_id: session.id,
     status: user.kyc.general.status,
     moderation_comment: user.kyc.general.moderation_comment,
@@ -88,15 +88,15 @@ export async function loadState(deps: StateDeps, visitor: Visitor) {
   };
 }
 
-/** What holds: the draft where it says something, else what is known. */
+/** The draft's value where there is one, otherwise the known value. */
 export function laidOver(known: Partial<Values>, draft: KycDraft): Partial<Values> {
   const typed = Object.entries(draft).map(([name, entry]) => [name, entry.value]);
   return { ...known, ...Object.fromEntries(typed) };
 }
 
 /**
- * What was typed is shown in the browser in which it was typed; what the account has given, to who
- * confirmed the birth date. What others typed is shown to nobody.
+ * Typed values are shown in the browser where they were typed; the account's values, to a visitor
+ * who confirmed the birth date. Values typed in other browsers are never shown.
  */
 export function maySee(
   visit: KycVisit,
@@ -130,10 +130,10 @@ const SHOWS_FIRST_LETTER: readonly IdentityFieldName[] = [
 ];
 const HIDDEN = "•••";
 
-/** Enough to recognise one's own, too little to learn another's. */
+/** Enough for the owner to recognise the value, too little for anyone else to learn it. */
 function mask(name: IdentityFieldName, value: string): string {
   const [first] = value;
-  // One letter of a short name would be most of it.
+  // One letter would reveal most of a short name.
   const is_long = [...value].length > 2;
   return SHOWS_FIRST_LETTER.includes(name) && is_long ? `${first}${HIDDEN}` : HIDDEN;
 }

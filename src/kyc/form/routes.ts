@@ -27,7 +27,7 @@ import { assertOpen, findLinkSession, findVisitor, startVisit, type Visitor } fr
 type KycPageDeps = FileDeps & {
   public_url: () => string;
   mode: Mode;
-  /** Lets a worker of this process look for tasks at once. */
+  /** Makes a worker of this process look for tasks at once. */
   wake: () => void;
 };
 
@@ -35,18 +35,18 @@ type Deps = KycPageDeps & { attempts: TokenAttempts };
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Who comes with a link's cookie; only on routes of a session. */
+    /** The visitor, from a link's cookie; set only on routes of a session. */
     visitor: Visitor | null;
   }
 }
 
-/** A file that was replaced lies on the disk for some minutes more. */
+/** Limited, because a replaced file stays on disk for some minutes. */
 const UPLOADS_MAX = 40;
 const UPLOADS_WINDOW_MS = 10 * MINUTE_MS;
 
 const BUILT_PAGE = join(import.meta.dirname, "../../../dashboard/dist/kyc");
 const MULTIPART = "multipart/form-data";
-/** Pages are no part of the documented API. */
+/** Pages are not part of the documented API. */
 const HIDDEN = { schema: { hide: true } as object };
 const SHELL_HEADERS = {
   "Content-Security-Policy":
@@ -61,7 +61,7 @@ const HEADERS = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** The page on which a person proves who they are, and what it asks of the server. */
+/** The page where an applicant proves their identity, and its endpoints. */
 export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void {
   const deps: Deps = { ...page_deps, attempts: createTokenAttempts(page_deps) };
   const built = readStaticFiles(BUILT_PAGE);
@@ -91,13 +91,13 @@ export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void 
   });
 }
 
-/** A form of another site can send neither this header nor, being another site, the cookie. */
+/** A form of another site can send neither this header nor the cookie. */
 function assertOwnPage(request: FastifyRequest): void {
   if (request.method === "GET" || request.headers["x-kyc-page"] === "1") return;
   throw new Refusal("insufficient_scope", "Send the header X-Kyc-Page: 1.");
 }
 
-/** The same bytes for every good link, whoever's it is; a look at it changes nothing. */
+/** The same bytes for every valid link; opening it changes nothing. */
 function addShell(app: FastifyInstance, deps: Deps, shell: Buffer | undefined): void {
   app.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => {
@@ -118,11 +118,11 @@ function addShell(app: FastifyInstance, deps: Deps, shell: Buffer | undefined): 
 }
 
 function addSession(app: FastifyInstance, deps: Deps): void {
-  // The link is looked at before any body is read, which nobody needs to send.
+  // The link is checked before any body is read; this route needs no body.
   const onRequest = async (request: FastifyRequest) => void (await openLink(deps, request));
   app.post("/kyc/:token/session", { ...HIDDEN, onRequest }, async (request, reply) => {
     const session = await openLink(deps, request);
-    // A page that is loaded again goes on where it was: what it typed stays its own.
+    // A reloaded page keeps its visit, so that its typed values stay visible.
     const known = await findVisitor(deps, session.id, readCookie(deps, request, session.id));
     if (known) return sendState(deps, reply, known);
     const { visitor, cookie: value } = await startVisit(deps, session);
@@ -170,7 +170,7 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
       (file) => file.slot === slot,
     );
     const { visit, key } = visitor;
-    // Where it was sent from, and nowhere else.
+    // Visible only in the browser that uploaded it.
     const may_see = found?.visit_id === visit.id;
     const { account_id, user_id } = key;
     const subject = { account_id, subject_id: user_id };
@@ -193,7 +193,7 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
   const uploads = createRateLimiter(UPLOADS_MAX, UPLOADS_WINDOW_MS);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    // Left alone here, as every upload: a parser that fails would end the connection.
+    // Not parsed here, like every upload: a failing parser would end the connection.
     scope.addContentTypeParser(MULTIPART, (_request, _payload, done) => done(null));
     scope.put("/kyc/session/files/:slot", HIDDEN, async (request, reply) => {
       const visitor = visitorOf(request);
@@ -208,7 +208,7 @@ function addFiles(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-/** The session of the link in the address, which must be open. */
+/** The session of the link in the URL, which must be open. */
 async function openLink(deps: Deps, request: FastifyRequest) {
   const { token } = request.params as { token: string };
   const session = await findLinkSession(deps, token);
@@ -220,7 +220,7 @@ async function openLink(deps: Deps, request: FastifyRequest) {
   return session;
 }
 
-/** The session's own hook has found it. */
+/** Set by the session's hook. */
 function visitorOf(request: FastifyRequest): Visitor {
   if (!request.visitor) throw new Refusal("unauthorized");
   return request.visitor;
@@ -247,7 +247,7 @@ function sendHtml(reply: FastifyReply, page: Html, status: number): FastifyReply
   return reply.code(status).type("text/html; charset=utf-8").send(page.text);
 }
 
-/** An object of the body, or the body itself; a refusal when it is none. */
+/** An object of the body, or the body itself; refused when it is not an object. */
 function readObject(body: unknown, name: string | null): Record<string, unknown> {
   const { value, problems } = (body ?? { value: null, problems: [] }) as JsonBody;
   if (problems.length > 0) throw Refusal.of(problems);
@@ -268,8 +268,8 @@ function readSlot(request: FastifyRequest): Slot {
 }
 
 /**
- * The link that the page was opened with: two of them may be open in one browser, and what is given
- * on one must not be filed under the other. A picture's address can carry no header.
+ * The link that the page was opened with: one browser may have two links open, and data given on
+ * one must not be stored under the other. An image URL cannot send a header.
  */
 function readLinkId(request: FastifyRequest): string | undefined {
   const { link } = request.query as Record<string, unknown>;
@@ -281,7 +281,7 @@ function readCookie(deps: Deps, request: FastifyRequest, link_id: string): strin
   return request.cookies[cookieName(deps, link_id)];
 }
 
-/** A cookie for each link. The prefix keeps pages without encryption from planting it. */
+/** One cookie per link. The prefix prevents pages without TLS from setting it. */
 function cookieName({ public_url }: Deps, link_id: string): string {
   return `${public_url().startsWith("https:") ? "__Secure-" : ""}sliproad_kyc_${link_id}`;
 }

@@ -7,9 +7,9 @@ const NAMES_OF: Readonly<Record<BeneficiaryType, readonly IdentityFieldName[]>> 
 };
 
 /**
- * The names that contradict what is known. A person has more or fewer given names than a payroll
- * knows, accents or none, and signs that stand or are left out: two names agree when all words of
- * one are among those of the other, or when they read the same without spaces.
+ * The names that contradict the known ones. A person may have more or fewer given names than a
+ * payroll lists, with or without accents and punctuation: two names match when all words of one are
+ * among those of the other, or when they are equal without spaces.
  */
 export function findOtherNames(
   type: BeneficiaryType,
@@ -25,17 +25,17 @@ export function findOtherNames(
 export function isSameName(one: string, other: string): boolean {
   const [a, b] = [fold(one), fold(other)];
   if (joined(a) === joined(b)) return joined(a) !== "" || one === other;
-  // Jean-Pierre is Jean and Pierre, and it is Jeanpierre.
+  // Jean-Pierre matches both "Jean Pierre" and "Jeanpierre".
   return areWithin(wordsOf(a, SIGNS), wordsOf(b, SIGNS)) || areWithin(wordsOf(a), wordsOf(b));
 }
 
-/** What stands beside names and is none by itself. */
+/** Words that accompany names and are not names by themselves. */
 const PARTICLES: ReadonlySet<string> = new Set([
   ...["a", "al", "ben", "bin", "bint", "binti", "da", "das", "de", "del", "della", "der", "des"],
   ...["di", "do", "dos", "du", "e", "el", "ibn", "la", "las", "le", "los", "ten", "ter", "van"],
   ...["von", "y", "zu", "zum", "zur"],
 ]);
-/** Letters that have no accent to take away and are written otherwise where they are not known. */
+/** Letters without a removable accent, and their usual transcription. */
 const LETTERS: Readonly<Record<string, string>> = {
   ...{ ł: "l", ø: "o", ı: "i", ß: "ss", æ: "a", œ: "o", đ: "d", ð: "d", þ: "th", ħ: "h" },
   ...{ ŋ: "n", ə: "a", ς: "σ" },
@@ -46,7 +46,7 @@ const JOINERS = /[\u200c\u200d]/g;
 const SIGNS = /[^\p{L}\p{M}\p{N}]+/u;
 const SPACES = /\s+/u;
 
-/** Müller, Mueller and Muller are spellings of one name: of two such vowels the first is kept. */
+/** Müller, Mueller and Muller are one name: of two such vowels the first is kept. */
 function fold(name: string): string {
   const plain = name.toLowerCase().normalize("NFKD").replace(ACCENTS, "").replace(JOINERS, "");
   const letters = [...plain].map((letter) => LETTERS[letter] ?? letter).join("");
@@ -57,7 +57,7 @@ function joined(folded: string): string {
   return folded.split(SIGNS).join("");
 }
 
-/** Without a separator, the words are those between spaces, whatever signs stand in them. */
+/** Without a separator, splits at spaces only and keeps punctuation. */
 function wordsOf(folded: string, separator = SPACES): Set<string> {
   return new Set(folded.split(separator).map(joined).filter(Boolean));
 }
@@ -66,7 +66,7 @@ function areWithin(one: Set<string>, other: Set<string>): boolean {
   return isWithin(one, other) || isWithin(other, one);
 }
 
-/** A particle or an initial alone says nothing about who somebody is. */
+/** A particle or an initial alone does not identify a person. */
 function isWithin(words: Set<string>, others: Set<string>): boolean {
   const says_something = [...words].some((word) => !PARTICLES.has(word) && !/^[a-z]$/.test(word));
   return says_something && [...words].every((word) => others.has(word));

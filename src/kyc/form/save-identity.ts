@@ -11,7 +11,7 @@ import { laidOver, maySee, type StateDeps } from "./load-state.ts";
 import { recordBegun } from "./record-begun.ts";
 import { changeAsVisitor, type Visitor } from "./visitor.ts";
 
-/** Lays what was given over the draft; one wrong value and nothing is saved. */
+/** Merges the values into the draft; one wrong value and nothing is saved. */
 export function saveIdentity(
   deps: StateDeps,
   visitor: Visitor,
@@ -28,7 +28,7 @@ export function saveIdentity(
     const standing = laidOver(known, draft);
     const { country } = standing;
     if (country && !maySee(visitor.visit, draft, record, "country", country)) {
-      // By what a hidden country refuses, it could be guessed.
+      // The country is hidden: the refusals would let a visitor guess it.
       if (isJudgedByCountry(given)) throw Refusal.of([COUNTRY_NEEDED]);
     }
     const beside = { standing, record };

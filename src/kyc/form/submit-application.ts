@@ -18,9 +18,9 @@ import { findOtherNames } from "./same-name.ts";
 import { changeAsVisitor, type Visitor } from "./visitor.ts";
 
 /**
- * The draft becomes an application, in the transaction that moves the state. The user's record
- * stays as the account gave it until the approval: whoever holds the link must not be able to turn
- * the user into somebody else.
+ * Turns the draft into an application, in the transaction that changes the status. The user's
+ * record keeps the account's values until the approval: the holder of a link must not be able to
+ * turn the user into another person.
  */
 export function submitApplication(deps: StateDeps, visitor: Visitor): Promise<void> {
   return changeAsVisitor(deps, visitor, async (tx, locked, now) => {
@@ -45,7 +45,7 @@ export function submitApplication(deps: StateDeps, visitor: Visitor): Promise<vo
     }
     if (problems.length > 0) throw Refusal.of(problems);
 
-    // Once more through the checks, for the form in which values are kept.
+    // Checked again to get the values in their stored form.
     const beside = { standing, record };
     const { values } = checkIdentity(deps.catalogue, type, standing, beside, today);
     const other_names = findOtherNames(type, record, values);

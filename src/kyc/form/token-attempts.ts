@@ -5,14 +5,14 @@ import { Refusal } from "../../platform/errors.ts";
 const WRONG_MAX = 10;
 const WINDOW_MS = MINUTE_MS;
 
-/** Who tries tokens that are nobody's is kept waiting, also with one that would be right. */
+/** Callers who try unknown tokens must wait, even with a valid one. */
 export type TokenAttempts = {
-  /** Refuses an address that has tried too many. */
+  /** Refuses an IP address with too many attempts. */
   assertAllowed(address: string): Promise<void>;
   wrong(address: string): Promise<void>;
 };
 
-/** Counted per address for all processes, on real time. Right tokens are not counted. */
+/** Counted per IP address for all processes, in real time. Valid tokens are not counted. */
 export function createTokenAttempts(deps: AttemptDeps): TokenAttempts {
   const attempts = createAttempts(deps, {
     purpose: "kyc links",

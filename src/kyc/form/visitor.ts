@@ -27,10 +27,10 @@ export type VisitorDeps = {
   clock: Clock;
 };
 
-/** Somebody who holds a link, in one browser. */
+/** The holder of a link, in one browser. */
 export type Visitor = { key: UserKey; session: KycSession; visit: KycVisit };
 
-/** The link was good once. The code is that of one that never was: pages treat them alike. */
+/** The link has ended. It has the code of an unknown link: pages treat both the same. */
 class SessionGone extends Refusal {
   constructor(message: string) {
     super("record_not_found", message);
@@ -46,7 +46,7 @@ const EXPIRED = "This link has expired: links work for 24 hours. Ask the sender 
 
 const TOO_MANY_VISITS = "This link was opened in too many browsers. Ask the sender for a new one.";
 
-/** The session of a link; undefined for a link that never was. */
+/** The session of a link; undefined for an unknown link. */
 export async function findLinkSession(
   deps: VisitorDeps,
   token: string,
@@ -57,13 +57,13 @@ export async function findLinkSession(
     : undefined;
 }
 
-/** Refuses a session that is over, and says why. */
+/** Refuses a session that has ended, with the reason. */
 export function assertOpen(session: KycSession, now: Date): void {
   if (session.end_reason === "replaced") throw new SessionGone(REPLACED);
   if (session.ended_at !== null || session.expires_at <= now) throw new SessionGone(EXPIRED);
 }
 
-/** Who comes with this cookie of this session; undefined when it is nobody's. */
+/** The visitor with this cookie for this session; undefined when the cookie is not valid. */
 export async function findVisitor(
   deps: VisitorDeps,
   link_id: string | undefined,
@@ -81,7 +81,7 @@ export async function findVisitor(
     : undefined;
 }
 
-/** A new browser comes with the link: it gets a cookie of its own, bound to this session. */
+/** Starts a visit in a new browser: it gets its own cookie, bound to this session. */
 export async function startVisit(
   deps: VisitorDeps,
   session: KycSession,
@@ -109,8 +109,8 @@ export async function startVisit(
 }
 
 /**
- * Runs a change of what a visitor has given, with the user locked and the session found to be
- * still good under that lock. Refused once nothing can be changed any more.
+ * Runs a change of the visitor's data, with the user locked and the session checked under that
+ * lock. Refused when nothing can be changed any more.
  */
 export function changeAsVisitor<Result>(
   deps: VisitorDeps,
@@ -127,12 +127,12 @@ export function changeAsVisitor<Result>(
   });
 }
 
-/** Who was asked again gets a new link: the old one only shows why. */
+/** A retry needs a new link: the old one only shows the reason. */
 export function canEdit(user: User, session: KycSession): boolean {
   return session.read_only_at === null && EDITABLE.includes(user.kyc.general.status);
 }
 
-/** The user first, as everywhere, then the session. */
+/** Locks the user first, as everywhere, then the session. */
 export async function lockVisitor(
   tx: Transaction,
   deps: VisitorDeps,

@@ -1,7 +1,7 @@
 import type { Kyc, KycStatus } from "../../users/model.ts";
 import type { SwiftClearance, SwiftCurrency } from "../model.ts";
 
-/** What a reviewer can decide on a person: from which state to which, and what it is called. */
+/** The decisions of a reviewer: from which state, to which state, and the label. */
 export const DECISIONS = {
   approve: { from: "awaiting_manual_review", to: "approved", label: "Approve" },
   ask_again: { from: "awaiting_manual_review", to: "retry_required", label: "Request a retry" },
@@ -11,7 +11,7 @@ export const DECISIONS = {
   unsuspend: { from: "suspended", to: "approved", label: "Lift the suspension" },
 } as const satisfies Record<string, { from: KycStatus; to: KycStatus; label: string }>;
 
-/** Of somebody who is approved: which clearance for swift is given or taken. */
+/** For approved users: which swift clearance is granted or withdrawn. */
 export const SWIFT_DECISIONS = {
   grant_usd_swift: { currency: "usd", to: "approved", label: "Approve for swift, except in eur" },
   withdraw_usd_swift: { currency: "usd", to: "suspended", label: "Withdraw swift, except in eur" },
@@ -31,8 +31,8 @@ const OF_SWIFT = Object.keys(SWIFT_DECISIONS) as SwiftDecision[];
 export const DECISION_NAMES: readonly Decision[] = [...JUDGEMENTS, ...OF_SWIFT];
 
 /**
- * What can be decided now. Where approval clears for swift, only who was approved under the other
- * setting can still lack it, and is given it here.
+ * The decisions possible now. Where approval includes swift, only a user approved under the other
+ * setting can still lack it, and can be granted it here.
  */
 export function decisionsFor(kyc: Kyc, swift_clearance: SwiftClearance): Decision[] {
   const { status } = kyc.general;
@@ -54,17 +54,17 @@ export function labelOfDecision(decision: Decision): string {
   return { ...DECISIONS, ...SWIFT_DECISIONS }[decision].label;
 }
 
-/** What a proposal says of it. */
+/** The summary of the proposal. */
 export function summaryOfDecision(decision: Decision): string {
   return `Identity review: ${labelOfDecision(decision)}.`;
 }
 
-/** One member alone may stop somebody; everything else needs two where the account asks for it. */
+/** One member alone may stop a user; other decisions need two where the account requires it. */
 export function needsTwo(decision: Decision): boolean {
   return !["suspend", "withdraw_usd_swift", "withdraw_eur_swift"].includes(decision);
 }
 
-/** What grants something needs no words; whoever is told no, or to try again, must learn why. */
+/** A refusal or a retry must tell the user why; granting needs no comment. */
 export function needsComment(decision: Decision): boolean {
   return !["approve", "unsuspend", "grant_usd_swift", "grant_eur_swift"].includes(decision);
 }

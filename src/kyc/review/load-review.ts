@@ -18,21 +18,21 @@ import { digestSeen, readPapers } from "./seen.ts";
 export type LoadedReview = {
   account: Account;
   user: User;
-  /** Null when none was submitted, or it was deleted since. */
+  /** Null when none was submitted, or it has been deleted. */
   application: KycApplication | null;
   values: Partial<Values>;
   files: KycFile[];
   proposed: ProposedDecision | null;
-  /** One that no longer counts: something changed after it was made. */
+  /** A proposal that no longer counts: something changed after it was created. */
   void_proposed: ProposedDecision | null;
   notes: ReviewNote[];
-  /** Sent with the decision: it holds for what is shown here. */
+  /** Sent with the decision, which applies only to the data shown here. */
   seen: string;
-  /** What can be decided now. */
+  /** The decisions possible now. */
   decisions: Decision[];
 };
 
-/** A user in clear, for somebody who may review that account; the log tells that they looked. */
+/** A user in clear, for a permitted reviewer; the view is recorded in the audit log. */
 export function loadReview(
   deps: ReviewDeps,
   member: MemberSession,
@@ -61,7 +61,7 @@ export function loadReview(
   });
 }
 
-/** One of the files, with the key that opens it. */
+/** One of the files, with its key. */
 export function loadReviewFile(
   deps: ReviewDeps,
   member: MemberSession,
@@ -71,7 +71,7 @@ export function loadReviewFile(
   return deps.database.transaction(async (tx) => {
     const { subject_key } = await openForReview(tx, deps, member, key);
     const file = await findKycFile(tx, key, file_id);
-    // What was not submitted yet is nobody's to see.
+    // Files that are not yet submitted must not be shown.
     if (!file || file.application_id === null) throw new Refusal("record_not_found");
     const detail = { slot: file.slot, hash: file.hash.toString("hex") };
     recordRead(tx, deps, member, key, "kyc.read_file", detail);
@@ -87,7 +87,7 @@ async function openForReview(
 ) {
   const { account_id, user_id } = key;
   const account = await findAccountById(tx, account_id);
-  // Who may not look is not told whether there is anything to see.
+  // A member without permission must not learn whether the record exists.
   if (!account || !mayReviewKyc(member, account)) throw new Refusal("record_not_found");
   const row = await findUser(tx, key);
   const [user] = await openUsers(tx, keyring, row ? [row] : []);

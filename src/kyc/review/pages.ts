@@ -19,7 +19,7 @@ import type { QueueRow } from "./review-store.ts";
 
 export const QUEUE_PATH = "/dashboard/kyc";
 
-/** The states that the queue can show, and what they are called there. */
+/** The states that the queue can show, and their labels. */
 export const QUEUES = {
   awaiting_manual_review: "To review",
   retry_required: "Retry requested",
@@ -30,7 +30,7 @@ export type Queue = keyof typeof QUEUES;
 
 type Shown = { mode: Mode; session: MemberSession };
 
-/** `last` is the row after which there are more. */
+/** `last` is the last row shown when there are more. */
 export function queuePage(
   { mode, session }: Shown,
   queue: Queue,
@@ -128,7 +128,7 @@ function dataList({ user, application, values }: LoadedReview): Html {
   const type = user.beneficiary_type;
   const submitted = application?.submitted ?? null;
   const now = recordValues(type, user.identity);
-  // Once somebody is approved, what they submitted is the record.
+  // Once a user is approved, the submitted data is the record.
   const is_open = !["approved", "suspended"].includes(user.kyc.general.status);
   const contradicted = submitted ? findContradictions(type, submitted) : [];
   const since = submitted && is_open ? findChangedSince(type, user.identity, submitted) : [];
@@ -189,7 +189,7 @@ function decisionSection(session: MemberSession, review: LoadedReview, comment: 
   const votes = proposed?.proposal.votes ?? [];
   const is_own = votes.some(({ voter }) => voter.person_id === session.person_id);
   const is_proposer = proposed?.proposal.proposed_by_person === session.person_id;
-  // Who waits for a second member can still stop somebody alone.
+  // The first of two reviewers can still stop the user alone.
   const possible = is_own ? decisions.filter((name) => !needsTwo(name)) : decisions;
   return html`<section class="card" aria-labelledby="decision-title">
 <h2 id="decision-title">Decision</h2>

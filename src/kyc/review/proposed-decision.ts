@@ -5,14 +5,14 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { UserKey } from "../../users/store.ts";
 import { type Decision, summaryOfDecision } from "./decisions.ts";
 
-/** The kind of the proposals that are decisions on a user's identity. */
+/** The proposal kind of decisions on a user's identity. */
 export const DECIDE_KYC = "decide-kyc";
 
-/** What a proposal keeps, encrypted with the user's key. */
+/** The content of a proposal, encrypted with the user's key. */
 type Input = {
   decision: Decision;
   comment: string;
-  /** Keyed hash of all that its author saw; a proposal is void once any of it has changed. */
+  /** Keyed hash of everything its author saw; the proposal is void once any of it changes. */
   seen: string;
 };
 
@@ -31,7 +31,7 @@ export async function findProposedDecision(
   return content ? { ...(content.input as Input), proposal } : null;
 }
 
-/** `reviewer` counts as the first of the two who must agree. */
+/** `reviewer` counts as the first of the two confirmations. */
 export function recordProposedDecision(
   tx: Transaction,
   { account_id, user_id }: UserKey,
@@ -51,7 +51,7 @@ export function recordProposedDecision(
   const { person_id } = reviewer;
   const proposer = { account_id: reviewer.account_id, person_id };
   const proposal = newProposal(proposed, `member:${person_id}`, proposer, now);
-  // The review shows everything; beside the proposal nothing personal is shown.
+  // The review page shows the data; the proposal itself shows nothing personal.
   const content = { input, details: [] };
   recordProposals(
     tx,

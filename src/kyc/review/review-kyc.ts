@@ -46,17 +46,17 @@ export type ReviewDeps = KycMoveDeps & { database: Database; clock: Clock; catal
 type Review = {
   decision: Decision;
   comment: string;
-  /** The version of the user that was shown: nobody decides on what they have not seen. */
+  /** The version of the user that was shown: reviewers decide only on what they have seen. */
   seen: string;
 };
 
 /**
- * `proposed` waits for a second member; `confirmed` was agreed to and still waits for another;
- * `returned`: the second did not agree with the first.
+ * `proposed`: waits for a second member. `confirmed`: agreed to, and still waits for another.
+ * `returned`: the second member disagreed with the first.
  */
 export type ReviewOutcome = "decided" | "proposed" | "confirmed" | "returned";
 
-/** A member's decision on a user; the audit log tells of it, and its comment is kept sealed. */
+/** Records a member's decision on a user in the audit log; its comment is stored sealed. */
 export function reviewKyc(
   deps: ReviewDeps,
   member: MemberSession,
@@ -91,14 +91,14 @@ export function reviewKyc(
   });
 }
 
-/** Whoever writes to one of these proposals has locked the user first, or looks at it again. */
+/** Writers to these proposals lock the user first, or check it again. */
 async function lockProposedDecision({ tx, keyring, key }: Act): Promise<ProposedDecision | null> {
   const found = await findProposedDecision(tx, keyring, key);
   const proposal = found && (await lockProposal(tx, key.account_id, found.proposal.id));
   return proposal?.status === "pending" ? { ...found!, proposal } : null;
 }
 
-/** The same decision confirms what was proposed, any other rejects it. */
+/** The same decision confirms the proposal, any other rejects it. */
 async function vote(
   by: Act,
   locked: LockedUser,
@@ -119,7 +119,7 @@ async function vote(
   }
   const end = { status: "done", outcome: null, actor: actorOf(by) } as const;
   endProposal(by.tx, { ...proposal, status }, end, by.now);
-  // The person reads what was proposed; why the second agreed stands in the log.
+  // The user gets the proposal's comment; the second reviewer's comment is only in the log.
   return decide(by, locked, decision, comment, review.comment);
 }
 
@@ -172,7 +172,7 @@ function actorOf({ member }: Act) {
   return `member:${member.person_id}` as const;
 }
 
-/** An entry of the log outlives the person: of the comment it holds a digest only. */
+/** A log entry outlives the person, so it contains only a digest of the comment. */
 function record(
   by: Act,
   action: string,
@@ -201,12 +201,12 @@ function record(
   );
 }
 
-/** Keyed, so that nobody finds the words by guessing once the person was erased. */
+/** Keyed, so that the comment cannot be guessed once the person is erased. */
 function digestComment({ subject_key }: Act, comment: string): string {
   return keyedHash(subject_key, "kyc comment", comment).toString("hex");
 }
 
-/** What was looked at: the application and the hash of each of its files. */
+/** What the reviewer saw: the application and the hash of each of its files. */
 function evidenceOf({ application, files }: Papers): Record<string, string> {
   if (!application) return {};
   const hashes = files.map(({ slot, hash }) => [slot, hash.toString("hex")]);

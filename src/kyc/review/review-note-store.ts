@@ -2,13 +2,13 @@ import type { Session, Transaction } from "../../platform/db/database.ts";
 import { open, type Place, seal } from "../../platform/encryption/cipher.ts";
 import type { UserKey } from "../../users/store.ts";
 
-/** What a reviewer wrote to a decision. */
+/** A reviewer's comment on a decision. */
 export type ReviewNote = {
   account_id: string;
   id: string;
   user_id: string;
   person_id: string;
-  /** As in the audit log, which holds a digest of the comment. */
+  /** As in the audit log, which contains a digest of the comment. */
   action: string;
   comment: string;
   created_at: Date;
@@ -17,7 +17,7 @@ export type ReviewNote = {
 const KEY_VERSION = 1;
 const NOTES_SHOWN_MAX = 50;
 
-/** The last ones first. */
+/** Newest first. */
 export async function listReviewNotes(
   session: Session,
   key: UserKey,

@@ -3,21 +3,21 @@ import type { Session } from "../../platform/db/database.ts";
 import type { KycStatus } from "../../users/model.ts";
 import { DECIDE_KYC } from "./proposed-decision.ts";
 
-/** A line of the queue; nothing personal stands in it. */
+/** A row of the queue, without personal data. */
 export type QueueRow = {
   account_id: string;
   account_name: string;
   user_id: string;
   beneficiary_type: BeneficiaryType;
   updated_at: Date;
-  /** A first member has decided; a second is waited for. */
+  /** A first member has decided; a second one must confirm. */
   is_proposed: boolean;
 };
 
 /** Where a page of the queue ended. */
 export type QueuePlace = { updated_at: Date; user_id: string };
 
-/** Users in this state whom this account's members may review, who waits longest first. */
+/** Users in this state whom this account's members may review, longest waiting first. */
 export function listReviews(
   session: Session,
   reviewer: { account_id: string; is_operator: boolean },

@@ -22,7 +22,7 @@ import { listReviews, type QueuePlace } from "./review-store.ts";
 type ReviewPageDeps = PageDeps & ReviewDeps & { files: FileStore; wake: () => void };
 
 const ROWS_MAX = 100;
-/** Of the last day that a date can name. */
+/** The latest time that a Date can represent. */
 const LAST_MS = 8.64e15;
 const NOTICES: Readonly<Record<ReviewOutcome, string>> = {
   decided: "Decision saved. It is recorded in the audit log.",
@@ -31,7 +31,7 @@ const NOTICES: Readonly<Record<ReviewOutcome, string>> = {
   returned: "Your decision differs, so the proposal was withdrawn. A new decision is needed.",
 };
 
-/** Where people decide on the identity of users. */
+/** The pages where reviewers decide on the identity of users. */
 export function addReviewPages(app: FastifyInstance, deps: ReviewPageDeps): void {
   const reviewer = {
     schema: { hide: true } as object,
@@ -101,7 +101,7 @@ async function showReview(
   return sendPage(reply, shown, status);
 }
 
-/** Pictures are shown beside the data; anything else is saved, not opened here. */
+/** Images are shown inline; any other file is downloaded. */
 async function sendFile(
   deps: ReviewPageDeps,
   request: FastifyRequest,
@@ -125,7 +125,7 @@ function readKey(request: FastifyRequest): UserKey {
   return { account_id: account_id.toLowerCase(), user_id: user_id.toLowerCase() };
 }
 
-/** Where the page before ended; anything else begins at the beginning. */
+/** Where the previous page ended; anything invalid starts from the beginning. */
 function readPlace(request: FastifyRequest): QueuePlace | null {
   const { since, after } = request.query as Record<string, unknown>;
   const ms = Number(since);

@@ -9,7 +9,7 @@ import {
 } from "../application-store.ts";
 import type { LockedUser } from "../move-kyc.ts";
 
-/** What a reviewer looks at beside the user's record; null when nothing was submitted. */
+/** What a reviewer sees besides the user's record; null when nothing was submitted. */
 export type Papers = { application: KycApplication | null; files: KycFile[] };
 
 export async function readPapers(
@@ -22,7 +22,7 @@ export async function readPapers(
   return { application, files };
 }
 
-/** Of all that is shown for a decision: nobody decides on, or confirms, what they have not seen. */
+/** A digest of everything shown for a decision: reviewers decide only on what they have seen. */
 export function digestSeen(
   { user, subject_key }: LockedUser,
   { application, files }: Papers,
