@@ -55,7 +55,7 @@ describe("currencies", () => {
   });
 
   test("the tokens are usdc and usdt", () => {
-    expect([...TOKENS.keys()]).toEqual(["usdc", "usdt"]);
+    expect([...TOKEN_CURRENCIES.keys()]).toEqual(["usdc", "usdt"]);
   });
 });
 
