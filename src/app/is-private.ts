@@ -2,8 +2,8 @@ import { isLoopbackHost } from "../partners/outbound-http/address-policy.ts";
 import type { Config } from "../platform/config/config.ts";
 
 /**
- * Whether only programs of this machine reach the server: a sandbox on loopback, to which neither a
- * public URL nor a trusted proxy leads.
+ * Whether only programs on this machine reach the server: a sandbox on loopback, without a public
+ * URL or a trusted proxy.
  */
 export function isPrivate({ mode, host, public_url, trusted_proxies }: Config): boolean {
   return (

@@ -29,13 +29,13 @@ export { openSender, type Partners } from "./open-partners.ts";
 export type RunningApp = {
   server: FastifyInstance;
   worker: Worker;
-  /** For a process that serves no API: health and metrics alone. Whoever asks for it closes it. */
+  /** For a process that serves no API: health and metrics alone. The caller closes it. */
   createHealthServer(): FastifyInstance;
   /** Ends requests in flight, then running tasks, then the database connections. */
   close(): Promise<void>;
 };
 
-/** Puts the program together. `publicUrl` is known once the server listens. */
+/** Assembles the program. `publicUrl` is known once the server listens. */
 export async function openApp(
   core: Core,
   publicUrl: () => string,
@@ -86,7 +86,7 @@ export async function openApp(
   const stopWatching = watchInstallation(core);
   const close = async () => {
     await stopWatching();
-    // Requests that wait for a module's own work would hold the server up.
+    // Closed together: requests that wait for a module's own work would block the server's close.
     await Promise.all([server.close(), ...modules.map((module) => module.close?.())]);
     await worker.stop();
     sender.close();

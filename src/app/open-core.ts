@@ -43,7 +43,7 @@ export async function openCore(
     const { index_key } = await openInstallation(database, masters, config.mode, systemTime());
     const clock = await openClock(database);
     const keyring = createKeyring(masters);
-    // Before the first start, whose keys are shown once: what can fail has to fail before them.
+    // Before the first start, which shows its keys only once: what can fail must fail earlier.
     const catalogue = readCatalogue(config);
     const first_start = await firstStart(database, keyring, index_key, config, clock.now());
     return { config, database, clock, masters, keyring, index_key, catalogue, first_start };

@@ -31,8 +31,8 @@ type Parts = Partners & {
 };
 
 /**
- * All modules, in their order. Each is given what it needs of earlier ones, and lists its routes,
- * pages and background work in its `open.ts`.
+ * All modules, in dependency order. Each receives what it needs from earlier ones, and lists its
+ * routes, pages and background work in its `open.ts`.
  */
 export async function openModules(core: ModuleCore, parts: Parts) {
   const { catalogue, chain, bank, files, sender, tokens } = parts;

@@ -19,7 +19,7 @@ import type { Core } from "./open-core.ts";
 export type Partners = {
   chain: ChainPort;
   bank: BankPort;
-  /** Without one, our own reviewers judge. */
+  /** Without one, our own reviewers decide. */
   identity?: IdentityPort;
 };
 
@@ -40,14 +40,14 @@ export function openPartners({ config, database, keyring }: Core): Partners {
 export function openSender(config: Config) {
   return createGuardedSender({
     allow_list: config.outbound_allow,
-    // For whoever tries the sandbox on their own machine. Where others reach the service, their
-    // webhook URLs must not reach what listens beside it.
+    // For trying the sandbox on one's own machine. Where others reach the service, their webhook
+    // URLs must not reach other services on this machine.
     allow_loopback: isPrivate(config),
     proxy_url: config.outbound_proxy,
   });
 }
 
-/** Where documents come from that are named by a URL. */
+/** The source of documents that are named by a URL. */
 export function openDocuments(mode: Mode, sender: GuardedSender): DocumentSource {
   const internet = createHttpDocuments(sender);
   return mode === "sandbox" ? createSandboxDocuments(internet) : internet;

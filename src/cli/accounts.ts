@@ -55,7 +55,7 @@ export function addAccountCommands(program: Command): void {
   addSettingCommands(accounts);
 }
 
-/** What may be changed of an account that is there. */
+/** The settings of an existing account that can be changed. */
 function addSettingCommands(accounts: Command): void {
   accounts
     .command("set-billing-email")
@@ -161,7 +161,7 @@ async function enableWebhooks(core: Core, name: string, reason: string): Promise
   return { ...account, webhooks_enabled_at: now };
 }
 
-/** One address leads to one account; it says whose it is. */
+/** An e-mail address belongs to one account; the message names it. */
 async function setEmail(core: Core, name_or_id: string, email: string, reason: string) {
   const { database, clock } = core;
   const account = await findAccount(database, name_or_id);

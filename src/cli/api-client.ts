@@ -8,11 +8,11 @@ import { StartupError } from "../platform/startup-error.ts";
 
 export type ApiOptions = { url?: string; key?: string };
 
-/** The service as any other program sees it. */
+/** The service as any other HTTP client sees it. */
 export type ApiClient = {
   url: string;
   send(method: string, path: string, body?: unknown): Promise<void>;
-  /** What `pick` finds in the answer; one in which it finds nothing is no answer of a service. */
+  /** What `pick` finds in the response; if it finds nothing, the response is not from Sliproad. */
   ask<Value>(
     pick: (answer: Answer) => Value,
     method: string,
@@ -26,10 +26,10 @@ type Answer = any;
 
 type CallLimits = { signal?: AbortSignal; answer_max_ms?: number };
 
-/** A call that was not answered as hoped. */
+/** A call that failed or was refused. */
 export class ApiError extends StartupError {
   readonly code: string;
-  /** When to ask again; null where the same answer would come. */
+  /** When to retry; null where the same answer would follow. */
   readonly retry_after_ms: number | null;
 
   constructor(message: string, code: string, retry_after_ms: number | null = null) {
@@ -39,9 +39,9 @@ export class ApiError extends StartupError {
   }
 }
 
-/** Nothing answered, or nothing that can be read; which may pass. */
+/** No response, or none that can be parsed; this may be temporary. */
 export class UnreachableError extends ApiError {
-  /** The message without what a person could do about it. */
+  /** The message without the advice on what to do. */
   readonly what: string;
 
   constructor(what: string, code: string, advice: string) {
@@ -51,7 +51,7 @@ export class UnreachableError extends ApiError {
 }
 
 const ANSWER_MAX_MS = 30_000;
-/** What a header can carry; a key is made of less. */
+/** What a header may contain; keys use a subset. */
 const KEY = /^[\x21-\x7e]+$/;
 const RETRY_STATUSES = [429, 502, 503, 504];
 const RETRY_AFTER_STANDARD_MS = 1_000;
@@ -100,7 +100,7 @@ function toInit(method: string, key: string, body: unknown) {
   return { method, headers, body: JSON.stringify(body) };
 }
 
-/** Undefined also where what was looked for stands in something that is not there. */
+/** Undefined also where an object on the way is missing. */
 function pickFrom<Value>(answered: Answer, pick: (answer: Answer) => Value): Value | undefined {
   try {
     return pick(answered);
@@ -150,11 +150,11 @@ function readRetryAfter(text: string): number {
 
 function whyRefused(status: number, body: ErrorBody | null): string {
   const fields = body?.errors?.map(({ field, message }) => `${field}: ${message}`) ?? [];
-  // The message on top is that of the first field.
+  // The top-level message is that of the first field.
   return fields.length > 0 ? fields.join(" ") : (body?.message ?? `answered ${status}.`);
 }
 
-/** As asked for, else where the service of this data directory runs, last ran or would run. */
+/** As requested, else where the service of this data directory runs, last ran or would run. */
 export async function findServiceUrl(options: ApiOptions): Promise<string> {
   const config = readConfig(process.env);
   if (options.url !== undefined && !/^https?:$/.test(URL.parse(options.url)?.protocol ?? "")) {

@@ -15,10 +15,10 @@ export function addCompletionCommand(program: Command): void {
     });
 }
 
-/** A command with the words that lead to it: `keys create`; empty for the program itself. */
+/** A command with its path: `keys create`; empty for the program itself. */
 export type PlacedCommand = { path: string; command: Command };
 
-/** The whole tree, each command before those below it. */
+/** The whole tree, each command before its subcommands. */
 export function listCommands(command: Command, path = ""): PlacedCommand[] {
   const below = command.commands.flatMap((child) =>
     listCommands(child, path === "" ? child.name() : `${path} ${child.name()}`),
@@ -27,8 +27,8 @@ export function listCommands(command: Command, path = ""): PlacedCommand[] {
 }
 
 /**
- * The tree as a shell function: everything is known when it is printed, so that completing starts
- * no process. zsh runs the same function through its own bashcompinit.
+ * The command tree as a shell function: everything is known when it is printed, so completion
+ * starts no process. zsh runs the same function through its own bashcompinit.
  */
 export function writeCompletion(program: Command, shell: Shell): string {
   const name = program.name();
@@ -36,7 +36,7 @@ export function writeCompletion(program: Command, shell: Shell): string {
   const script = [
     `_${name}() {`,
     `  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}"`,
-    // Not `path` and `words`, which zsh has meanings of its own for.
+    // Not `path` and `words`, which are special in zsh.
     `  local at="" offered="" word="" i=1`,
     "  # An option's value is no command, even if it reads like one.",
     "  while [ $i -lt $COMP_CWORD ]; do",
@@ -85,7 +85,7 @@ function valuePatterns({ path, command }: PlacedCommand): string[] {
   return patternsOf(path, command.options.filter(takesValue));
 }
 
-/** Those whose value is a file say so: `--anchor <file>`. */
+/** Options whose value is a file: `--anchor <file>`. */
 function filePatterns({ path, command }: PlacedCommand): string[] {
   return patternsOf(
     path,

@@ -10,8 +10,8 @@ import { StartupError } from "../platform/startup-error.ts";
 import { keepFirstSecrets, keepSandboxKey } from "./first-start.ts";
 
 /**
- * Runs a command's work on the database that the service uses: an outside one, the embedded one of
- * a running instance, or, when none runs, the embedded one started for just this long.
+ * Runs a command on the database that the service uses: an external one, the embedded one of a
+ * running instance, or else the embedded one, started for the duration of the command.
  */
 export async function withCore<Result>(
   work: (core: Core) => Promise<Result>,
@@ -36,8 +36,8 @@ export async function withCore<Result>(
 }
 
 /**
- * The database that is set, taken to be that of the service at this address; else that of our own
- * installation, if it serves the address. Null where it is out of our reach.
+ * The configured database, assumed to be that of the service at this URL; else that of our own
+ * installation, if it serves the URL. Null where there is no access.
  */
 export async function findDatabaseOf(config: Config, service_url: string): Promise<string | null> {
   if (config.database_url) return config.database_url;
@@ -75,7 +75,7 @@ export async function startOwn(config: Config) {
   }
 }
 
-/** An outside database that does not answer, or not to us, is the operator's to fix. */
+/** An external database that does not answer or denies access is for the operator to fix. */
 export async function openCoreOrSay(
   config: Config,
   url: string,
@@ -94,7 +94,7 @@ export async function openCoreOrSay(
   }
 }
 
-// Of what PostgreSQL reports: wrong user or password, no such database, no right, no room.
+// PostgreSQL errors: wrong user or password, no such database, no permission, no resources.
 const OPERATOR_ERRORS = /^(28|3D|53|42501)/;
 
 function whyNotOpen(error: unknown): string | null {

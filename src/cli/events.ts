@@ -14,7 +14,7 @@ const FOLLOW_MAX_SECONDS = 60;
 type RangeOptions = ApiOptions &
   JsonOption & { app?: string; from?: string; to?: string; onlyFailed?: boolean };
 
-/** `events replay` and, for those who look for it there, `apps replay`. */
+/** `events replay` and its alias `apps replay`. */
 export function addEventCommands(program: Command): void {
   const events = program.command("events").description("manage webhook events");
   withApiOptions(events.command("replay"))
@@ -82,8 +82,8 @@ function readReplay(answer: { replay: { id: string; from: string; to: string } }
 }
 
 /**
- * Waits with a person at a terminal until the worker has prepared the deliveries, and counts them;
- * null where nobody looks on, where the database is out of reach, or when it takes too long.
+ * At a terminal, waits until the worker has prepared the deliveries, and counts them; null without
+ * a terminal, without access to the database, or when it takes too long.
  */
 async function followReplay(
   api: ApiClient,

@@ -1,10 +1,10 @@
-/** What `--help` shows below the options of a command: lines to paste, and where to read on. */
+/** What `--help` shows below the options of a command: examples to paste, and further reading. */
 type Lesson = { examples: readonly string[]; more?: string };
 
 const WEBHOOKS = "Bodies, signatures and retries of events: docs/reference/webhooks.md.";
 const SETTINGS = "Settings are environment variables: docs/reference/settings.md.";
 
-/** By the words that lead to the command. */
+/** By the command's path. */
 export const LESSONS: Readonly<Record<string, Lesson>> = {
   start: {
     examples: ["sliproad start", "PORT=8080 SLIPROAD_DATA_DIR=/var/lib/sliproad sliproad start"],

@@ -1,4 +1,4 @@
-/** One request and its answer, as they went over the wire. */
+/** One request and its response, as sent and received. */
 export type ApiExchange = {
   method: string;
   path: string;
@@ -9,7 +9,7 @@ export type ApiExchange = {
 
 type Recorder = {
   fetch: typeof globalThis.fetch;
-  /** What was exchanged since the last time it was asked. */
+  /** The exchanges since the last call. */
   take(): ApiExchange[];
 };
 
@@ -19,7 +19,7 @@ const HEX = /\b(0x)?([0-9a-f]{8})[0-9a-f]{16,}([0-9a-f]{4})\b/g;
 const VALUE_CHARACTERS_MAX = 60;
 const LINE_CHARACTERS_MAX = 150;
 
-/** A fetch that remembers what went through it, without keys and secrets. */
+/** A fetch that records its requests and responses, without keys and secrets. */
 export function recordExchanges(base_url: string): Recorder {
   let exchanges: ApiExchange[] = [];
   return {
@@ -68,12 +68,12 @@ function withoutSecrets(value: unknown): unknown {
   );
 }
 
-/** Ids and hashes by their first and last characters. */
+/** Shortens ids and hashes to their first and last characters. */
 export function shortenIds(text: string): string {
   return text.replace(UUID, "$1…$2").replace(HEX, "$1$2…$3");
 }
 
-/** A body as one line that fits a terminal: short ids, no empty values, cut where it is long. */
+/** A body as one line that fits a terminal: short ids, no empty values, truncated. */
 export function describeShortly(value: unknown): string {
   const text = writeValue(value);
   const characters = [...text];

@@ -5,7 +5,7 @@ import type { Config } from "../platform/config/config.ts";
 import { ensureDataDir } from "../platform/instance.ts";
 import { replaceSecretFile } from "../platform/secret-file.ts";
 
-/** The sandbox keeps its own first key, so that the command line can use it. */
+/** The sandbox stores its first key, so that the command line can use it. */
 export async function keepSandboxKey({ config, first_start }: Core): Promise<void> {
   if (config.mode !== "sandbox" || !first_start.created) return;
   await ensureDataDir(config.data_dir);
@@ -16,7 +16,7 @@ export function sandboxKeyFile({ data_dir }: Config): string {
   return join(data_dir, "sandbox-api-key");
 }
 
-/** What the first process made up: shown on a terminal, else kept in a file. */
+/** The secrets generated at the first start: shown on a terminal, else stored in a file. */
 export type FirstSecrets = {
   lines: string[];
   /** Null when there is no such file. */
@@ -26,8 +26,8 @@ export type FirstSecrets = {
 };
 
 /**
- * A log is read by more people than a terminal and is kept for longer: without a terminal the
- * secrets go into a file that only its owner can read. Whatever comes after, they are not lost.
+ * More people read a log than a terminal, and it is kept longer: without a terminal the secrets are
+ * written to a file that only its owner can read, before anything else can fail.
  */
 export async function keepFirstSecrets(
   { config, first_start: { created } }: Core,

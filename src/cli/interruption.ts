@@ -5,7 +5,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const clean_ups = new Set<CleanUp>();
 let is_interrupted = false;
 
-/** Done before the process ends at a signal or a closed pipe. Answers how to take it back. */
+/** Runs before the process ends on a signal or a closed pipe. Returns how to unregister it. */
 export function onInterruption(cleanUp: CleanUp): () => void {
   clean_ups.add(cleanUp);
   for (const signal of SIGNALS) process.on(signal, onSignal);
@@ -15,15 +15,15 @@ export function onInterruption(cleanUp: CleanUp): () => void {
   };
 }
 
-/** As a shell counts those that a signal ended. */
+/** Exits with the code that shells use for a signal. */
 function onSignal(_signal: string, number: number): void {
   if (is_interrupted) process.exit(128 + number);
   interrupt(128 + number);
 }
 
-/** Ends the process, soon in any case; at a second signal at once. */
+/** Runs the cleanup, with a time limit, and ends the process; on a second signal, at once. */
 export function interrupt(exit_code: number): void {
-  // Into a closed pipe every line fails anew: that is no reason to leave the work undone.
+  // Every write to a closed pipe fails again; that must not interrupt the cleanup.
   if (is_interrupted) return;
   if (clean_ups.size === 0) process.exit(exit_code);
   is_interrupted = true;

@@ -34,7 +34,7 @@ const PAGE_EVENTS = 100;
 const NAME_WIDTH = Math.max(...EVENT_NAMES.map((name) => name.length));
 const FORWARD_MAX_MS = 15_000;
 
-/** For a receiver under development that no server could reach. */
+/** For a receiver under development that the service cannot reach. */
 export function addListenCommand(program: Command): void {
   withApiOptions(program.command("listen"))
     .description("print the account's events as they happen, and forward them with a signature")
@@ -89,7 +89,7 @@ async function listen(api: ApiClient, options: ListenOptions, signal: AbortSigna
   }
 }
 
-/** Events without end. A service that is started anew is waited for, and nothing is missed. */
+/** An endless stream of events. It waits for a service that restarts, and misses nothing. */
 async function* follow(
   api: ApiClient,
   first_page: WebhookEvent[],
@@ -124,8 +124,8 @@ function askPage(
 }
 
 /**
- * Waits while the service asks for patience, and once it is known to be there, also while nothing
- * answers; null when the listener is ended meanwhile. A refusal would come again: it is thrown.
+ * Waits while the service asks to retry later and, once it has answered before, also while it does
+ * not answer; null when the listener ends. A refusal would be repeated, so it is thrown.
  */
 async function askPatiently<Value>(
   url: string,
@@ -133,18 +133,18 @@ async function askPatiently<Value>(
   signal: AbortSignal,
   is_known: boolean,
 ): Promise<Value | null> {
-  for (let is_told = false; !signal.aborted; ) {
+  for (let is_reported = false; !signal.aborted; ) {
     try {
       const value = await ask();
-      if (is_told) console.error(`${url} answers again.`);
+      if (is_reported) console.error(`${url} answers again.`);
       return value;
     } catch (error) {
       if (signal.aborted) return null;
       const wait_ms = waitBefore(error, is_known);
       if (wait_ms === null) throw error;
       const why = error instanceof UnreachableError ? error.what : (error as Error).message;
-      if (!is_told) console.error(`${why.replace(/\.$/, "")}; retrying.`);
-      is_told = true;
+      if (!is_reported) console.error(`${why.replace(/\.$/, "")}; retrying.`);
+      is_reported = true;
       await pause(wait_ms, signal);
     }
   }
@@ -176,7 +176,7 @@ function eventLine(event: WebhookEvent, forwarded: number | string | null, paint
   ].join("  ");
 }
 
-/** The state that an event tells of, wherever its body says it. */
+/** The state in an event's body, in any of its forms. */
 function statusIn(body: string | null): string | null {
   const content = body === null ? null : JSON.parse(body);
   const record = content?.invoice ?? Object.values(content?.payload ?? {})[0];
@@ -186,7 +186,7 @@ function statusIn(body: string | null): string | null {
 async function findNow(api: ApiClient, signal: AbortSignal): Promise<string> {
   const ask = () => api.ask<string>(({ clock }) => clock.now, "GET", "/sandbox/clock");
   const now = await askPatiently(api.url, ask, signal, false).catch((error: unknown) => {
-    // In live mode there is no such clock, and the service's time is ours.
+    // Live mode has no such clock; the service's time is ours.
     if (error instanceof ApiError && error.code === "route_not_found") return null;
     throw error;
   });

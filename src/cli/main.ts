@@ -6,12 +6,12 @@ import { interrupt } from "./interruption.ts";
 import { printDocument, printError } from "./output.ts";
 import { checkHelpWords, complaintOf, createProgram } from "./program.ts";
 
-// Whoever reads only the beginning, as head does, needs no story of a broken pipe. Never 0: what
-// was not read may have said that something is wrong.
+// A reader that stops early, like head, needs no message about a broken pipe. The exit code is
+// never 0: the unread part may have reported a problem.
 process.stdout.on("error", () => interrupt(1));
 
 const wants_json = process.argv.includes("--json");
-// `help`, also that of a group, takes words for commands, of which --json is none.
+// `help`, also of a group, would take --json for the name of a command.
 const asks_help = process.argv.slice(2, 4).includes("help");
 const argv = process.argv.filter((word) => word !== "--json" || !asks_help);
 let help = "";
@@ -22,13 +22,13 @@ try {
   await program.parseAsync(argv);
 } catch (error) {
   if (error instanceof CommanderError) endByCommander(error);
-  // A sentence for what a person can fix; the whole story for what only we can.
+  // A sentence for what the user can fix; the whole error for a defect of ours.
   console.error(isForPerson(error) ? `sliproad: ${error.message}` : error);
   if (wants_json) printError({ code: codeOf(error), message: (error as Error).message });
   process.exit(1);
 }
 
-/** It has printed its complaint; help and version are no error. */
+/** Commander has printed the error; help and version are not errors. */
 function endByCommander({ code, exitCode, message }: CommanderError): never {
   if (wants_json && exitCode !== 0) {
     printError({ code: "usage", message: complaintOf(program, argv, message) });

@@ -148,7 +148,7 @@ async function accountOf({ database }: Core, wanted: string | undefined): Promis
   return account;
 }
 
-/** A refusal as the command line says it. */
+/** A refusal in the words of the command line. */
 async function inWords<Result>(result: Promise<Result>): Promise<Result> {
   try {
     return await result;

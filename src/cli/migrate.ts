@@ -10,7 +10,7 @@ export function addMigrateCommand(program: Command): void {
     .description("migrate the database to this version (start does this automatically)")
     .option("--json", "print one JSON document")
     .action(async (options: JsonOption) => {
-      // Opening the core migrates; what remains is to say so.
+      // Opening the core migrates; this only reports it.
       const migrations = await withProgress(options, (progress) =>
         withCore(
           ({ database }) => listMigrations(database),

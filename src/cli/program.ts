@@ -23,21 +23,21 @@ import { addVerifyCommand } from "./verify.ts";
 const JSON_OPTION = ["--json", "print one JSON document"] as const;
 
 /**
- * All commands, as a tree that can also be looked at without running any. Help and version go to
- * `tell` if there is one, else to stdout.
+ * All commands, as a tree that can be inspected without running any. Help and version are passed to
+ * `writeOut` if given, else written to stdout.
  */
-export function createProgram(tell?: (text: string) => void): Command {
+export function createProgram(writeOut?: (text: string) => void): Command {
   const program: Command = new Command("sliproad")
     .description(manifest.description)
     .version(manifest.version)
     .option(...JSON_OPTION)
-    // Of an option that a command and those above it have, the place says whose it is.
+    // The position decides whether an option belongs to a command or to its parent.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       outputError: (text, write) =>
         write(`sliproad: ${complaintOf(program, process.argv, text)}\n`),
-      ...(tell ? { writeOut: tell } : {}),
+      ...(writeOut ? { writeOut } : {}),
     });
   addStartCommands(program);
   addDemoCommand(program);
@@ -68,7 +68,7 @@ export function createProgram(tell?: (text: string) => void): Command {
   return program;
 }
 
-/** `--name --json` is a name that was forgotten. */
+/** In `--name --json` the name is missing. */
 function refuseFlagsAsValues(command: Command): void {
   const flags = command.options.map(({ long }) => long);
   for (const option of command.options) {
@@ -78,7 +78,7 @@ function refuseFlagsAsValues(command: Command): void {
   }
 }
 
-/** `help nonsuch` would else print the help of everything, and not say why. */
+/** `help nonsuch` would otherwise print the general help without an error. */
 export function checkHelpWords(program: Command, words: readonly string[]): void {
   let group = program;
   for (const word of words) {
@@ -86,19 +86,19 @@ export function checkHelpWords(program: Command, words: readonly string[]): void
     const found = group.commands.find((child) => child.name() === word);
     if (!found) {
       const names = group.commands.map((child) => child.name());
-      const meant = nearest(word, names);
-      const hint = meant ? `did you mean ${meant}?` : `there are ${names.join(", ")}.`;
+      const suggested = nearest(word, names);
+      const hint = suggested ? `did you mean ${suggested}?` : `there are ${names.join(", ")}.`;
       throw new StartupError(`${group.name()} has no command ${word}; ${hint}`);
     }
     group = found;
   }
 }
 
-/** Like every other complaint: one line, a whole sentence. */
+/** Like every other error: one line, a whole sentence. */
 export function complaintOf(program: Command, words: readonly string[], text: string): string {
   if (text === "(outputHelp)") return missingCommand(program, words);
   const [complaint = ""] = /^error: .*$/s.exec(text.trim()) ?? [text.trim()];
-  // A required option that is missing was most likely mistyped, which is then what to say.
+  // A missing required option was most likely mistyped; then report that.
   const mistyped = complaint.includes("not specified") && findMistyped(program, words);
   const line = (mistyped || complaint.replace(/^error: /, "")).replaceAll("\n", " ");
   return `${line.replace(/\.$/, "")}; see --help.`;
@@ -113,7 +113,7 @@ function missingCommand(program: Command, words: readonly string[]): string {
   return `add a command of ${group.name()}: ${names.join(", ")}; see --help.`;
 }
 
-/** The first option among these words that its command does not have, with the one meant. */
+/** The first option of these words that its command does not have, with the nearest match. */
 function findMistyped(program: Command, words: readonly string[]): string | null {
   let command = program;
   for (const word of words) {
@@ -121,8 +121,8 @@ function findMistyped(program: Command, words: readonly string[]): string | null
     const [flag = ""] = word.split("=");
     const known = command.options.flatMap(({ long }) => long ?? []);
     if (!flag.startsWith("--") || flag === "--" || known.includes(flag)) continue;
-    const meant = nearest(flag, known);
-    return `unknown option '${flag}'${meant ? ` (Did you mean ${meant}?)` : ""}`;
+    const suggested = nearest(flag, known);
+    return `unknown option '${flag}'${suggested ? ` (Did you mean ${suggested}?)` : ""}`;
   }
   return null;
 }

@@ -1,11 +1,11 @@
 import type { JsonOption } from "./output.ts";
 
-/** How far long work has come: `done` of `total`, and what is being counted. */
+/** Progress of long work: `done` of `total`, and the unit counted. */
 export type Progress = {
-  /** Whether anybody sees it: without, nothing is worth waiting for. */
+  /** Whether it is shown: if not, nothing is worth waiting for. */
   is_seen: boolean;
   show(state: { done: number; total: number; unit: string; note?: string }): void;
-  /** Takes the line away again, so that only results remain. */
+  /** Removes the line, so that only results remain. */
   end(): void;
 };
 
@@ -17,7 +17,7 @@ const CLEAR_LINE = "\r\u001b[2K";
 
 const SILENT: Progress = { is_seen: false, show: () => {}, end: () => {} };
 
-/** One line on stderr for a person who waits; nothing in files and pipes, nor beside --json. */
+/** One line on stderr at a terminal; nothing in files and pipes, nor with --json. */
 export function openProgress(options: JsonOption, terminal: Terminal = process.stderr): Progress {
   if (options.json || terminal.isTTY !== true) return SILENT;
   let drawn_ms: number | null = null;
@@ -43,7 +43,7 @@ function progressLine({ done, total, unit, note }: Parameters<Progress["show"]>[
   return `${bar} ${done} of ${total} ${unit}${note ? `, ${note}` : ""}`;
 }
 
-/** Shows progress while something runs, and takes it away however that ends. */
+/** Shows progress while the work runs, and removes it however the work ends. */
 export async function withProgress<Result>(
   options: JsonOption,
   work: (progress: Progress) => Promise<Result>,

@@ -49,7 +49,7 @@ async function confirm(
   return withCore(async ({ database, clock }) => {
     const held = (await listRateChecks(database)).filter((check) => check.held_rate !== null);
     const wanted = one ? [one] : held.map((check) => ({ ...check, rate: check.held_rate! }));
-    // Only here: every other command starts sooner without.
+    // Imported here, so that other commands start faster.
     const { confirmHeldRate } = await import("../prices/confirm-held-rate.ts");
     const confirmed: RateCheck[] = [];
     for (const key of wanted) {

@@ -68,7 +68,7 @@ async function checkReadable(file: string): Promise<void> {
   }
 }
 
-/** Opened when the first line is wanted: what readline reads before that, it forgets. */
+/** Opened when the first line is requested: readline drops lines that it reads before that. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   yield* createInterface({ input: createReadStream(file), crlfDelay: Infinity });
 }

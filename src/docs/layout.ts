@@ -1,12 +1,12 @@
 import { type Html, html } from "../platform/http/html.ts";
 import { BRAND_MARK, STYLESHEETS_AND_ICON } from "../platform/pages/layout.ts";
 import type { SearchResult } from "./assets/search-sections.js";
-import { type DocPage, SHELVES } from "./load-pages.ts";
+import { CATEGORIES, type DocPage } from "./load-pages.ts";
 
 export const ASSETS_PATH = "/docs/assets";
 export const QUESTION_LENGTH_MAX = 200;
 
-/** The start page: the search, and everything there is to read. */
+/** The start page: the search, and all documents. */
 export function startPage(
   pages: readonly DocPage[],
   asked: { question: string; results: readonly SearchResult[] },
@@ -26,26 +26,26 @@ export function startPage(
 <p id="found" class="muted" role="status">${is_asked && foundSentence(question, results)}</p>
 <ol id="results" class="results">${results.map(resultItem)}</ol>
 <div id="resting"${is_asked && html` hidden`}>
-${SHELVES.map((shelf) => shelfOf(shelf, pages))}
+${CATEGORIES.map((category) => categoryCard(category, pages))}
 </div>
 </main>`,
   });
 }
 
-/** One document, with the way to all others beside it. */
+/** One document, with links to all others. */
 export function documentPage(page: DocPage, pages: readonly DocPage[]): Html {
   return frame({
     title: page.title,
     has_search: false,
     body: html`<div class="column reading">
 <main class="docs" id="main">
-<p class="crumbs"><a href="/docs">Documentation</a> › ${page.shelf}</p>
+<p class="crumbs"><a href="/docs">Documentation</a> › ${page.category}</p>
 <article class="text">
 ${page.body}
 </article>
 </main>
 <nav class="docs-nav" aria-label="Documentation">
-${SHELVES.map((shelf) => navOf(shelf, page, pages))}
+${CATEGORIES.map((category) => navOf(category, page, pages))}
 </nav>
 </div>`,
   });
@@ -94,11 +94,11 @@ function resultItem({ url, page, heading, excerpt }: SearchResult): Html {
   return html`<li><a href="${url}">${name}</a><p>${excerpt}</p></li>\n`;
 }
 
-function shelfOf(shelf: string, pages: readonly DocPage[]): Html {
-  const on_shelf = pages.filter((page) => page.shelf === shelf);
-  return html`<section class="card" id="${shelfAnchor(shelf)}">
-<h2>${shelf}</h2>
-<ul class="shelf">${on_shelf.map(
+function categoryCard(category: string, pages: readonly DocPage[]): Html {
+  const in_category = pages.filter((page) => page.category === category);
+  return html`<section class="card" id="${categoryAnchor(category)}">
+<h2>${category}</h2>
+<ul class="category">${in_category.map(
     ({ url, title, summary }) =>
       html`<li><a href="${url}">${title}</a> ${summary && html`<span>${summary}</span>`}</li>\n`,
   )}</ul>
@@ -106,19 +106,19 @@ function shelfOf(shelf: string, pages: readonly DocPage[]): Html {
 `;
 }
 
-function navOf(shelf: string, current: DocPage, pages: readonly DocPage[]): Html {
+function navOf(category: string, current: DocPage, pages: readonly DocPage[]): Html {
   const links = pages
-    .filter((page) => page.shelf === shelf)
+    .filter((page) => page.category === category)
     .map(({ url, title }) =>
       url === current.url
         ? html`<li><a href="${url}" aria-current="page">${title}</a></li>\n`
         : html`<li><a href="${url}">${title}</a></li>\n`,
     );
-  return html`<h2>${shelf}</h2>
+  return html`<h2>${category}</h2>
 <ul>${links}</ul>
 `;
 }
 
-function shelfAnchor(shelf: string): string {
-  return shelf.toLowerCase().replaceAll(" ", "-");
+function categoryAnchor(category: string): string {
+  return category.toLowerCase().replaceAll(" ", "-");
 }

@@ -9,19 +9,19 @@ const ROOT = join(import.meta.dirname, "../..");
 export const PICTURES_PATH = "/docs/pictures";
 export const PICTURES_DIRECTORY = join(ROOT, "docs/pictures");
 
-/** The shelves of the start page, in the order in which a newcomer needs them. */
-export const SHELVES = [
+/** The sections of the start page, in the order in which a newcomer needs them. */
+export const CATEGORIES = [
   "Guides",
   "API reference",
   "Reference",
   "How it is built",
   "Decisions",
 ] as const;
-type Shelf = (typeof SHELVES)[number];
+type Category = (typeof CATEGORIES)[number];
 
 export type DocPage = {
   url: string;
-  shelf: Shelf;
+  category: Category;
   title: string;
   summary: string;
   body: Html;
@@ -30,23 +30,29 @@ export type DocPage = {
 export type Documentation = {
   pages: DocPage[];
   sections: SearchSection[];
-  /** What a text links to and no page shows: a test wants none. */
+  /** Links to pages that do not exist; a test expects none. */
   lost_links: string[];
 };
 
-type Source = { file: string; url: string; shelf: Shelf };
-type Text = { url: string; shelf: Shelf; text: string; resolve: ResolveLink; is_api: boolean };
+type Source = { file: string; url: string; category: Category };
+type Text = {
+  url: string;
+  category: Category;
+  text: string;
+  resolve: ResolveLink;
+  is_api: boolean;
+};
 
-/** What the texts say instead of the address at which a server listens by default. */
+/** The default URL of a server, as the documents write it. */
 const DEFAULT_URL = "http://127.0.0.1:4000";
 
-/** First things first; a guide that is not named here comes after these. */
+/** In reading order; guides that are not listed come after these. */
 const GUIDES_FIRST = [
   ...["first-payout", "deposits-and-balances", "webhooks", "documents", "kyc", "onramps"],
   ...["invoices", "oauth"],
   ...["operating", "adding-a-currency-or-rail", "going-live"],
 ];
-/** What is no page of its own but shown by one. */
+/** Files without a page of their own, and the page that shows them. */
 const ALSO: Record<string, string> = {
   "README.md": "/docs",
   "docs/decisions": "/docs#decisions",
@@ -54,25 +60,25 @@ const ALSO: Record<string, string> = {
 };
 
 /**
- * Reads and renders all documents, and the API reference from the OpenAPI document. They come with
- * the program and do not change while it runs. Commands show this server's own address.
+ * Reads and renders all documents, and the API reference from the OpenAPI document. They ship with
+ * the program and do not change while it runs. Commands show this server's own URL.
  */
 export function loadPages(openapi: object, public_url: string): Documentation {
   const lost_links: string[] = [];
   const rendered = [...listTexts(lost_links), ...listApiTexts(openapi, public_url)].map(
-    ({ url, shelf, text, resolve, is_api }) => {
+    ({ url, category, text, resolve, is_api }) => {
       const own_text = text.replaceAll(DEFAULT_URL, public_url);
-      return { url, shelf, ...renderMarkdown(own_text, resolve, { has_row_anchors: !is_api }) };
+      return { url, category, ...renderMarkdown(own_text, resolve, { has_row_anchors: !is_api }) };
     },
   );
   return {
     lost_links,
-    pages: rendered.map(({ url, shelf, title, summary, body }) => {
+    pages: rendered.map(({ url, category, title, summary, body }) => {
       // The title of a decision says what was decided.
-      return { url, shelf, title, summary: shelf === "Decisions" ? "" : summary, body };
+      return { url, category, title, summary: category === "Decisions" ? "" : summary, body };
     }),
     sections: rendered.flatMap(({ url, title, sections }) =>
-      // The list of all routes would stand before the routes themselves.
+      // Otherwise the search would find the list of all routes before the routes themselves.
       (url === API_PATH ? sections.slice(0, 1) : sections).map(({ anchor, heading, text }) => ({
         url: anchor === "" ? url : `${url}#${anchor}`,
         page: title,
@@ -89,7 +95,7 @@ function listTexts(lost_links: string[]): Text[] {
   for (const [file, url] of Object.entries(ALSO)) urls.set(file, url);
   return sources.map((source) => ({
     url: source.url,
-    shelf: source.shelf,
+    category: source.category,
     text: readFileSync(join(ROOT, source.file), "utf8"),
     is_api: false,
     resolve: (address) => {
@@ -103,32 +109,32 @@ function listTexts(lost_links: string[]): Text[] {
 function listApiTexts(openapi: object, public_url: string): Text[] {
   return referenceTexts(openapi, public_url).map(({ url, text }) => ({
     url,
-    shelf: "API reference",
+    category: "API reference",
     text,
     is_api: true,
     resolve: (address) => address,
   }));
 }
 
-/** The address of every document, without reading any. */
+/** The URL of every document, without reading any. */
 export function listUrls(): string[] {
   return listSources().map(({ url }) => url);
 }
 
 function listSources(): Source[] {
-  const folder = (name: string, shelf: Shelf): Source[] =>
+  const folder = (name: string, category: Category): Source[] =>
     markdownIn(`docs/${name}`).map((base) => ({
       file: `docs/${name}/${base}.md`,
       url: `/docs/${name}/${base}`,
-      shelf,
+      category,
     }));
   const guides = folder("guides", "Guides").sort((one, other) => rank(one) - rank(other));
   return [
     ...guides,
     ...folder("reference", "Reference"),
-    { file: "sdk/README.md", url: "/docs/sdk", shelf: "Reference" },
-    { file: "docs/architecture.md", url: "/docs/architecture", shelf: "How it is built" },
-    { file: "CONTRIBUTING.md", url: "/docs/contributing", shelf: "How it is built" },
+    { file: "sdk/README.md", url: "/docs/sdk", category: "Reference" },
+    { file: "docs/architecture.md", url: "/docs/architecture", category: "How it is built" },
+    { file: "CONTRIBUTING.md", url: "/docs/contributing", category: "How it is built" },
     ...folder("decisions", "Decisions"),
   ];
 }
@@ -145,7 +151,7 @@ function rank({ url }: Source): number {
   return place < 0 ? GUIDES_FIRST.length : place;
 }
 
-/** From a path beside the document to the address of its page. */
+/** From a path relative to the document to the URL of its page. */
 function findUrl(
   source: Source,
   urls: ReadonlyMap<string, string>,

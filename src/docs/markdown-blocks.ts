@@ -1,4 +1,4 @@
-/** What a text in Markdown consists of: as much of the language as our own documents use. */
+/** The blocks of a Markdown text: the subset that our own documents use. */
 export type MarkdownBlock =
   | { kind: "heading"; level: number; text: string }
   | { kind: "code"; language: string; text: string }
@@ -12,7 +12,7 @@ const ITEM = /^([-*]|\d{1,9}\.)\s+(?=\S)/;
 const TABLE_RULE = /^\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*$/;
 const COMMENT = /^<!--/;
 
-/** Reads whole blocks; what is none of the known kinds is a paragraph, so nothing gets lost. */
+/** Parses blocks; an unknown kind becomes a paragraph, so that no text is lost. */
 export function parseBlocks(text: string): MarkdownBlock[] {
   return parseLines(text.replaceAll("\r\n", "\n").split("\n"));
 }
@@ -70,7 +70,7 @@ function readTable(lines: readonly string[], at: number): [MarkdownBlock, number
   return [{ kind: "table", head, rows }, end];
 }
 
-/** A line between cells that belongs to a cell is written as `\|`, also within code. */
+/** A `|` inside a cell is written as `\|`, also within code. */
 function cellsOf(line: string): string[] {
   return line
     .trim()
@@ -91,14 +91,14 @@ function readList(lines: readonly string[], at: number): [MarkdownBlock, number]
     const rest = lines.slice(next + 1, end).map((line) => dedent(line, marker.length));
     items.push(parseLines([first, ...rest]));
     next = end;
-    // Items may stand apart from each other.
+    // Blank lines may separate items.
     const after = skipBlank(lines, next);
     if (ITEM.test(lines[after] ?? "")) next = after;
   }
   return [{ kind: "list", is_ordered, items }, next];
 }
 
-/** An item goes on with what is indented, blank lines in between included. */
+/** An item continues with indented lines, including blank lines in between. */
 function endOfItem(lines: readonly string[], at: number): number {
   let end = at + 1;
   while (end < lines.length) {

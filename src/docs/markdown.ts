@@ -1,12 +1,12 @@
 import { type Html, html, raw } from "../platform/http/html.ts";
 import { type MarkdownBlock, parseBlocks } from "./markdown-blocks.ts";
 
-/** A part of a page that has an address of its own, as the search knows it. */
+/** A part of a page with its own anchor, as the search indexes it. */
 type Section = { anchor: string; heading: string; text: string };
 
 type Rendered = { title: string; summary: string; body: Html; sections: Section[] };
 
-/** Where a link of the text leads on our pages; null for what has no page, whose text stays. */
+/** The URL on our pages that a link leads to; null when there is none: only its text is shown. */
 export type ResolveLink = (address: string) => string | null;
 
 const SUMMARY_CHARACTERS_MIN = 40;
@@ -19,10 +19,9 @@ type Context = {
 };
 
 /**
- * The text as HTML. A reader of our own: two small files save the running service a dependency, and
- * documents that come with the program need no more of the language than they use. It is safe
- * whatever stands in them: all text is escaped, and a link leads to one of our pages or to http(s),
- * or is none.
+ * The text as HTML. Our own parser: two small files save the running service a dependency, and our
+ * documents need only a subset of Markdown. It is safe for any input: all text is escaped, and a
+ * link leads to one of our pages or to http(s), or is dropped.
  */
 export function renderMarkdown(
   text: string,
@@ -48,7 +47,7 @@ export function renderMarkdown(
   };
 }
 
-/** A heading opens a section; everything else belongs to the one that is open. */
+/** A heading opens a section; everything else belongs to the open one. */
 function renderTop(context: Context, block: MarkdownBlock): Html {
   if (block.kind === "heading") return renderHeading(context, block);
   const section = context.sections.at(-1)!;
@@ -75,7 +74,7 @@ function renderBlock(context: Context, block: MarkdownBlock): Html {
     case "heading":
       return html`<p><strong>${renderInline(context, block.text)}</strong></p>\n`;
     case "code":
-      // It scrolls by itself, so that who has only a keyboard must be able to go there.
+      // It scrolls on its own, so it must be reachable by keyboard.
       return html`<pre tabindex="0" data-language="${block.language}">${code(block.text)}</pre>\n`;
     case "list":
       return renderList(context, block);
@@ -127,10 +126,10 @@ function renderTable(context: Context, { head, rows }: MarkdownBlock & { kind: "
 `;
 }
 
-/** A row about one name in code, such as an error or a setting, can be linked to and found. */
+/** A row about one name in code, such as an error or a setting, can be linked to and searched. */
 function rowAnchor(context: Context, [name = "", ...cells]: readonly string[]): string | null {
   const code = /^`([\w.-]+)`$/.exec(name)?.[1];
-  // The second row about the same name is one of many, such as the fields of each currency.
+  // A name with several rows, such as the fields of each currency, is anchored at the first.
   if (code === undefined || context.anchors.has(code) || !context.has_row_anchors) return null;
   context.anchors.add(code);
   const section = context.sections.at(-1)!;
@@ -166,7 +165,7 @@ function renderInline(context: Context, text: string): Html {
 
 function renderMatch(context: Context, found: Record<string, string | undefined>): Html {
   const { alt, source, label, address, strong, emphasis, escaped } = found;
-  // Blanks only set apart a code that itself begins or ends with a backquote.
+  // Blanks only separate code that itself begins or ends with a backquote.
   if (found.code !== undefined) return code(found.code.trim());
   if (source !== undefined) return renderImage(context, alt ?? "", source);
   if (address !== undefined) return renderLink(context, label ?? "", address);
@@ -188,7 +187,7 @@ function renderImage(context: Context, alt: string, source: string): Html {
 
 function safeAddress(context: Context, address: string): string | null {
   if (/^(https?:\/\/|#)/i.test(address)) return address;
-  // Whatever else names a scheme (or a host without one) is nothing that we link to.
+  // Any other scheme, or a host without one, is not linked.
   if (/^[a-z][a-z\d+.-]*:|^[/\\]{2}/i.test(address)) return null;
   return context.resolve(address);
 }
@@ -220,7 +219,7 @@ function plainBlock(block: MarkdownBlock): string {
   }
 }
 
-/** The first sentence, or as many as it takes to say something. */
+/** The first sentence, or more if that is too short. */
 function opensWith(text: string): string {
   return (
     new RegExp(`^.{${SUMMARY_CHARACTERS_MIN},}?\\.(?= |$)`).exec(text)?.[0] ??

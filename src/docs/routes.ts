@@ -14,10 +14,10 @@ import {
   PICTURES_PATH,
 } from "./load-pages.ts";
 
-/** Pages are no part of the documented API. */
+/** Pages are not part of the documented API. */
 const HIDDEN = { hide: true };
 const OWN_SCRIPTS = "script-src 'self'; connect-src 'self'";
-/** The same for everybody: a browser may keep them, if it asks whether they are still so. */
+/** The same for all users: a browser may cache them, and revalidate. */
 const DOCS_HEADERS = {
   "Content-Security-Policy": `${PAGE_HEADERS["Content-Security-Policy"]}; ${OWN_SCRIPTS}`,
   "Cache-Control": "no-cache",
@@ -28,7 +28,7 @@ const ERRORS_PAGE = "/docs/reference/errors";
 
 /** The documents of the repository as pages, with a search over all of them. */
 export function addDocPages(app: FastifyInstance, deps: PageDeps): void {
-  // Read when somebody first wants them: a worker never does, and a start should not wait.
+  // Loaded at the first request: a worker never needs them, and they would delay the start.
   const open = once(() => withIndex(loadPages(app.swagger(), deps.public_url())));
   addStaticFiles(app, ASSETS_PATH, readAssets());
   addStaticFiles(app, PICTURES_PATH, readStaticFiles(PICTURES_DIRECTORY));
@@ -75,7 +75,7 @@ function once<Value>(make: () => Value): () => Value {
   };
 }
 
-/** Without the types that stand beside the scripts. */
+/** Without the type declarations next to the scripts. */
 function readAssets() {
   const files = readStaticFiles(join(import.meta.dirname, "assets")) ?? new Map();
   return new Map([...files].filter(([name]) => /\.(css|js)$/.test(name)));

@@ -15,15 +15,15 @@ export type Act = {
   name: ChangeName;
   actor_account_id: string | null;
   input: ChangeInput | null;
-  /** For a new request id, where the change gives one. */
+  /** For a new request id, where the change assigns one. */
   request_id?: string;
-  /** The offramp by which it is paid. */
+  /** The offramp that pays it. */
   offramp_id?: string;
-  /** The transfer on chain by which it is paid; of a dropped claim the one not shown any more. */
+  /** The transfer that pays it; for a dropped claim, the one that is no longer shown. */
   tracked?: TrackedTransaction;
 };
 
-/** The invoice after a change that its rule allows, and the change as its history keeps it. */
+/** The invoice after an allowed change, and the change as stored in its history. */
 export function applyChange(
   entry: KeyedInvoice,
   act: Act,
@@ -32,7 +32,7 @@ export function applyChange(
 ): KeyedInvoice & { change: InvoiceChange } {
   const { invoice } = entry;
   const to_status = nextStatus(invoice, act.name);
-  // Receivers go by the event's time: it must rise with every change of a record.
+  // Receivers order events by time, so it must increase with every change of a record.
   const at = new Date(Math.max(now.getTime(), invoice.updated_at.getTime() + 1));
   const change: InvoiceChange = {
     id,
@@ -61,7 +61,7 @@ function nextStatus(invoice: Invoice, name: ChangeName): InvoiceStatus {
   return is_back && invoice.was_accepted ? "accepted" : next;
 }
 
-/** What a change means beside the state. */
+/** What a change sets besides the state. */
 function effectOf(invoice: Invoice, act: Act, at: Date): Partial<Invoice> {
   const { name, input, request_id = invoice.request_id, tracked } = act;
   switch (name) {

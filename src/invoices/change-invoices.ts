@@ -17,10 +17,10 @@ import { claimProblems } from "./payments/claim-model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-changes.ts";
 import { type InvoiceRow, lockInvoices, openInvoices } from "./store.ts";
 
-/** What an owner asks of one of its invoices; `create` makes it payable. */
+/** A change that an owner requests; `create` makes the invoice payable. */
 type WantedChange = {
   invoice_id: string;
-  /** Null when the request did not name one that exists. */
+  /** Null when the request names no existing change. */
   name: ChangeName | null;
   input: ChangeInput | null;
   problems: readonly Problem[];
@@ -30,11 +30,11 @@ type Loaded = {
   invoices: AccountMap<KeyedInvoice>;
   /** Accounts by the hash of their billing address. */
   billed: ReadonlyMap<string, string>;
-  /** Of them, those that an offramp pays now. */
+  /** The invoices that an offramp pays now. */
   paying: ReadonlySet<string>;
 };
 
-/** Changes that the owner of an invoice makes; what others do is in `changeAsParty`. */
+/** Changes by the owner of an invoice; `changeAsParty` handles those of others. */
 export function changeInvoices(
   deps: InvoiceUseCaseDeps,
 ): UseCase<WantedChange, Loaded, ChangedInvoice> {
@@ -99,7 +99,7 @@ function otherAccount(
   return account_id === invoice.account_id ? null : account_id;
 }
 
-/** Which of these invoices an offramp of their buyer pays now; its place is on the buyer's row. */
+/** Which of these invoices an offramp of their buyer pays now; the buyer's row says so. */
 export async function findPaying(
   tx: Transaction,
   rows: readonly Pick<InvoiceRow, "account_id" | "id" | "format" | "shared_with">[],
@@ -111,7 +111,7 @@ export async function findPaying(
   return new Set((await listPaying(tx, keys)).map(({ id }) => id));
 }
 
-/** What cannot be right in the input of a change, given the invoice. */
+/** What is wrong with the input of a change, given the invoice. */
 export function inputProblems(
   invoice: Invoice,
   name: ChangeName | null,
@@ -120,7 +120,7 @@ export function inputProblems(
   return [...amountProblems(invoice, name, input), ...claimProblems(invoice, name, input)];
 }
 
-/** An invoice is paid as a whole: what was received is its total. */
+/** An invoice is paid as a whole: the received amount must be its total. */
 function amountProblems(
   invoice: Pick<Invoice, "total">,
   name: ChangeName | null,

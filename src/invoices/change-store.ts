@@ -3,11 +3,11 @@ import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import { digestFacts, type InvoiceChange, type KeyedInvoice } from "./model.ts";
 import { type InvoiceKey, inputPlace, sealJson } from "./store.ts";
 
-/** A change with the invoice as it stood after it. */
+/** A change with the invoice as it was after it. */
 type RecordedChange = KeyedInvoice & {
   change: InvoiceChange;
   change_key: Buffer | null;
-  /** The event as the other party is told it; null when nobody is to be told. */
+  /** The event for the other party; null when that party is not notified. */
   other_body: string | null;
 };
 
@@ -58,8 +58,8 @@ export async function findChangeByKey(
   return rows.length > 0;
 }
 
-/** What the other party has not been told yet. */
-export type UntoldChange = {
+/** A change that the other party has not received yet. */
+export type UnsyncedChange = {
   id: string;
   sequence: number;
   name: InvoiceChange["name"];
@@ -70,14 +70,14 @@ export type UntoldChange = {
   at: Date;
 };
 
-/** Up to the invoice as it was read; whatever was changed since is not listed. */
-export async function listUntold(
+/** Up to the version of the invoice that was read; later changes are not listed. */
+export async function listUnsynced(
   session: Session,
   invoice: InvoiceKey & { sequence: number },
   after_sequence: number,
   account_key: Buffer,
-): Promise<UntoldChange[]> {
-  const rows = await session.query<Omit<UntoldChange, "body"> & { other_body: Buffer | null }>(
+): Promise<UnsyncedChange[]> {
+  const rows = await session.query<Omit<UnsyncedChange, "body"> & { other_body: Buffer | null }>(
     `select id, sequence, name, from_status, to_status, facts, other_body, at
      from invoice_changes where account_id = $1 and invoice_id = $2
        and sequence > $3 and sequence <= $4
@@ -107,7 +107,7 @@ export function insertRequestIds(
   );
 }
 
-/** The invoice that has this requestId, or had it once. */
+/** The invoice that has, or once had, this requestId. */
 export async function findRequest(
   session: Session,
   request_id: string,

@@ -9,7 +9,7 @@ const LINK_MAX = 2_048;
 const CHAIN_MAX = 100;
 const SIGNATURE_MAX = 200;
 
-/** What only one type of change takes. */
+/** Fields that only one type of change accepts. */
 const OWN_FIELDS: Readonly<Record<string, ChangeType>> = {
   txHash: "declareSentPayment",
   chain: "declareSentPayment",
@@ -17,7 +17,7 @@ const OWN_FIELDS: Readonly<Record<string, ChangeType>> = {
   paymentOptions: "changePaymentOptions",
 };
 
-/** Reads a wanted change; all that is wrong with it at once. */
+/** Checks a requested change; reports all problems at once. */
 export function checkChange(
   body: unknown,
   already: readonly Problem[],
@@ -63,7 +63,7 @@ function refuseMisplaced(
   }
 }
 
-/** The transfer by which the buyer paid, in the form in which it is compared. */
+/** The transfer by which the buyer paid, normalized for comparison. */
 function readClaim(fields: Fields, given: Record<string, unknown>): ChangeInput {
   const text = (name: string, limit: number) => fields.text(`input.${name}`, given[name], limit);
   const tx_hash = text("txHash", SIGNATURE_MAX);

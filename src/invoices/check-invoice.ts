@@ -18,14 +18,14 @@ import {
 import { occurrenceFrom, parseRecurrence, type Recurrence } from "./recurrence.ts";
 import { isNegative, percentOf, TOTAL_MAX, type Totals, totalsOf } from "./totals.ts";
 
-/** A new invoice as far as it can be read without the database. */
+/** A new invoice, as far as it can be checked without the database. */
 export type CheckedInvoice = Totals & {
   format: InvoiceFormat;
   document: InvoiceDocument;
   currency: string;
   creation_date: Date;
   due_at: Date | null;
-  /** Of a template. */
+  /** Set for templates only. */
   next_occurrence_at: Date | null;
   is_payable: boolean;
 };
@@ -41,7 +41,7 @@ export const QUANTITY_DECIMALS_MAX = 12;
 const PERCENT_DECIMALS_MAX = 6;
 const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** Everything that is wrong with a new invoice, at once; with a problem the rest means nothing. */
+/** Reports all problems of a new invoice at once; if there are any, the result is meaningless. */
 export function checkInvoice(
   body: unknown,
   already: readonly Problem[],
@@ -147,13 +147,13 @@ function readItemCurrency(fields: Fields, field: string, value: unknown): string
   return currency;
 }
 
-/** How many of an invoice currency's digits stand after the point. */
+/** The number of decimals of an invoice currency. */
 export function digitsOf(currency: string): number | undefined {
   if (/^USD[CT](-[a-z0-9]+)*$/.test(currency)) return TOKEN_DIGITS;
   return /^[A-Z]{3}$/.test(currency) ? minorDigits(lowerAscii(currency)) : undefined;
 }
 
-/** The one currency of all items. */
+/** The currency that all items share. */
 function readCurrency(fields: Fields, items: readonly InvoiceItem[]): string {
   const [first] = items;
   items.forEach((item, index) => {
@@ -231,7 +231,7 @@ function readTime(fields: Fields, field: string, value: unknown): Date | undefin
   return undefined;
 }
 
-/** A real day of this century or the last, with a time or without. */
+/** A real date of this century or the last, with or without a time. */
 export function parseTime(text: string): Date | undefined {
   const day = text.slice(0, 10);
   const date = new Date(text);
@@ -240,7 +240,7 @@ export function parseTime(text: string): Date | undefined {
     return undefined;
   }
   const year = date.getUTCFullYear();
-  // JavaScript reads the 30th of February as a day in March.
+  // JavaScript parses 30 February as a day in March.
   return midnight.toISOString().startsWith(day) && year >= 1900 && year < 2200 ? date : undefined;
 }
 
@@ -256,7 +256,7 @@ function readTerms(
     const message = "Send a percentage from 0 to 1000.";
     fields.report(`${field}.lateFeesPercent`, "record_invalid", message);
   }
-  // A date alone is the last day to pay: the whole of it.
+  // A date without a time is the last day to pay: all of it.
   const whole_day_ms = dueDate?.length === 10 ? DAY_MS : 0;
   const document = compactObject({
     dueDate,
@@ -268,8 +268,8 @@ function readTerms(
 }
 
 /**
- * The rule and its first occurrence on the day of creation or later; what would have been earlier
- * is not made up for.
+ * The rule and its first occurrence on the day of creation or later; earlier occurrences are not
+ * created.
  */
 function readRule(
   fields: Fields,
@@ -299,7 +299,7 @@ function readTags(fields: Fields, value: unknown): string[] | undefined {
   return tags.length > 0 ? [...new Set(tags)] : undefined;
 }
 
-/** The caller's own keys, and `notifications.creation`, which alone lies deeper. */
+/** The caller's own keys, and `notifications.creation`, the only nested one. */
 function readMiscellaneous(fields: Fields, value: unknown): Miscellaneous | undefined {
   const { notifications = null, ...rest } = objectOf(value);
   const metadata = readInvoiceMetadata(fields, "miscellaneous", value && rest);

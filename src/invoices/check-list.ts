@@ -24,10 +24,10 @@ const TAKE_DEFAULT = 25;
 const DAY_LENGTH = "2026-11-15".length;
 const SEARCH_WORDS_MAX = 10;
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-/** Whoever is to get the money has sent it; of a salary that is the employee. */
+/** The party that receives the money is the sender; for a salary, that is the employee. */
 const ROLES: Record<string, PartyRole> = { sent: "seller", received: "buyer" };
 
-/** Reads the filters of a list; all that is wrong with them at once. */
+/** Checks the filters of a list; reports all problems at once. */
 export function checkList(
   query: InvoiceListInput,
   index_key: Buffer,
@@ -54,7 +54,7 @@ export function checkList(
   return {
     problems,
     filter: {
-      // Asked only for a state that nothing is ever in: then nothing is found.
+      // Only states that no invoice is ever in were requested: nothing is found.
       statuses: wanted.length > 0 && statuses.length === 0 && !is_overdue ? NOTHING : statuses,
       overdue_at: is_overdue ? now : null,
       role: query.filterBy ? (ROLES[query.filterBy] ?? null) : null,
@@ -72,7 +72,7 @@ export function checkList(
   };
 }
 
-/** A date alone is the whole of that day. */
+/** A date without a time is that whole day. */
 function wholeDay(given: unknown, time: Date | null): Date | null {
   const is_day = typeof given === "string" && given.length === DAY_LENGTH;
   return time && is_day ? new Date(time.getTime() + DAY_MS - 1) : time;
@@ -91,7 +91,7 @@ function readRange(
     const names = is_object ? Object.keys(range) : ["?"];
     if (names.every((name) => name === "from" || name === "to")) return range as { from?: unknown };
   } catch {
-    // Reported below, like every other form that is wrong.
+    // Reported below, like every other format error.
   }
   report("creationDateRange", 'Send JSON such as {"from":"2026-11-01","to":"2026-11-30"}.');
   return {};

@@ -23,10 +23,10 @@ import {
 const NAME_MAX = 200;
 const EMAIL_MAX = 254;
 const SHORT_MAX = 100;
-// One @, no spaces, a dot in the domain: more only the mail server can tell.
+// One @, no spaces, a dot in the domain: only the mail server can check more.
 const EMAIL = /^[^\s@"<>(),;:\\]+@[^\s@"<>(),;:\\]+\.[^\s@"<>(),;:\\.]{2,}$/;
 
-/** Both sides; the one that is billed, or of a salary paid, cannot do without an address. */
+/** Both parties; the billed one, or the employee of a salary, must have an e-mail address. */
 export function checkParties(
   fields: Fields,
   input: Record<string, unknown>,
@@ -66,7 +66,7 @@ function readParty(
   }) as PartyInfo;
 }
 
-/** The spelling under which an address is kept and found: e-mails differ in nothing but case. */
+/** Normalized for storage and lookup: e-mail addresses differ only in case. */
 function readEmail(fields: Fields, field: string, text: string): string | undefined {
   if (EMAIL.test(text)) return lowerAscii(text.normalize("NFC"));
   fields.report(field, "record_invalid", "Send an e-mail address such as ana@example.com.");
@@ -101,7 +101,7 @@ function readAddress(fields: Fields, field: string, value: unknown): Address {
   }) as Address;
 }
 
-/** The payment details that options name, each with its field. */
+/** The payment details that the options refer to, each with its field. */
 export function detailIds(
   options: readonly PaymentOption[],
   parent = "",
@@ -113,7 +113,7 @@ export function detailIds(
   });
 }
 
-/** How the seller can be paid: wallets with their chain, bank accounts with what banks ask for. */
+/** How the seller can be paid: wallets with their chain, bank accounts with their fields. */
 export function checkPaymentOptions(fields: Fields, value: unknown, parent = ""): PaymentOption[] {
   return listOf(value).map((option, index) => {
     const field = `${parent}paymentOptions[${index}]`;
@@ -144,7 +144,7 @@ function readFiat(fields: Fields, field: string, value: unknown): string {
 
 type Coin = { field: string; id: string; chain: Chain | null };
 
-/** Coins with the chain that each names, if it names one that we know. */
+/** Coins, each with its chain if it names one that we know. */
 function readCoins(fields: Fields, field: string, values: readonly unknown[]): Coin[] {
   if (values.length === 0) fields.missing(field);
   return values.map((value, at) => {
@@ -161,7 +161,7 @@ function readCoins(fields: Fields, field: string, values: readonly unknown[]): C
   });
 }
 
-// What others call the chains that we know by another name.
+// Other common names of our chains.
 const CHAIN_NAMES: Record<string, Chain> = {
   ...Object.fromEntries(CHAINS.map((chain) => [chain, chain])),
   matic: "polygon",
@@ -169,13 +169,13 @@ const CHAIN_NAMES: Record<string, Chain> = {
   "arbitrum-one": "arbitrum",
 };
 
-/** The chain of this name, or of a name that others give it. */
+/** The chain with this name or other common name. */
 export function chainOf(name: string): Chain | undefined {
   const key = lowerAscii(name);
   return Object.hasOwn(CHAIN_NAMES, key) ? CHAIN_NAMES[key] : undefined;
 }
 
-/** The address must be one of every chain that the wallet's coins, or the wallet itself, name. */
+/** The address must be valid on every chain that the wallet or its coins name. */
 function readWallet(
   fields: Fields,
   field: string,
@@ -254,7 +254,7 @@ function readBankAccount(
   return account;
 }
 
-/** The schema knows the fields of both kinds; those of the other kind have no meaning here. */
+/** The schema accepts the fields of both kinds; those of the other kind are refused here. */
 function refuseOthers(
   fields: Fields,
   field: string,

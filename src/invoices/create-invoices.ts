@@ -54,7 +54,7 @@ export function createInvoices(
 ): UseCase<NewInvoice, Loaded, CreatedInvoice> {
   return {
     name: "create-invoices",
-    // Most of them are words to be found by.
+    // Most of the rows are search words.
     rows: ({ checked }) => 30 + checked.document.invoiceItems.length,
     load: (tx, commands) => load(deps, tx, commands),
     decide: (loaded, commands, now) =>
@@ -148,7 +148,7 @@ function decideOne(
   return { output, subject: null };
 }
 
-/** From now on it can be paid, and the other party is told if it has an account. */
+/** Makes it payable; the other party is notified if it has an account. */
 export function makePayable(
   entry: KeyedInvoice,
   shared_with: string | null,
@@ -161,7 +161,7 @@ export function makePayable(
   return { ...entry, invoice: change.invoice, history: change.history, change };
 }
 
-/** The hash of the other party's address, by which its account is found. */
+/** The hash of the other party's e-mail address, by which its account is found. */
 function partyIndex(
   index_key: Buffer,
   { format, document }: { format: Invoice["format"]; document: InvoiceDocument },
@@ -170,7 +170,7 @@ function partyIndex(
   return hashBillingEmail(index_key, party.email ?? "");
 }
 
-/** The seller's side of an invoice is the account itself, as far as nothing else was said. */
+/** Fields of the seller that are not given are filled from the account. */
 function withProfile(checked: CheckedInvoice, profile: BillingProfile): InvoiceDocument {
   const { document, format } = checked;
   if (format === "svc_salary") return document;
@@ -221,7 +221,7 @@ export function newInvoice(
   };
 }
 
-/** Writes new invoices with what leads to them: the owner's view, its words, the link. */
+/** Writes new invoices with the owner's view, the search words and the link. */
 export function recordInvoices(
   tx: Transaction,
   { index_key, renderer }: InvoiceUseCaseDeps,

@@ -19,19 +19,19 @@ import {
   updateInvoices,
 } from "./store.ts";
 
-/** No transaction grows without end. */
+/** Limits the size of a transaction. */
 const OCCURRENCES_AT_ONCE_MAX = 50;
-/** More wait for the next set. */
+/** The rest waits for the next set. */
 const OCCURRENCES_PER_SET_MAX = 1_000;
 const NUMBERS_TRIED_MAX = 100;
 
-/** Templates taken at once. */
+/** Templates processed in one set. */
 export const TEMPLATES_PER_SET_MAX = 20;
 
 /**
- * Makes what is due of templates. The template's row counts them under its lock, and the database
- * knows each number once: none is made twice, none left out. After an outage or a jump of the clock
- * many are due at once: they are made in the order of their times, whichever template they are of.
+ * Creates the due invoices of templates. The template's row counts them under its lock, and each
+ * number is unique in the database, so none is created twice or skipped. After an outage or a clock
+ * jump many are due at once: they are created in order of time, across templates.
  */
 export async function createOccurrences(deps: SyncDeps, set: TaskSet): Promise<void> {
   const horizon = horizonOf(set);
@@ -56,14 +56,14 @@ export async function createOccurrences(deps: SyncDeps, set: TaskSet): Promise<v
   }
 }
 
-/** Beyond the last task of a full set, templates that are not in it may come first. */
+/** After the last task of a full set, templates outside the set may be due first. */
 function horizonOf({ tasks, now }: TaskSet): Date {
   return tasks.length < TEMPLATES_PER_SET_MAX ? now : tasks.at(-1)!.due_at;
 }
 
 type Due = { created: number; next_at: Date | null };
 
-/** Makes a template's occurrences until a time; says when its next one is, null without any. */
+/** Creates a template's invoices up to a time; returns when the next one is due, or null. */
 async function createDue(
   tx: Transaction,
   deps: SyncDeps,
@@ -90,7 +90,7 @@ async function createDue(
   }
   recordInvoices(tx, deps, created, now);
   if (created.length > 0) {
-    // Never back: the timestamps of its events rise from it.
+    // Never earlier than before: event timestamps must increase.
     const updated_at = new Date(Math.max(now.getTime(), invoice.updated_at.getTime()));
     const moved = { ...invoice, next_occurrence_at: next, occurrences, updated_at };
     recordMoved(tx, deps, { ...template, invoice: moved }, now);
@@ -98,7 +98,7 @@ async function createDue(
   return { created: created.length, next_at: next };
 }
 
-/** A template without another occurrence has come to its end: it is canceled, by nobody. */
+/** A template without another occurrence has ended: it is canceled, without an actor. */
 function recordMoved(tx: Transaction, deps: SyncDeps, template: KeyedInvoice, now: Date): void {
   if (template.invoice.next_occurrence_at !== null) {
     updateInvoices(tx, [template]);
@@ -118,7 +118,7 @@ async function newOccurrence(
   now: Date,
 ): Promise<Invoice> {
   const { invoice } = template;
-  // In whole days: a due date is a day, whatever the time at which the template was made.
+  // In whole days: a due date is a day, whatever time the template was created at.
   const shift_ms = dayOf(at) - dayOf(invoice.creation_date);
   const { invoiceNumber, number_index } = await freeNumber(tx, index_key, invoice, occurrence);
   const { recurringRule: _, ...document } = invoice.document;
@@ -141,7 +141,7 @@ async function newOccurrence(
   return { ...made, template_id: invoice.id, occurrence };
 }
 
-/** The template's number and how manieth it is; somebody may have used that by hand. */
+/** The template's number and the count; a user may already have used that number. */
 async function freeNumber(
   tx: Transaction,
   index_key: Buffer,
@@ -162,7 +162,7 @@ function dayOf(time: Date): number {
   return Math.floor(time.getTime() / DAY_MS) * DAY_MS;
 }
 
-/** The same days to pay as the template gives. */
+/** The same payment period as the template. */
 function shifted(document: InvoiceDocument, shift_ms: number): InvoiceDocument {
   const { paymentTerms } = document;
   if (!paymentTerms?.dueDate) return document;

@@ -1,6 +1,6 @@
 /**
- * What the parties wrote, as the interface spells it: it is kept whole, encrypted, and given back
- * as it came. Absent fields are absent, never null.
+ * What the parties wrote, in the interface's spelling: stored whole and encrypted, and returned
+ * unchanged. Absent fields are absent, never null.
  */
 export type InvoiceDocument = {
   version: string;
@@ -45,7 +45,7 @@ export type Address = {
   country?: string;
 };
 
-/** The names that vCard has for the parts of an address; `region` is the same in both. */
+/** The vCard names for the parts of an address; `region` is the same in both. */
 export const VCARD_NAMES = {
   streetAddress: "street-address",
   extendedAddress: "extended-address",
@@ -78,7 +78,7 @@ export type PaymentOption = {
   value: { currencies: string[]; paymentInformation: PaymentInformation };
 };
 
-/** Of a wallet address and chain, of a bank account the rest. */
+/** A wallet has address and chain; a bank account the other fields. */
 export type PaymentInformation = {
   paymentAddress?: string;
   chain?: string;
@@ -92,7 +92,7 @@ export type PaymentInformation = {
   sortCode?: string;
 };
 
-/** A party as one line: the business, or the person, or what else is known. */
+/** A party as one line: the business, else the person, else what is known. */
 export function partyName(party: PartyInfo): string {
   const person = [party.firstName, party.lastName].filter(Boolean).join(" ");
   return party.businessName ?? (person || party.email || "");

@@ -3,12 +3,12 @@ import { Refusal } from "../platform/errors.ts";
 import { createRateLimiter } from "../platform/http/rate-limit.ts";
 
 const WINDOW_MS = MINUTE_MS;
-/** A link is one party's: it opens the page, answers, and downloads. */
+/** A link belongs to one party: it opens the page, submits the form, and downloads. */
 const BY_LINK_MAX = 60;
 const FILES_BY_LINK_MAX = 20;
 const BY_ADDRESS_MAX = 300;
 
-/** Counts what comes by the links of invoices, which need no key. */
+/** Rate limits for invoice links, which need no API key. */
 export function createLinkLimits() {
   const by_link = createRateLimiter(BY_LINK_MAX, WINDOW_MS)!;
   const files_by_link = createRateLimiter(FILES_BY_LINK_MAX, WINDOW_MS)!;

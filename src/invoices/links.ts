@@ -9,15 +9,15 @@ const WORD_BYTES = 16;
 const WORDS_MAX = 200;
 const WORD_LENGTH_MAX = 100;
 
-/** 01 and the hash of which invoice it is and a nonce: nobody can guess the next one. */
+/** 01 and the hash of the invoice's key and a nonce, so that it cannot be guessed. */
 export function newRequestId({ account_id, id }: InvoiceKey): string {
   const hash = createHash("sha256").update(`${account_id}\n${id}\n`);
   return `01${hash.update(randomBytes(NONCE_BYTES)).digest("hex")}`;
 }
 
 /**
- * The token of an invoice's link. It is not stored: whoever has the installation's key can derive
- * it again, so that answers can always show the link; the database only knows its hash.
+ * The token of an invoice's link. It is not stored but derived from the installation's key, so that
+ * responses can always show the link; the database has only its hash.
  */
 export function linkToken(index_key: Buffer, { account_id, id }: InvoiceKey): string {
   return keyedHash(index_key, "invoice link", account_id, id).toString("base64url");
@@ -31,7 +31,7 @@ export function hashNumber(index_key: Buffer, account_id: string, number: string
   return keyedHash(index_key, "invoice number", account_id, number);
 }
 
-/** The words by which an account finds an invoice: of number, parties and tags, and hashes. */
+/** The words by which an account finds an invoice: of number, parties, tags and hashes. */
 export function wordsOf(
   index_key: Buffer,
   account_id: string,
@@ -50,12 +50,12 @@ export function wordsOf(
   });
 }
 
-/** Of what somebody searches for: each must be found. */
+/** The words of a search; each must be found. */
 export function searchedWords(index_key: Buffer, account_id: string, search: string): Buffer[] {
   return hashWords(index_key, account_id, search.toLowerCase().split(/\s+/).filter(Boolean));
 }
 
-/** What stands between blanks, its pieces and beginnings: INV-7-1 is found by INV-7, INV and 7. */
+/** Words between blanks, their parts and prefixes: INV-7-1 is found by INV-7, INV and 7. */
 function wordsIn(text: string): string[] {
   const whole = text.toLowerCase().split(/\s+/);
   return whole.flatMap((word) => [word, ...piecesOf(word)]).filter(Boolean);
@@ -65,14 +65,14 @@ function piecesOf(word: string): string[] {
   const pieces = [...word.matchAll(/[\p{L}\p{N}]+/gu)];
   return pieces.flatMap(({ 0: piece, index }) => {
     const end = index + piece.length;
-    // A longer beginning is cut to the same one.
+    // A longer prefix would be cut to the same word.
     return end > WORD_LENGTH_MAX ? [piece] : [piece, word.slice(0, end)];
   });
 }
 
 function hashWords(index_key: Buffer, account_id: string, words: readonly string[]): Buffer[] {
   const cut = (word: string) => word.slice(0, WORD_LENGTH_MAX);
-  // Cut before as well: one character may become eighteen.
+  // Cut before normalizing as well: one character may become eighteen.
   const plain = words.map((word) => cut(cut(word).normalize("NFKC")));
   return [...new Set(plain)]
     .slice(0, WORDS_MAX)

@@ -19,7 +19,7 @@ export const INVOICE_STATUSES = [
 ] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 
-/** For people: on the page and in the PDF. */
+/** Shown on the page and in the PDF. */
 export const STATUS_WORDS: Readonly<Record<InvoiceStatus, string>> = {
   draft: "Draft",
   scheduled: "Scheduled",
@@ -33,7 +33,7 @@ export const STATUS_WORDS: Readonly<Record<InvoiceStatus, string>> = {
 
 export type PartyRole = "seller" | "buyer";
 
-/** What a caller may ask for. */
+/** The changes that a caller may request. */
 export const CHANGE_TYPES = [
   "accept",
   "reject",
@@ -45,7 +45,7 @@ export const CHANGE_TYPES = [
 ] as const;
 export type ChangeType = (typeof CHANGE_TYPES)[number];
 
-/** Everything that happens to an invoice; from `paid` on only the service itself can do it. */
+/** Everything that happens to an invoice; from `paid` on, only the service itself does it. */
 export type ChangeName =
   | ChangeType
   | "create"
@@ -54,17 +54,17 @@ export type ChangeName =
   | "trackTransaction"
   | "dropClaim";
 
-/** The issuer made the invoice: the seller, or of a salary the employer, who is its buyer. */
+/** The issuer created the invoice: the seller, or for a salary the employer, who is its buyer. */
 type Party = PartyRole | "issuer" | "service";
 
 type Rule = {
   by: Party;
-  /** Whether it leads back to `accepted` instead of `open` if the buyer had accepted before. */
+  /** Whether it returns to `accepted` instead of `open` if the buyer had accepted before. */
   restores_acceptance?: boolean;
   moves: Readonly<Partial<Record<InvoiceStatus, InvoiceStatus>>>;
 };
 
-/** Who may do what, when. `paid` repeats what `declareReceivedPayment` said. */
+/** Who may make which change in which state. `paid` repeats `declareReceivedPayment`. */
 export const CHANGES: Readonly<Record<ChangeName, Rule>> = {
   create: { by: "issuer", moves: { draft: "open" } },
   accept: { by: "buyer", moves: { open: "accepted" } },
@@ -79,10 +79,10 @@ export const CHANGES: Readonly<Record<ChangeName, Rule>> = {
     moves: { open: "paid", accepted: "paid", declaredPaid: "paid" },
   },
   markUnpaid: { by: "seller", moves: { paid: "open" } },
-  // The buyer accepted what is now changed.
+  // The buyer had accepted other options, so it returns to `open`.
   changePaymentOptions: { by: "seller", moves: { open: "open", accepted: "open" } },
   paid: { by: "service", moves: { declaredPaid: "paid", paid: "paid" } },
-  // What was marked unpaid before its payment came back stays as it is.
+  // An invoice marked unpaid before its payment was returned keeps its state.
   c2fPaymentFailed: {
     by: "service",
     restores_acceptance: true,
@@ -99,7 +99,7 @@ export const CHANGES: Readonly<Record<ChangeName, Rule>> = {
   },
 };
 
-/** The state in which each event leaves an invoice that had not been accepted before. */
+/** The state after each event, for an invoice that was not accepted before. */
 export const STATUS_AFTER: Readonly<Record<InvoiceEvent, InvoiceStatus>> = {
   create: "open",
   accept: "accepted",
@@ -111,12 +111,12 @@ export const STATUS_AFTER: Readonly<Record<InvoiceEvent, InvoiceStatus>> = {
   c2fPaymentFailed: "open",
 };
 
-/** What may come with a change. */
+/** The optional input of a change. */
 export type ChangeInput = {
   note?: string;
   amount?: string;
   txLink?: string;
-  /** A claim: the transfer that pays, on the chain as the payment option spells it. */
+  /** A claim: the transfer that pays, with the chain as the payment option spells it. */
   txHash?: string;
   chain?: string;
   /** Over the invoice's id, by the address that paid. */
@@ -159,7 +159,7 @@ export type TrackedTransaction = {
 };
 
 export type Invoice = {
-  /** The owner, who made it. */
+  /** The owner, who created it. */
   account_id: string;
   id: string;
   format: InvoiceFormat;
@@ -191,7 +191,7 @@ export type Invoice = {
   updated_at: Date;
 };
 
-/** An invoice with its past and with the key of its account, which seals what is personal. */
+/** An invoice with its history and its account's key, which encrypts personal data. */
 export type KeyedInvoice = { invoice: Invoice; history: readonly InvoiceChange[]; key: Buffer };
 
 export function ownRole(format: InvoiceFormat): PartyRole {
@@ -202,7 +202,7 @@ export function otherRole(role: PartyRole): PartyRole {
   return role === "seller" ? "buyer" : "seller";
 }
 
-/** Why somebody in this role may not make the change now. */
+/** Why a party in this role cannot make the change now. */
 export function changeProblems(
   invoice: Pick<Invoice, "format" | "status">,
   name: ChangeName,
@@ -213,8 +213,8 @@ export function changeProblems(
   const { by, moves } = CHANGES[name];
   const needed = by === "issuer" ? ownRole(invoice.format) : by;
   if (needed !== role) return [notNow(name, `Only the ${needed} can do this.`)];
-  // Said by hand, it would hide what becomes of the offramp, and its failure.
-  if (is_paying && BY_HAND.includes(name)) {
+  // A manual declaration would hide the offramp's progress, and its failure.
+  if (is_paying && BLOCKED_WHILE_PAYING.includes(name)) {
     const message = "An offramp is paying this invoice; wait until it has paid or failed.";
     return [notNow(name, message)];
   }
@@ -222,23 +222,23 @@ export function changeProblems(
   return [notNow(name, `This change is not possible while the invoice is ${invoice.status}.`)];
 }
 
-/** A change that the invoice's state or the caller's side does not allow. */
+/** A change that the invoice's state or the caller's role does not allow. */
 export function notNow(name: ChangeName, message: string): Problem {
   return { field: name === "create" ? "invoice_id" : "type", code: "invalid_transition", message };
 }
 
-const BY_HAND: readonly ChangeName[] = [
+const BLOCKED_WHILE_PAYING: readonly ChangeName[] = [
   "declareSentPayment",
   "declareReceivedPayment",
   "changePaymentOptions",
 ];
 
-/** A draft and a template are nobody else's matter: nothing is told of them. */
+/** Drafts and templates are not shared: the other party is not notified of them. */
 export function isIssued(status: InvoiceStatus): boolean {
   return status !== "draft" && status !== "scheduled";
 }
 
-/** Everything of the record that is not personal: what its last change vouches for. */
+/** Every non-personal field: what the digest in the last change covers. */
 export function digestFacts(invoice: Omit<Invoice, "document" | "payment" | "tracked">): Buffer {
   return digestOf(
     invoice.account_id,

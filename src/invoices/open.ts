@@ -14,13 +14,13 @@ export function openInvoicesModule(
   needs: { tokens: TokenPort; chain: ChainPort },
 ): InvoicesModule {
   const renderer = createInvoiceRenderer(core);
-  const press = createPdfRenderer();
-  const deps = { ...core, ...needs, renderer, press };
+  const pdf_renderer = createPdfRenderer();
+  const deps = { ...core, ...needs, renderer, pdf_renderer };
   return {
     renderer,
     routes: (addRoute) => addInvoiceRoutes(addRoute, deps),
     pages: (server) => addInvoicePages(server, deps),
     tasks: invoiceTasks(deps),
-    close: press.close,
+    close: pdf_renderer.close,
   };
 }

@@ -1,11 +1,11 @@
 import type { ChangeType, Invoice } from "./model.ts";
 import { changeProblems, otherRole, ownRole } from "./model.ts";
 
-/** What a party without an account may do on the invoice's page, and no more. */
+/** The only actions of a party without an account, on the invoice's page. */
 const PAGE_ACTIONS = ["accept", "declareSentPayment", "reject"] as const satisfies ChangeType[];
 export type PageAction = (typeof PAGE_ACTIONS)[number];
 
-/** What the page offers now; nothing to a party that has an account: it acts there. */
+/** The actions that the page offers now; none to a party that has an account. */
 export function offeredActions(
   invoice: Pick<Invoice, "format" | "status" | "shared_with">,
 ): PageAction[] {

@@ -18,12 +18,12 @@ import { findInvoices, openInvoices } from "./store.ts";
 
 const NOT_OFFERED = "This action is not available, or no longer. Choose one of the actions below.";
 const PATH = "/invoices/view/:token";
-/** Pages are no part of the documented API. */
+/** Pages are not part of the documented API. */
 const HIDDEN = { hide: true };
-/** The address holds a secret: nothing that is reached from the page may learn it. */
+/** The URL contains a secret: it must not be sent to any site that the page links to. */
 const SECRET_HEADERS = { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" };
 
-/** The page behind `invoiceLinks.view`, for a party without an account. A GET changes nothing. */
+/** The page behind `invoiceLinks.view`, for a party without an account. GET changes nothing. */
 export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDeps): void {
   const takeAttempt = createLinkLimits();
   const findLinked = (request: FastifyRequest, is_file = false) => {
@@ -32,7 +32,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
     return findByToken(deps, token);
   };
   addPageScope(app, deps, (scope) => {
-    // Mail programs look before they open a link.
+    // Mail clients send HEAD before they open a link.
     scope.get(PATH, { schema: HIDDEN, exposeHeadRoute: true }, async (request, reply) => {
       const printed = await findLinked(request);
       return show(deps, request, reply, printed, null);
@@ -40,7 +40,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
 
     scope.get(`${PATH}/pdf`, { schema: HIDDEN }, async (request, reply) => {
       const printed = await findLinked(request, true);
-      const file = await deps.press.print(printed, printed.invoice.account_id);
+      const file = await deps.pdf_renderer.print(printed, printed.invoice.account_id);
       return reply
         .headers({ ...SECRET_HEADERS, "Content-Security-Policy": "sandbox; default-src 'none'" })
         .type("application/pdf")
@@ -51,7 +51,7 @@ export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDe
     const public_form = {
       schema: HIDDEN,
       config: { is_public_form: true },
-      // Before the form is read: the link is what lets its bearer send one.
+      // Before the form is read: only a valid link may submit one.
       onRequest: async (request: FastifyRequest) => void (await findLinked(request)),
     };
     scope.post(PATH, public_form, async (request, reply) => {
@@ -111,7 +111,7 @@ function show(
 ): FastifyReply {
   const public_url = deps.public_url();
   const known = readCookie(request, public_url, "form");
-  // Kept if there is one: the forms of other tabs stay good.
+  // An existing token is kept, so that forms in other tabs stay valid.
   const form_token = isSessionToken(known) ? known : makeToken();
   if (form_token !== known) setCookie(reply, public_url, "form", form_token);
   reply.headers(SECRET_HEADERS);

@@ -7,7 +7,7 @@ import { offeredActions, type PageAction } from "./page-actions.ts";
 import type { PrintedInvoice } from "./pdf/load-pdf.ts";
 import { printItem, printTerms, printTotals } from "./pdf/printed-lines.ts";
 
-/** What the buttons say; to reject asks for a reason and has a form of its own. */
+/** The labels of the buttons; reject has a form of its own, which asks for a reason. */
 const BUTTONS: Readonly<Record<Exclude<PageAction, "reject">, { label: string; style: string }>> = {
   accept: { label: "Accept", style: "primary wide" },
   declareSentPayment: { label: "I have paid", style: "wide" },
@@ -17,11 +17,11 @@ type InvoicePage = PrintedInvoice & {
   mode: Mode;
   csrf: string;
   path: string;
-  /** What went wrong and what to do, after a refused attempt. */
+  /** What went wrong and what to do, after a refused action. */
   problem: string | null;
 };
 
-/** What somebody sees who came by the link of an invoice. */
+/** The page that a party sees behind an invoice's link. */
 export function invoicePage(options: InvoicePage): Html {
   const { invoice, ways_to_pay, mode, problem } = options;
   const { document } = invoice;
@@ -76,12 +76,12 @@ function factsOf(facts: readonly [label: string, value: string | undefined][]) {
   );
 }
 
-/** With its line breaks, and from the side from which it is read. */
+/** With its line breaks and its own reading direction. */
 function freeText(title: string, text: string | undefined): Html | null {
   return text ? html`<h2>${title}</h2>\n<p class="lines" dir="auto">${text}</p>` : null;
 }
 
-/** Only what the state allows; an account of this service acts there, not by the link. */
+/** Only what the state allows; a party with an account acts there, not through the link. */
 function forms({ invoice, csrf, path }: InvoicePage): Html | null {
   if (invoice.shared_with !== null) {
     return html`<p class="hint">Sign in to your account to respond to this invoice.</p>`;

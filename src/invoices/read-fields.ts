@@ -3,20 +3,20 @@ import { hasControlCharacters, isBlank, isLongerThan } from "../catalogue/text.t
 import type { ErrorCode, Problem } from "../platform/errors.ts";
 import { Problems } from "../platform/problems.ts";
 
-/** Reads a request's fields and collects what is wrong, at most one problem per field. */
+/** Reads a request's fields and collects problems, at most one per field. */
 export type Fields = {
-  /** What was found beside the problems that were known before. */
+  /** The problems found here, without those known before. */
   readonly problems: readonly Problem[];
   report(field: string, code: ErrorCode, message: string): void;
   missing(field: string): void;
-  /** Trimmed; undefined when it is not given, or not good. */
+  /** Trimmed; undefined when it is absent or invalid. */
   text(field: string, value: unknown, limit: number, may_have_lines?: boolean): string | undefined;
   digits(field: string, value: unknown): string | undefined;
 };
 
 const DIGITS = /^\d{1,15}$/;
 
-/** What the schema has found wrong already is not reported again, nor what lies within it. */
+/** Fields that the schema already refused are not reported again, nor anything inside them. */
 export function readFields(already: readonly Problem[]): Fields {
   const found = new Problems(already);
   const known = found.list.length;
@@ -49,7 +49,7 @@ export function readFields(already: readonly Problem[]): Fields {
   };
 }
 
-/** An object of a request, or an empty one where something else was sent. */
+/** An object of a request, or an empty one where another type was sent. */
 export function objectOf(value: unknown): Record<string, unknown> {
   const is_object = typeof value === "object" && value !== null && !Array.isArray(value);
   return is_object ? (value as Record<string, unknown>) : {};
@@ -59,14 +59,14 @@ export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Without the fields that are not given. */
+/** Without undefined fields. */
 export function compactObject<Value extends object>(value: Value): Value {
   return Object.fromEntries(
     Object.entries(value).filter(([, item]) => item !== undefined),
   ) as Value;
 }
 
-/** A caller's own keys and values; undefined when there are none, or they are not good. */
+/** A caller's own keys and values; undefined when there are none, or they are invalid. */
 export function readInvoiceMetadata(
   fields: Fields,
   field: string,

@@ -26,7 +26,7 @@ const CLAIM_CHANGES: readonly ChangeName[] = ["declareSentPayment", "declareRece
 
 export type ChangedInvoice = ReturnType<typeof applyChange> & { change_key: Buffer | null };
 
-/** The invoice after a change; one that gives it a new requestId is given a new one here. */
+/** The invoice after a change; assigns a new requestId where the change needs one. */
 export function changeInvoice(
   entry: KeyedInvoice,
   act: Act,
@@ -39,9 +39,9 @@ export function changeInvoice(
 }
 
 /**
- * Writes locked invoices and everything that their changes mean, all of it under their owner's
- * account: history, one event each, the owner's list. What the other party is to know is carried
- * to its account by a task. An invoice that changed twice appears twice, in order.
+ * Writes locked invoices and everything that their changes imply under the owner's account:
+ * history, one event each, the owner's list. A task syncs the other party's account. An invoice
+ * that changed twice appears twice, in order.
  */
 export function recordChanges(
   tx: Transaction,
@@ -56,7 +56,7 @@ export function recordChanges(
     tx,
     last.map(({ invoice }) => invoice),
   );
-  // Marked unpaid, it may be paid anew; what paid it before was received and then disowned.
+  // An invoice marked unpaid can be paid again: its claim and its sent offramp no longer count.
   const unpaid = changes.filter(({ change }) => change.name === "markUnpaid");
   deleteClaims(
     tx,
@@ -69,7 +69,7 @@ export function recordChanges(
   recordHistory(tx, renderer, changes, now);
 }
 
-/** History, requestIds and events of changes, and the tasks that carry them to the other party. */
+/** History, requestIds and events of changes, and the tasks that sync the other party. */
 export function recordHistory(
   tx: Transaction,
   renderer: InvoiceRenderer,
@@ -93,7 +93,7 @@ export function recordHistory(
     now,
   );
   insertClaims(tx, changes.flatMap(claimsOf));
-  // A claim is checked when it is made, and when the seller confirms it.
+  // A claim is checked when it is created, and when the seller confirms it.
   const claimed = changes.filter(({ invoice, change }) => {
     return CLAIM_CHANGES.includes(change.name) && invoice.payment?.tx_hash !== undefined;
   });
@@ -115,14 +115,14 @@ function otherBody(renderer: InvoiceRenderer, entry: ChangedInvoice): string | n
   return renderer.event(change, entry, otherRole(ownRole(invoice.format)));
 }
 
-/** Drafts, templates and what the interface has no event for are nobody's news. */
+/** Drafts, templates and changes without an event in the interface are not reported. */
 export function eventName(change: {
   name: string;
   from_status: InvoiceStatus | null;
 }): InvoiceEvent | null {
-  const is_told = change.from_status === null || isIssued(change.from_status);
+  const is_reported = change.from_status === null || isIssued(change.from_status);
   const name = INVOICE_EVENTS.find((known) => known === change.name);
-  return is_told && name ? name : null;
+  return is_reported && name ? name : null;
 }
 
 function ownEvent(renderer: InvoiceRenderer, entry: ChangedInvoice): NewEvent[] {

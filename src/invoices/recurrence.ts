@@ -2,13 +2,13 @@ import { RRuleTemporal } from "rrule-temporal";
 import { DAY_MS } from "../platform/durations.ts";
 import type { Parsed } from "../platform/problems.ts";
 
-/** When a template makes its invoices, in UTC; `text` says the same as a caller would. */
+/** When a template creates its invoices, in UTC; `text` is the same rule in RFC 5545 form. */
 export type Recurrence = { starts_at: Date; rule: string; text: string };
 
 const COUNT_MAX = 1_000;
 const INTERVAL_MAX = 366;
 const YEARS_AHEAD_MAX = 50;
-/** A rule ends where nothing comes for so long. */
+/** A rule without an occurrence for this long has ended. */
 const YEARS_SEARCHED_MAX = 10;
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const FIRST_START = Date.UTC(2000, 0, 1);
@@ -16,10 +16,10 @@ const YEAR_MS = 366 * DAY_MS;
 const LENGTH_MAX = 500;
 const DTSTART = /^DTSTART(?:;VALUE=DATE(?:-TIME)?)?:(\d{8})(?:T(\d{6})Z?)?$/;
 
-/** The library's steps of one search: the days of a century, more than any rule here can need. */
+/** The library's step limit for one search: the days of a century, more than any rule needs. */
 const PERIODS_MAX = 100 * 366;
 
-/** The parts that RFC 5545 knows for each frequency; parts of a day have no meaning here. */
+/** The parts that RFC 5545 allows for each frequency; parts of a day are not supported. */
 const FREQUENCIES: Readonly<Record<string, readonly string[]>> = {
   YEARLY: ["BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY", "BYSETPOS"],
   MONTHLY: ["BYMONTH", "BYMONTHDAY", "BYDAY", "BYSETPOS"],
@@ -33,11 +33,11 @@ const EXCLUSIVE: Readonly<Record<string, readonly string[]>> = {
 };
 const GENERAL_PARTS = ["FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST"];
 const WEEKDAY = "(?:MO|TU|WE|TH|FR|SA|SU)";
-/** Zeros may lead, up to the number of digits that RFC 5545 has for each. */
+/** Leading zeros are allowed, up to the digits that RFC 5545 allows for each. */
 const YEAR_DAY = "(?:0{0,2}[1-9]|0?[1-9]\\d|[12]\\d\\d|3[0-5]\\d|36[0-6])";
 const WEEK = "(?:0?[1-9]|[1-4]\\d|5[0-3])";
 const listOf = (item: string) => new RegExp(`^${item}(?:,${item}){0,30}$`);
-/** The library believes whatever it is given. */
+/** The library does not validate its input. */
 const FORMS: Readonly<Record<string, RegExp>> = {
   FREQ: /^[A-Z]+$/,
   INTERVAL: /^0*[1-9]\d{0,2}$/,
@@ -54,8 +54,8 @@ const FORMS: Readonly<Record<string, RegExp>> = {
 const NEVER = "Send a rule that has an occurrence within ten years of its start.";
 
 /**
- * Reads an RFC 5545 rule: DTSTART and RRULE, separated by a newline or a blank. Without DTSTART it
- * starts at once, and its text is completed to say so.
+ * Parses an RFC 5545 rule: DTSTART and RRULE, separated by a newline or a blank. Without DTSTART it
+ * starts now, and its text is completed to say so.
  */
 export function parseRecurrence(text: string, now: Date): Parsed<Recurrence> {
   if (text.length > LENGTH_MAX) return { reason: `Send at most ${LENGTH_MAX} characters.` };
@@ -81,7 +81,7 @@ export function parseRecurrence(text: string, now: Date): Parsed<Recurrence> {
   const latest = now.getTime() + YEARS_AHEAD_MAX * YEAR_MS;
   const reason = findFault(rule, latest);
   if (reason !== null) return { reason };
-  // Days are counted one by one from the start, each time.
+  // The library counts days one by one from the start in each search.
   const earliest = rule.includes("FREQ=DAILY") ? now.getTime() - YEAR_MS : FIRST_START;
   if (starts_at.getTime() < earliest || starts_at.getTime() > latest) {
     return {
@@ -104,8 +104,8 @@ export function occurrenceAfter(recurrence: Recurrence, time: Date): Date | null
 }
 
 /**
- * For what never comes (the 30th of February) the library would search until its limit of steps,
- * so each search ends after ten years.
+ * For a date that never occurs (30 February) the library would search up to its step limit, so each
+ * search ends after ten years.
  */
 function findOccurrence(
   { starts_at, rule }: Pick<Recurrence, "starts_at" | "rule">,
@@ -162,7 +162,7 @@ function findFault(rule: string, latest: number): string | null {
   if (parts.has("COUNT") && parts.has("UNTIL")) return "Send COUNT or UNTIL, but not both.";
   const days = parts.get("BYDAY") ?? "";
   const numbers = days.match(/\d+/g)?.map(Number) ?? [];
-  // The library would look for a 53rd Monday in the next year where this one has 52.
+  // Where a year has 52 Mondays, the library would find the 53rd in the next year.
   const number_max = frequency === "YEARLY" ? 52 : frequency === "MONTHLY" ? 5 : 0;
   if (numbers.some((number) => number > number_max)) {
     return number_max === 0
@@ -172,7 +172,7 @@ function findFault(rule: string, latest: number): string | null {
   if (parts.has("BYWEEKNO") && (days === "" || numbers.length > 0)) {
     return "BYWEEKNO needs BYDAY without numbers, e.g. BYWEEKNO=20;BYDAY=MO.";
   }
-  // The library would pass over the second part.
+  // The library would ignore the second part.
   for (const [name, others] of Object.entries(EXCLUSIVE)) {
     const other = others.find((part) => parts.has(name) && parts.has(part));
     if (other) return `${name} cannot be combined with ${other}; send one of them.`;
@@ -198,7 +198,7 @@ function partsOf(rule: string): Map<string, string> {
   return new Map(pairs.map(([name = "", value = ""]) => [name, value]));
 }
 
-/** Whether a month that the rule names has a day that it names, in a leap year at least. */
+/** Whether a month that the rule names has a day that it names, at least in a leap year. */
 function hasDay(parts: ReadonlyMap<string, string>): boolean {
   const months = parts.get("BYMONTH")?.split(",").map(Number) ?? [1];
   const days = parts.get("BYMONTHDAY")?.split(",").map(Number) ?? [1];
@@ -218,6 +218,6 @@ function readStart(line: string): Date | null {
     `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}T` +
     `${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}.000Z`;
   const date = new Date(text);
-  // JavaScript reads the 30th of February as a day in March.
+  // JavaScript parses 30 February as a day in March.
   return Number.isNaN(date.getTime()) || date.toISOString() !== text ? null : date;
 }

@@ -18,8 +18,8 @@ import { InvoiceRecord } from "./schemas.ts";
 const writeRecord = compileRender(InvoiceRecord);
 
 /**
- * Writes invoices for whoever reads them: `role` is the reader's. The links lead to a page on which
- * anybody can act for the party without an account, so who may only read is not given them.
+ * Renders invoices for a reader in `role`. The links open a page on which their bearer can act for
+ * the party without an account, so read-only callers do not get them.
  */
 export type InvoiceRenderer = ReturnType<typeof createInvoiceRenderer>;
 
@@ -85,8 +85,8 @@ export function createInvoiceRenderer(deps: {
       `{"invoices":[${entries.map(({ entry, role }) => write(entry, role, may_act)).join(",")}],` +
       `"has_more":${has_more}}`,
     /**
-     * What a webhook tells (docs/reference/webhooks.md); without links, since applications are told
-     * that may only read.
+     * The webhook event (docs/reference/webhooks.md); without links, since read-only applications
+     * receive it too.
      */
     event: (change: InvoiceChange, entry: KeyedInvoice, role: PartyRole) =>
       `{"variant":${JSON.stringify(entry.invoice.format)},"event":${JSON.stringify(change.name)},` +
@@ -109,12 +109,12 @@ function toTracked({ tx_id, log_index, token, mined_at, ...rest }: TrackedTransa
   return { ...rest, ...named, date: mined_at };
 }
 
-/** A template that was canceled makes no more. */
+/** A canceled template creates no more invoices. */
 function nextOccurrence({ status, next_occurrence_at }: KeyedInvoice["invoice"]): string | null {
   return status === "scheduled" && next_occurrence_at ? next_occurrence_at.toISOString() : null;
 }
 
-/** Addresses are told in the older names of vCard as well. */
+/** Addresses are returned under the older vCard names as well. */
 function withBothSpellings(party: PartyInfo): PartyInfo {
   const { address } = party;
   if (!address) return party;

@@ -35,7 +35,7 @@ export type InvoiceDeps = SyncDeps & {
   clock: Clock;
   tokens: TokenPort;
   wake: () => void;
-  press: PdfRenderer;
+  pdf_renderer: PdfRenderer;
 };
 
 const TAG = "Invoices";
@@ -166,7 +166,7 @@ function addShow(addRoute: AddRoute, deps: InvoiceDeps): void {
       if (problems.length > 0) throw Refusal.of(problems);
       const { invoice } = found.entry;
       const printed = await loadPdf(deps, invoice);
-      const bytes = await deps.press.print(printed, caller.account_id, watchCaller());
+      const bytes = await deps.pdf_renderer.print(printed, caller.account_id, watchCaller());
       const file = Readable.from([bytes]);
       return { file, media_type: "application/pdf", file_name: `invoice-${invoice.id}.pdf` };
     },
@@ -236,7 +236,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
   });
 }
 
-/** Payment details that the new payment options name and the caller does not have. */
+/** Payment details that the new payment options refer to and the caller does not have. */
 async function unknownDetails(
   { database }: InvoiceDeps,
   account_id: string,
@@ -252,12 +252,12 @@ async function unknownDetails(
   return named.filter(({ id }) => !known.has(id)).map(({ field }) => notFound(field));
 }
 
-/** Whether the caller may be given links by which one acts: a key, or a token that may write. */
+/** Whether the caller may receive links that allow actions: a key, or a token that may write. */
 function mayAct({ scopes }: Caller): boolean {
   return !scopes || scopes.includes("invoices:write");
 }
 
-/** The same for a request and its repetitions; null where it has no Idempotency-Key. */
+/** The same for a request and its repetitions; null without an Idempotency-Key. */
 function changeKey(index_key: Buffer, request: CommandRequest<null>): Buffer | null {
   if (!request.idempotency) return null;
   const { index, request_hash } = request.idempotency;

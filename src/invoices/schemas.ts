@@ -265,7 +265,7 @@ export const InvoiceListAnswer = Type.Object({
   has_more: Type.Boolean({ description: "Whether there are records after the last one." }),
 });
 
-/** Filters know two states more: unpaid past its due date, and one that we pass through at once. */
+/** Filters accept two more states: overdue, and one that invoices only pass through. */
 const LISTED_STATUSES = [...INVOICE_STATUSES, "pending", "overdue"] as const;
 const SKIP_MAX = 10_000;
 const listed = Type.Enum([...LISTED_STATUSES]);

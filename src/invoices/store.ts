@@ -3,7 +3,7 @@ import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Invoice, InvoiceChange, KeyedInvoice } from "./model.ts";
 
-/** Where an invoice stands: its owner's account and its id. */
+/** The key of an invoice: its owner's account and its id. */
 export type InvoiceKey = { account_id: string; id: string };
 
 export type InvoiceRow = Omit<Invoice, "document" | "payment" | "tracked"> & {
@@ -44,7 +44,7 @@ export function lockInvoices(tx: Session, keys: readonly InvoiceKey[]): Promise<
   );
 }
 
-/** The rows opened, with their past. What happens to locked ones later cannot be in it. */
+/** Decrypts the rows and loads their history, which cannot grow while they are locked. */
 export async function openInvoices(
   session: Session,
   keyring: Keyring,
@@ -139,7 +139,7 @@ export function insertInvoices(tx: Transaction, entries: readonly KeyedInvoice[]
   );
 }
 
-/** Writes everything that can change of invoices that are locked. */
+/** Writes every mutable column of locked invoices. */
 export function updateInvoices(tx: Transaction, entries: readonly KeyedInvoice[]): void {
   const of = <Value>(read: (invoice: Invoice) => Value) =>
     entries.map(({ invoice }) => read(invoice));
@@ -200,7 +200,7 @@ export function numberKey(account_id: string, number_index: Buffer): string {
   return `${account_id} ${number_index.toString("base64")}`;
 }
 
-/** An account's invoices to somebody who has no part in them yet, by the hash of their address. */
+/** An account's invoices to a party without access to them yet, by the hash of its address. */
 export function listUnshared(
   session: Session,
   which: { account_id: string; party_index: Buffer; above_id: string },

@@ -1,4 +1,4 @@
-/** The background work of this module, by the name under which it waits. */
+/** The task kinds of this module. */
 export const SYNC_COUNTERPARTY_TASK = "carry-invoice-changes";
 export const CREATE_OCCURRENCES_TASK = "create-invoice-occurrences";
 export const INVOICE_PAYMENT_TASK = "invoice-payment";

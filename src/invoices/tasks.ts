@@ -21,7 +21,7 @@ export function invoiceTasks(deps: ClaimDeps): TaskHandler[] {
     {
       kind: CREATE_OCCURRENCES_TASK,
       set_max: TEMPLATES_PER_SET_MAX,
-      // Of two sets at once, one would make what comes after the other's.
+      // Two sets at once could create invoices out of order.
       sets_at_once: 1,
       handle: (set) => createOccurrences(deps, set),
     },

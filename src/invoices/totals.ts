@@ -10,12 +10,12 @@ import type { InvoiceItem } from "./document.ts";
 /** Minor units of the invoice's currency. */
 export type Totals = { total: bigint; total_without_tax: bigint };
 
-/** More than this no amount may have: a JSON number must be able to hold it. */
+/** The largest amount: a JSON number must be able to represent it exactly. */
 export const TOTAL_MAX = 10n ** 15n - 1n;
 
 type Fraction = { numerator: bigint; denominator: bigint };
 
-/** Lines are rounded to whole minor units, each for itself, and then summed. */
+/** Each line is rounded to whole minor units, then they are summed. */
 export function totalsOf(items: readonly InvoiceItem[]): Totals {
   let [total, total_without_tax] = [0n, 0n];
   for (const item of items) {
@@ -25,12 +25,12 @@ export function totalsOf(items: readonly InvoiceItem[]): Totals {
   return { total, total_without_tax };
 }
 
-/** What a line costs without tax may be less than nothing: a discount that is too high. */
+/** Whether a line costs less than zero without tax, because its discount is too high. */
 export function isNegative(item: InvoiceItem): boolean {
   return netOf(item).numerator < 0n;
 }
 
-/** What one line costs without tax: these add up to the total without tax. */
+/** The cost of one line without tax: these add up to the total without tax. */
 export function lineNet(item: InvoiceItem): bigint {
   return roundHalfUp(netOf(item));
 }
@@ -63,7 +63,7 @@ export function percentOf(text: string): Decimal | undefined {
   return parseDecimal(text.startsWith(".") ? `0${text}` : text);
 }
 
-/** A number of a request exactly as it was written. */
+/** A number of a request, exactly as it was written. */
 function decimalOf(number: number): Decimal {
   const { digits, exponent } = splitNumber(String(number))!;
   const units = BigInt(digits || "0");

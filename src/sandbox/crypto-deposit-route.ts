@@ -28,7 +28,7 @@ type CryptoDepositDeps = {
 
 const writeDeposit = compileRender(CryptoDepositAnswer);
 
-/** Lets a transfer happen on the sandbox's chain, and the watcher see it. */
+/** Simulates a transfer on the sandbox's chain, and lets the watcher read it. */
 export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDepositDeps): void {
   const { database, chain, clock, wake } = deps;
   addRoute({
@@ -91,7 +91,7 @@ async function findNamedQuote(
   return quote;
 }
 
-/** Undefined where something is wrong with it, which is reported then. */
+/** Undefined, and reported, where it is invalid. */
 function readTransfer(input: Input, quote: Quote | undefined, found: ObjectProblems, now: Date) {
   const parsed = parseAmount(input.amount, TOKEN_DIGITS);
   if ("reason" in parsed) found.invalid("amount", parsed.reason);

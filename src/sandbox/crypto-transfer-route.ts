@@ -19,7 +19,7 @@ import { CryptoTransferAnswer, CryptoTransferBody } from "./schemas.ts";
 
 const writeTransfer = compileRender(CryptoTransferAnswer);
 
-/** Plays a transfer between two wallets that are not ours, such as the payment of an invoice. */
+/** Simulates a transfer between two external wallets, such as the payment of an invoice. */
 export function addCryptoTransferRoute(
   addRoute: AddRoute,
   deps: { database: Database; clock: Clock; wake: () => void },
@@ -89,7 +89,7 @@ type Input = Partial<
   Record<"tx_id" | "mined_at" | "blockchain" | "token" | "amount" | "from" | "to", unknown>
 >;
 
-/** Undefined where something is wrong with it, which is reported then. */
+/** Undefined, and reported, where it is invalid. */
 function readTransfer(input: Input, found: ObjectProblems, now: Date): NewTransfer | undefined {
   const chain = chainOf(textOf(input.blockchain));
   if (!chain) found.invalid("blockchain", "Send the name of a chain, e.g. polygon.");

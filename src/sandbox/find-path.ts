@@ -1,6 +1,6 @@
 /**
- * The shortest legal way from one state to another, without the first; empty when it is there
- * already, null when there is none.
+ * The shortest legal path from one state to another, without the first; empty when already there,
+ * null when there is none.
  */
 export function findPath<State extends string>(
   moves: Readonly<Record<State, readonly State[]>>,

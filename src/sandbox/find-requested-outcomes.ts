@@ -5,8 +5,8 @@ import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 
 /**
- * What callers ask of the sandbox's bank in `metadata.sandbox_outcome` of an offramp: one outcome
- * per attempt, separated by commas.
+ * The outcomes that callers request in an offramp's `metadata.sandbox_outcome`: one per attempt,
+ * separated by commas.
  */
 export function findRequestedOutcomes(session: Session, keyring: Keyring): FindOutcomes {
   return async (instructions) => {

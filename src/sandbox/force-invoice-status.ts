@@ -13,7 +13,7 @@ import { type ChangedInvoice, changeInvoice, recordChanges } from "../invoices/r
 import { type InvoiceKey, lockInvoices, openInvoices } from "../invoices/store.ts";
 import { findPath } from "./find-path.ts";
 
-/** What people can do, and making a draft payable; payments that fail need an offramp. */
+/** The parties' own actions, and making a draft payable; a failed payment needs an offramp. */
 const STEPS: readonly ChangeName[] = [
   "create",
   ...CHANGE_TYPES.filter((type) => type !== "changePaymentOptions"),
@@ -23,8 +23,8 @@ const MOVES = Object.fromEntries(
 ) as unknown as Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>>;
 
 /**
- * Takes an invoice to a state by the shortest legal way, each step done by whoever may do it.
- * Null when there is none.
+ * Moves an invoice to a state by the shortest legal path, each step made by a party that may make
+ * it. Null when there is no path.
  */
 export async function forceInvoiceStatus(
   { database, keyring, renderer }: SyncDeps,

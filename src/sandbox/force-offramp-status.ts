@@ -46,15 +46,15 @@ const STEPS_MAX = 10;
 const MESSAGE = "Set by the sandbox.";
 
 /**
- * Takes an offramp to a state by the legal path, each step with the money it means and its event.
- * Undefined when there is no such offramp, null when no path leads there.
+ * Moves an offramp to a state by the legal path, each step with its money and its event. Undefined
+ * when there is no such offramp, null when there is no path.
  */
 export async function forceOfframpStatus(
   deps: ForceDeps,
   key: Key,
   to: OfframpStatus | null,
 ): Promise<Offramp | null | undefined> {
-  // The worker may move it meanwhile, so the way is looked for anew after each step.
+  // The worker may move it concurrently, so the path is computed again after each step.
   for (let step = 0; step < STEPS_MAX; step += 1) {
     const entry = await read(deps, key);
     if (!entry) return undefined;
@@ -74,7 +74,7 @@ async function read({ database, keyring }: ForceDeps, key: Key): Promise<KeyedOf
 }
 
 async function takeStep(deps: ForceDeps, seen: Offramp, to: OfframpStatus): Promise<void> {
-  // What has no money set aside for it cannot go on to the bank: its quote is paid first.
+  // Without reserved money it cannot be sent to the bank: its quote is paid first.
   const needs_money = to === "pending_internal_assessment" || to === "sending_fiat";
   if (needs_money && seen.funded_at === null) return payQuote(deps, seen);
   if (seen.status === "initiated" && to === "failed") return abandonQuote(deps, seen);
@@ -91,7 +91,7 @@ async function takeStep(deps: ForceDeps, seen: Offramp, to: OfframpStatus): Prom
     const rows = await lockOfframps(tx, [seen]);
     const [entry] = await openOfframps(tx, deps.keyring, rows);
     if (entry?.offramp.status !== seen.status) return;
-    // Sent again, it must have its place at the invoice, as by a re-route.
+    // To be sent again it must reserve its invoice, as in a re-route.
     if (seen.status === "bounced" && to === "sending_fiat") {
       const invoices = await loadPayables(tx, invoiceKeys(rows));
       const problems = endedInvoiceProblems(invoices, entry.offramp);
@@ -103,7 +103,7 @@ async function takeStep(deps: ForceDeps, seen: Offramp, to: OfframpStatus): Prom
   });
 }
 
-/** As if the bank had its instruction, so that an answer of the bank can follow. */
+/** As if the bank had received its instruction, so that the bank's answer can follow. */
 async function markSent(tx: Transaction, seen: Offramp, now: Date): Promise<void> {
   await lockOfframps(tx, [seen]);
   const payouts = await lockCurrentPayouts(tx, [seen]);
@@ -114,7 +114,7 @@ async function markSent(tx: Transaction, seen: Offramp, now: Date): Promise<void
   );
 }
 
-/** An offramp fails unpaid only with its whole quote, as if nobody had paid in time. */
+/** An unpaid offramp fails only with its whole quote, as if it was not paid in time. */
 async function abandonQuote(deps: ForceDeps, { account_id, quote_id }: Offramp): Promise<void> {
   const now = deps.clock.now();
   for (let has_more = true; has_more; ) {
@@ -126,7 +126,7 @@ async function abandonQuote(deps: ForceDeps, { account_id, quote_id }: Offramp):
   }
 }
 
-/** Steps that a bank would cause are caused by an answer of the bank. */
+/** A step that the bank would cause is caused by a simulated answer of the bank. */
 function bankAnswer(offramp: Offramp, to: OfframpStatus): BankAnswer | null {
   const kinds: Partial<Record<OfframpStatus, BankAnswer["kind"]>> = {
     fiat_sent: "booked",
@@ -159,7 +159,7 @@ function moveByHand(
   if (to === "sending_fiat") {
     const change = changeOfframp(entry, instruction(entry.offramp), now);
     recordChanges(tx, deps.renderer, [change], now);
-    // As if the bank had it already: it stays there until it is moved on.
+    // As if the bank already had it: it stays there until it is moved on.
     insertPayouts(tx, [{ ...newPayout(change.offramp, now), status: "sent" }]);
     if (change.offramp.attempt === 1) postEntries(tx, [payoutInstructed(change.offramp)], now);
     return;
@@ -174,7 +174,7 @@ function moveByHand(
   recordChanges(tx, deps.renderer, [change], now);
 }
 
-/** Lets the sandbox's chain pay the whole quote, and all its offramps follow. */
+/** Lets the sandbox's chain pay the whole quote; all its offramps follow. */
 async function payQuote(deps: ForceDeps, offramp: Offramp): Promise<void> {
   const { database, chain, clock } = deps;
   const now = clock.now();

@@ -34,8 +34,8 @@ const TAKEN_OVER_AFTER_MS = 10_000;
 export type OnrampForceDeps = CreditDeps & DepositMoveDeps & OnrampDeliveryDeps & { clock: Clock };
 
 /**
- * Takes an onramp along the legal path to a state; each step moves the money it means. Undefined
- * when there is no such onramp, null when there is no path.
+ * Moves an onramp along the legal path to a state; each step moves its money. Undefined when there
+ * is no such onramp, null when there is no path.
  */
 export async function forceOnrampStatus(
   deps: OnrampForceDeps,
@@ -49,13 +49,13 @@ export async function forceOnrampStatus(
   for (const status of path) {
     const current = await findOnramp(deps, key);
     if (current) await takeStep(deps, current, status);
-    // Somebody else may have taken it elsewhere meanwhile.
+    // Another process may have moved it concurrently.
     if ((await findOnramp(deps, key))?.status !== status) return null;
   }
   return findOnramp(deps, key);
 }
 
-/** Does nothing where the coins have left, or are about to: then nothing leads to `failed`. */
+/** Does nothing if the coins were sent, or are about to be: then no path leads to `failed`. */
 async function takeStep(
   deps: OnrampForceDeps,
   onramp: Onramp,
@@ -67,7 +67,7 @@ async function takeStep(
   else if (isReturnable(onramp)) await payBack(deps, onramp);
 }
 
-/** A deposit of the exact amount arrives, and the operator matches it, however late. */
+/** Simulates a deposit of the exact amount, which the operator matches, however late. */
 async function payIn(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
   const bank_reference = `SANDBOX-${newId(now)}`;
@@ -93,7 +93,7 @@ async function payIn(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
 
 async function payBack(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const key = { account_id: deps.operator_id, id: onramp.deposit_id! };
-  // The operator's side of the match may still be on its way.
+  // The operator's side of the match may still be in progress.
   await moveDepositToRest(deps, key, deps.clock.now());
   await changeLocked(deps, key.id, { status: "releasing" });
   await moveDepositToRest(deps, key, deps.clock.now());
@@ -108,7 +108,7 @@ function changeLocked(
     const now = clock.now();
     const [deposit] = await lockDeposits(tx, operator_id, [deposit_id]);
     updateDeposits(tx, [changeDeposit(deposit!, changes, now)]);
-    // Should this process end before the next line, a worker goes on from here.
+    // If this process ends before the next line, a worker takes over.
     const due_at = new Date(now.getTime() + TAKEN_OVER_AFTER_MS);
     enqueueTasks(tx, [{ ...taskNow(MOVE_DEPOSIT_TASK, deposit!, now), due_at }]);
   });

@@ -10,7 +10,7 @@ import { forceInvoiceStatus } from "./force-invoice-status.ts";
 import { noPath, readStatus } from "./read-status.ts";
 import { InvoiceStatusBody } from "./schemas.ts";
 
-/** Plays the parties of an invoice. */
+/** Simulates the parties of an invoice. */
 export function addSandboxInvoiceRoute(
   addRoute: AddRoute,
   deps: SyncDeps & { clock: Clock; wake: () => void },

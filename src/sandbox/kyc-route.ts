@@ -14,7 +14,7 @@ import { KycBody, SWIFT_STATUSES } from "./schemas.ts";
 
 export type KycSandboxDeps = KycMoveDeps & { database: Database; clock: Clock; wake: () => void };
 
-/** Plays the reviewer: on the person, and on their clearance for swift. */
+/** Simulates the reviewer: of the person, and of their clearance for swift. */
 export function addSandboxKycRoute(addRoute: AddRoute, deps: KycSandboxDeps): void {
   addRoute({
     method: "PATCH",

@@ -105,7 +105,7 @@ function checkDeposit(
   if (currency !== undefined && !is_fiat) {
     found.report("currency", "currency_not_supported", "Send a currency code such as usd.");
   }
-  // What the currency is does not matter for most of what can be wrong with an amount.
+  // Most problems of an amount do not depend on the currency.
   const amount = readAmount(found, "amount", input?.amount, is_fiat ? currency : "usd");
   if (amount !== undefined && amount > AMOUNT_MAX) {
     found.report("amount", "record_invalid", "Send a smaller amount.");

@@ -1,7 +1,7 @@
 import type { Problem } from "../platform/errors.ts";
 import type { Problems } from "../platform/problems.ts";
 
-/** The state that a sandbox route was asked for; undefined, and reported, where there is none. */
+/** The state requested from a sandbox route; undefined, and reported, where there is none. */
 export function readStatus<Status extends string>(
   object: string,
   known: readonly Status[],

@@ -30,7 +30,7 @@ const IDLE_MAX_MS = 30_000;
 
 const writeClock = compileRender(ClockAnswer);
 
-/** Routes that play the partners and move the time. They exist in sandbox mode only. */
+/** Routes that simulate the partners and move the clock. They exist in sandbox mode only. */
 export function addSandboxRoutes(addRoute: AddRoute, deps: SandboxDeps): void {
   addClockRoutes(addRoute, deps);
   addSandboxKycRoute(addRoute, deps);

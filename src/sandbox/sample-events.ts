@@ -20,7 +20,7 @@ import {
 
 const SAMPLE_STATUSES: readonly InvoiceStatus[] = INVOICE_STATUSES.filter(isIssued);
 
-// Samples have no document and no links, so that neither needs an address of the service.
+// Samples have no document and no links, so neither needs the service's URL.
 const offramps = createOfframpRenderer(() => "", { now: () => new Date() });
 const invoices = createInvoiceRenderer({
   public_url: () => "",
@@ -28,7 +28,7 @@ const invoices = createInvoiceRenderer({
   mode: "sandbox",
 });
 
-/** The states that a sample may show (the first when none is asked for), and what writes it. */
+/** The states that a sample may show (the first by default), and its renderer. */
 const RAMP_SAMPLES: Record<
   RampEvent,
   { statuses: readonly string[]; write: (keys: SampleKeys, status: string) => string }
@@ -56,7 +56,7 @@ export function sampleStatuses(name: EventName): readonly string[] {
   return isRamp(name) ? RAMP_SAMPLES[name].statuses : SAMPLE_STATUSES;
 }
 
-/** A made-up event, written by what writes the real ones. */
+/** A sample event, rendered by the code that renders the real ones. */
 export function sampleEvent(name: EventName, wanted: string | null, keys: SampleKeys): string {
   if (isRamp(name)) {
     const { statuses, write } = RAMP_SAMPLES[name];

@@ -11,7 +11,7 @@ import type { Onramp, OnrampStatus } from "../onramps/model.ts";
 import type { PaymentDetail, PaymentDetailStatus } from "../payment-details/model.ts";
 import type { KycStatus, User } from "../users/model.ts";
 
-/** What a made-up record is given: two ids and the time. */
+/** The input of a sample record: two ids and the time. */
 export type SampleKeys = { id: string; other_id: string; now: Date };
 
 const ACCOUNT_ID = "00000000-0000-7000-8000-000000000000";

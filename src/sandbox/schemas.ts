@@ -17,7 +17,7 @@ const requested = Type.Object(
   closed,
 );
 
-/** Granted or withdrawn; every other state of it only comes with the general one. */
+/** Granted or withdrawn; its other states only follow the general status. */
 export const SWIFT_STATUSES = ["approved", "suspended"] as const;
 
 export const KycBody = Type.Object(

@@ -39,7 +39,7 @@ const SandboxWebhookAnswer = Type.Object({
 
 const writeAnswer = compileRender(SandboxWebhookAnswer);
 
-/** Sends a made-up event to the applications of the account that chose it. */
+/** Sends a sample event to the account's applications that subscribed to it. */
 export function addSandboxWebhookRoute(addRoute: AddRoute, deps: SandboxWebhookDeps): void {
   addRoute({
     method: "POST",

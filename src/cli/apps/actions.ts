@@ -27,7 +27,7 @@ export type CreateOptions = JsonOption & {
   reason: string;
 };
 
-/** By the field that they fill. */
+/** By the field that they set. */
 const FLAGS: Readonly<Record<string, string>> = {
   name: "--name",
   flow: "--flow",
@@ -93,7 +93,7 @@ export async function list(core: Core, wanted: string | undefined) {
   );
 }
 
-/** Any account's: who works on the command line is the operator. */
+/** In any account: the command line is the operator's. */
 export async function apply(core: Core, id: string, change: AppChange, reason: string) {
   const by = { actor: "command line", reason } as const;
   const found = isId(id) ? await findAppByClientId(core.database, id.toLowerCase()) : undefined;

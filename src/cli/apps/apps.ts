@@ -8,7 +8,7 @@ import { withCore } from "../context.ts";
 import { type JsonOption, print } from "../output.ts";
 import type { CreateOptions } from "./actions.ts";
 
-/** Loaded by those who need it: every other command starts sooner without. */
+/** Imported on demand, so that other commands start faster. */
 const actions = () => import("./actions.ts");
 
 const REASON = [
@@ -40,7 +40,7 @@ function addCreate(apps: Command): void {
     .option("--webhook-url <url>", "URL that receives events")
     .option("--webhook-secret <secret>", "secret that signs the events (default: generated)")
     .addOption(
-      // Choices for completion: several, separated by commas, are checked where they are read.
+      // Choices for completion only: comma-separated lists are checked where they are read.
       new Option("--events <names>", "ramp events, separated by commas")
         .choices(RAMP_EVENTS)
         .argParser(String),

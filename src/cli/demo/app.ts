@@ -1,14 +1,14 @@
 import type { App, Sliproad } from "../../../sdk/src/index.ts";
 import { type DemoReceiver, isDemoReceiver } from "./receiver.ts";
 
-/** What the demo's application is called, by which the next one finds it. */
+/** The name by which the next demo finds its application. */
 const APP_NAME = "sliproad demo";
-/** Another address is not a demo's, whatever its application is called. */
+/** An application with another URL is not the demo's, whatever its name. */
 const RECEIVER_URL = /^http:\/\/127\.0\.0\.1:\d+\/hook$/;
 
 /**
- * One that an earlier demo has left. One with an address belongs to a demo that runs now, or was
- * killed: of those one is used again and the others go.
+ * An application left by an earlier demo. One with a URL belongs to a demo that is running or was
+ * killed: of the killed ones, one is reused and the others are deleted.
  */
 async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
   let idle: string | null = null;
@@ -22,8 +22,8 @@ async function findIdleApp(sliproad: Sliproad): Promise<string | null> {
 }
 
 /**
- * The secret is known before the address is: what an interrupted demo has left to be sent comes as
- * soon as there is one.
+ * The secret is known before the URL is set: deliveries pending from an interrupted demo are sent
+ * as soon as there is one.
  */
 export async function openApp(
   sliproad: Sliproad,
@@ -38,12 +38,12 @@ export async function openApp(
   return idle === null ? app : sliproad.apps.resume(id);
 }
 
-/** The next demo uses it again; until then nothing is sent to an address that nobody answers. */
+/** The next demo reuses it; until then nothing is sent to a URL where no receiver listens. */
 export function quietApp(sliproad: Sliproad, app_id: string): Promise<unknown> {
   return sliproad.apps.update(app_id, { webhook_url: null, events: [] }, { retries_max: 0 });
 }
 
-/** When it is interrupted, which may be before the id of the application was answered. */
+/** On interruption, possibly before the application's id was returned. */
 export async function quietAppsAt(sliproad: Sliproad, url: string): Promise<void> {
   for await (const app of sliproad.apps.list()) {
     if (app.webhook.url === url) await quietApp(sliproad, app.id);

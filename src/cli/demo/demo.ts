@@ -11,7 +11,7 @@ import { type ApiExchange, describeShortly, recordExchanges, shortenIds } from "
 import { type JsonOption, printDocument } from "../output.ts";
 import { type PostedEntry, readPostedEntries } from "./ledger.ts";
 import { startDemoReceiver } from "./receiver.ts";
-import { type Facts, type Proof, playPayout, type ReadLedger, type Tell } from "./story.ts";
+import { type Facts, type Proof, playPayout, type ReadLedger, type RunStep } from "./story.ts";
 
 type DemoOptions = ApiOptions & JsonOption & { fast?: boolean };
 type Step = { title: string; requests: ApiExchange[]; facts: Facts };
@@ -19,7 +19,7 @@ type Step = { title: string; requests: ApiExchange[]; facts: Facts };
 const PAUSE_MS = 300;
 const CALL_MAX_MS = 5_000;
 const READY_MAX_MS = 5_000;
-/** Of a step with more requests only the last ones are shown. */
+/** For a step with more requests, only the last ones are shown. */
 const REQUESTS_MAX = 4;
 const LAST_REQUESTS = 2;
 
@@ -44,17 +44,19 @@ async function run(options: DemoOptions): Promise<void> {
     timeout_ms: CALL_MAX_MS,
     retries_max: 1,
   });
-  // The books stand in the database: they are read where it is found, and nowhere else.
+  // The ledger is read from the database, if that can be found.
   const ledger_url = await findDatabaseOf(config, url);
   const readLedger: ReadLedger | null =
     ledger_url === null ? null : (payout) => readPostedEntries(ledger_url, payout);
   const steps: Step[] = [];
   const paint = openColours(process.stdout, process.env);
-  const tell = createTell(steps, recorder.take, url, (step) => show(options, step, steps, paint));
+  const runStep = createRunStep(steps, recorder.take, url, (step) =>
+    show(options, step, steps, paint),
+  );
   const receiver = await startDemoReceiver();
   const began_ms = performance.now();
   try {
-    const proof = await playPayout({ sliproad, receiver, tell, readLedger });
+    const proof = await playPayout({ sliproad, receiver, runStep, readLedger });
     const duration_ms = Math.round(performance.now() - began_ms);
     if (options.json) {
       printDocument({ ok: true, status: "fiat_sent", url, duration_ms, proof, steps });
@@ -65,8 +67,8 @@ async function run(options: DemoOptions): Promise<void> {
     if (!(error instanceof StartupError)) throw error;
     if (options.json) {
       const { message } = error;
-      const told = { code: "refused", message };
-      printDocument({ ok: false, problem: message, error: told, url, steps });
+      const refusal = { code: "refused", message };
+      printDocument({ ok: false, problem: message, error: refusal, url, steps });
     }
     throw error;
   } finally {
@@ -74,7 +76,7 @@ async function run(options: DemoOptions): Promise<void> {
   }
 }
 
-/** A service that has just been started needs a moment until its worker gives a sign of life. */
+/** A service that has just started needs a moment until its worker's first heartbeat. */
 async function waitUntilReady(url: string): Promise<void> {
   const end_ms = performance.now() + READY_MAX_MS;
   for (;;) {
@@ -95,12 +97,12 @@ async function waitUntilReady(url: string): Promise<void> {
   }
 }
 
-function createTell(
+function createRunStep(
   steps: Step[],
   take: () => ApiExchange[],
   url: string,
   showStep: (step: Step) => Promise<void>,
-): Tell {
+): RunStep {
   return async (title, play) => {
     const add = async (facts: Facts) => {
       const step = { title, requests: take(), facts };
@@ -112,14 +114,14 @@ function createTell(
       await add(facts);
       return result;
     } catch (error) {
-      const told = explain(error, title, url);
-      await add(told instanceof StartupError ? { problem: told.message } : {});
-      throw told;
+      const explained = explain(error, title, url);
+      await add(explained instanceof StartupError ? { problem: explained.message } : {});
+      throw explained;
     }
   };
 }
 
-/** A sentence for what the service or the net between may do; other errors stay what they are. */
+/** A sentence for errors of the service or the network; other errors are returned unchanged. */
 function explain(error: unknown, title: string, url: string): unknown {
   if (error instanceof DatabaseUnavailableError) {
     return new StartupError("The database that holds the ledger cannot be reached.");
@@ -167,7 +169,7 @@ function stepLines({ title, requests, facts }: Step, number: number, paint: Pain
   ];
 }
 
-/** An address is there to be opened, and a sentence to be read: neither is cut. */
+/** URLs and sentences are not truncated. */
 function factText(name: string, value: unknown): string {
   return name === "url" || name === "problem" ? String(value) : describeShortly(value);
 }

@@ -14,8 +14,8 @@ export type PostedEntry = {
 type Payout = { account_id: string; user_id: string; offramp_ids: string[]; currency: string };
 
 /**
- * What was posted for these payouts. Refuses books that do not balance or are not at an end. It
- * needs no key of the encryption: the ledger holds no personal data.
+ * The ledger entries of these payouts. Refuses a ledger that does not balance or is not final. It
+ * needs no encryption key: the ledger contains no personal data.
  */
 export async function readPostedEntries(url: string, payout: Payout): Promise<PostedEntry[]> {
   const { account_id, user_id, offramp_ids, currency } = payout;

@@ -5,18 +5,18 @@ import { type WebhookEvent, webhooks } from "../../../sdk/src/index.ts";
 export type ReceivedEvent = {
   event: WebhookEvent;
   webhook_id: string;
-  /** The signature that was proved, as it arrived. */
+  /** The verified signature, as received. */
   signature: string;
 };
 
-/** Of what it says of itself only the record is kept, to tell whom it concerns. */
+/** Of an unverified event only the record id is kept, to tell whether it concerns this demo. */
 type RefusedEvent = { offramp_id: string | null; why: string };
 
 /** A webhook receiver on loopback, written as a caller of the SDK would write it. */
 export type DemoReceiver = {
   url: string;
   received: readonly ReceivedEvent[];
-  /** What was not believed. Some of it may have been meant for a demo before this one. */
+  /** Events that failed verification. Some may be deliveries for an earlier demo. */
   refused: readonly RefusedEvent[];
   expectSecret(secret: string): void;
   close(): Promise<void>;
@@ -24,10 +24,10 @@ export type DemoReceiver = {
 
 const BODY_BYTES_MAX = 1_000_000;
 const LOOK_MAX_MS = 1_000;
-/** What it answers to whoever only looks whether it is there. */
+/** The response to a GET that checks whether it is running. */
 const SIGN = "a demo of Sliproad is running";
 
-/** Whether a demo listens at this address; another program may have got its port since. */
+/** Whether a demo listens at this URL; another program may use its port by now. */
 export async function isDemoReceiver(url: string): Promise<boolean> {
   const signal = AbortSignal.timeout(LOOK_MAX_MS);
   const answer = await fetch(url, { signal, redirect: "manual" }).catch(() => null);
@@ -55,7 +55,7 @@ export async function startDemoReceiver(): Promise<DemoReceiver> {
       } catch (error) {
         refused.push({ offramp_id: offrampIn(body), why: (error as Error).message });
       }
-      // Also to what is not believed: sent again it would be no better.
+      // Also for an event that fails verification: a retry would fail too.
       response.writeHead(204).end();
     });
   });

@@ -11,8 +11,8 @@ import type { DemoReceiver, ReceivedEvent } from "./receiver.ts";
 /** What a step found out, in the words of the API. */
 export type Facts = Record<string, unknown>;
 
-/** Plays one step under a title, and tells what was sent, answered and found. */
-export type Tell = <Result>(
+/** Runs one step under a title, and prints what was sent, received and found. */
+export type RunStep = <Result>(
   title: string,
   play: () => Promise<{ facts: Facts; result: Result }>,
 ) => Promise<Result>;
@@ -20,8 +20,8 @@ export type Tell = <Result>(
 type StoryDeps = {
   sliproad: Sliproad;
   receiver: DemoReceiver;
-  tell: Tell;
-  /** Null where the service's database is out of reach. */
+  runStep: RunStep;
+  /** Null without access to the service's database. */
   readLedger: ReadLedger | null;
 };
 
@@ -45,7 +45,7 @@ const CHAIN = "polygon";
 const WAIT_MAX_MS = 15_000;
 const ASK_MS = 100;
 
-/** A whole payout, from a user who is not known to money in the bank and its proof. */
+/** A whole payout, from an unknown user to money in the bank and its proof. */
 export async function playPayout(deps: StoryDeps): Promise<Proof> {
   const account_id = await meetService(deps);
   const endInterest = onInterruption(() => quietAppsAt(deps.sliproad, deps.receiver.url));
@@ -77,16 +77,16 @@ async function playWithReceiver(deps: StoryDeps, account_id: string): Promise<Pr
   }
 }
 
-function meetService({ sliproad, tell }: StoryDeps): Promise<string> {
-  return tell("The service", async () => {
+function meetService({ sliproad, runStep }: StoryDeps): Promise<string> {
+  return runStep("The service", async () => {
     const { account } = await sliproad.me.show();
     const { now } = await sliproad.sandbox.showClock();
     return { facts: { account: account.name, "sandbox time": now }, result: account.id };
   });
 }
 
-function openWebhooks({ sliproad, receiver, tell }: StoryDeps): Promise<string> {
-  return tell("Start a webhook receiver on loopback", async () => {
+function openWebhooks({ sliproad, receiver, runStep }: StoryDeps): Promise<string> {
+  return runStep("Start a webhook receiver on loopback", async () => {
     const app = await openApp(sliproad, receiver);
     if (app.webhook.state !== "active") {
       const why = app.webhook.reason ?? `its endpoint is ${app.webhook.state}`;
@@ -97,8 +97,8 @@ function openWebhooks({ sliproad, receiver, tell }: StoryDeps): Promise<string> 
   });
 }
 
-async function createUser({ sliproad, tell }: StoryDeps): Promise<string> {
-  const user_id = await tell("Create the user who pays", async () => {
+async function createUser({ sliproad, runStep }: StoryDeps): Promise<string> {
+  const user_id = await runStep("Create the user who pays", async () => {
     const user = await sliproad.users.create({
       beneficiary_type: "individual",
       email: `demo-${randomBytes(6).toString("hex")}@example.com`,
@@ -107,7 +107,7 @@ async function createUser({ sliproad, tell }: StoryDeps): Promise<string> {
     });
     return { facts: { user: user.id, kyc: user.kyc.general.status }, result: user.id };
   });
-  await tell(
+  await runStep(
     "Create a KYC session: the page on which the user verifies their identity",
     async () => {
       const { url } = await sliproad.kycs.create(user_id);
@@ -117,7 +117,7 @@ async function createUser({ sliproad, tell }: StoryDeps): Promise<string> {
   return user_id;
 }
 
-/** Where KYC is asked for already here, the refusal is shown and the user approved at once. */
+/** If KYC is already required here, shows the refusal and approves the user at once. */
 async function createBankAccount(deps: StoryDeps, user_id: string) {
   const create = () =>
     deps.sliproad.paymentDetails.create(user_id, {
@@ -133,29 +133,29 @@ async function createBankAccount(deps: StoryDeps, user_id: string) {
       country: "PT",
     });
   const title = "Create the payment detail: the bank account to pay";
-  const first = await deps.tell(title, async () => {
+  const first = await deps.runStep(title, async () => {
     const detail = await nullIfNotApproved(create);
     if (!detail) return { facts: { refused: "KYC is required first" }, result: null };
     return { facts: { payment_detail: detail.id, status: detail.status }, result: detail };
   });
   if (first) return { id: first.id, is_approved: false };
   await approveKyc(deps, user_id);
-  return deps.tell(`${title}, once more`, async () => {
+  return deps.runStep(`${title}, once more`, async () => {
     const { id, status } = await create();
     return { facts: { payment_detail: id, status }, result: { id, is_approved: true } };
   });
 }
 
 async function createBatch(deps: StoryDeps, user_id: string, detail_id: string): Promise<Batch> {
-  const { sliproad, tell } = deps;
-  const quote_id = await tell("A quote", async () => {
+  const { sliproad, runStep } = deps;
+  const quote_id = await runStep("A quote", async () => {
     const wanted = { deposit_token: "usdc", deposit_token_chain: CHAIN };
     const { quote, deposit_address } = await sliproad.quotes.create(user_id, wanted);
     const expires_at = new Date(quote.expiry * 1000).toISOString();
     const facts = { quote: quote.id, expires_at, deposit_address: deposit_address.address };
     return { facts, result: quote.id };
   });
-  return tell("A batch of two payouts", async () => {
+  return runStep("A batch of two payouts", async () => {
     const item = { payment_detail_id: detail_id, destination_currency: CURRENCY };
     const offramps = await sliproad.offramps.create(user_id, quote_id, [
       { ...item, destination_amount: "1000" },
@@ -173,8 +173,8 @@ async function createBatch(deps: StoryDeps, user_id: string, detail_id: string):
   });
 }
 
-function attachDocument({ sliproad, tell }: StoryDeps, { offramps }: Batch): Promise<void> {
-  return tell("Upload the supporting document of the first payout", async () => {
+function attachDocument({ sliproad, runStep }: StoryDeps, { offramps }: Batch): Promise<void> {
+  return runStep("Upload the supporting document of the first payout", async () => {
     const file = new File([new Uint8Array(SAMPLE_PDF)], "invoice.pdf");
     const { message } = await sliproad.offramps.documents.upload(offramps[0]!.id, file);
     return { facts: { message }, result: undefined };
@@ -182,7 +182,7 @@ function attachDocument({ sliproad, tell }: StoryDeps, { offramps }: Batch): Pro
 }
 
 function expectRefusal(deps: StoryDeps, batch: Batch): Promise<void> {
-  return deps.tell("Execute before the user is approved: refused, as expected", async () => {
+  return deps.runStep("Execute before the user is approved: refused, as expected", async () => {
     const executed = await nullIfNotApproved(() => sendExecute(deps, batch));
     if (!executed) return { facts: { error_code: NOT_APPROVED }, result: undefined };
     throw new StartupError(
@@ -192,15 +192,15 @@ function expectRefusal(deps: StoryDeps, batch: Batch): Promise<void> {
   });
 }
 
-function approveKyc({ sliproad, tell }: StoryDeps, user_id: string): Promise<void> {
-  return tell("The sandbox approves the user", async () => {
+function approveKyc({ sliproad, runStep }: StoryDeps, user_id: string): Promise<void> {
+  return runStep("The sandbox approves the user", async () => {
     const { kyc } = await sliproad.sandbox.setKycStatus(user_id, "approved");
     return { facts: { kyc: kyc.general.status }, result: undefined };
   });
 }
 
 function execute(deps: StoryDeps, batch: Batch): Promise<void> {
-  return deps.tell("Execute the quote: the tokens are sent", async () => {
+  return deps.runStep("Execute the quote: the tokens are sent", async () => {
     const { quote } = await sendExecute(deps, batch);
     const { executed, deposit_token_amount, deposit_token } = quote;
     const paid = `${deposit_token_amount} ${deposit_token}`;
@@ -214,8 +214,8 @@ function sendExecute({ sliproad }: StoryDeps, { user_id, quote_id }: Batch) {
   return sliproad.quotes.execute(user_id, quote_id, transfer);
 }
 
-function waitForFiat({ sliproad, tell }: StoryDeps, batch: Batch): Promise<Offramp[]> {
-  return tell("The bank has sent the money", async () => {
+function waitForFiat({ sliproad, runStep }: StoryDeps, batch: Batch): Promise<Offramp[]> {
+  return runStep("The bank has sent the money", async () => {
     const seen = new Set<string>();
     const sent = await waitFor(async () => {
       const shown: Offramp[] = [];
@@ -241,13 +241,13 @@ function waitForFiat({ sliproad, tell }: StoryDeps, batch: Batch): Promise<Offra
   });
 }
 
-function waitForWebhook({ receiver, tell }: StoryDeps, batch: Batch): Promise<ReceivedEvent> {
+function waitForWebhook({ receiver, runStep }: StoryDeps, batch: Batch): Promise<ReceivedEvent> {
   const ids = new Set(batch.offramps.map(({ id }) => id));
   const isOurs = ({ event }: ReceivedEvent) =>
     event.event === "offramp_update" &&
     ids.has(event.payload.offramp.id) &&
     event.payload.offramp.status === "fiat_sent";
-  return tell("The webhook arrived, and the SDK verified its signature", async () => {
+  return runStep("The webhook arrived, and the SDK verified its signature", async () => {
     const found = await waitFor(async () => {
       const refused = receiver.refused.find(({ offramp_id }) => ids.has(offramp_id ?? ""));
       if (refused) throw new StartupError(`The signature of a webhook is invalid: ${refused.why}`);
@@ -266,12 +266,12 @@ function waitForWebhook({ receiver, tell }: StoryDeps, batch: Batch): Promise<Re
 }
 
 async function showLedger(
-  { tell, readLedger }: StoryDeps,
+  { runStep, readLedger }: StoryDeps,
   account_id: string,
   { user_id, offramps }: Batch,
 ): Promise<PostedEntry[] | null> {
   if (!readLedger) return null;
-  return tell("The ledger: every entry balances, nothing is left pending", async () => {
+  return runStep("The ledger: every entry balances, nothing is left pending", async () => {
     const offramp_ids = offramps.map(({ id }) => id);
     const entries = await readLedger({ account_id, user_id, offramp_ids, currency: CURRENCY });
     return { facts: { entries }, result: entries };
@@ -290,7 +290,7 @@ async function nullIfNotApproved<Result>(call: () => Promise<Result>): Promise<R
   }
 }
 
-/** Asks until there is an answer; null when none came in time. */
+/** Polls until there is an answer; null when none came in time. */
 async function waitFor<Answer>(ask: () => Promise<Answer | null>): Promise<Answer | null> {
   const end_ms = performance.now() + WAIT_MAX_MS;
   for (;;) {

@@ -15,7 +15,7 @@ import { listAilingEndpoints } from "../../webhooks/store.ts";
 export type Finding = {
   check: string;
   ok: boolean;
-  /** Nothing is broken, but somebody has to look: it does not change the exit code. */
+  /** Nothing is broken, but the operator should look: it does not change the exit code. */
   warning?: true;
   finding: string;
 };
@@ -24,14 +24,14 @@ const WATCHERS = [
   ...[READ_BANK_TASK, READ_CREDITS_TASK, READ_IDENTITY_TASK],
   ...[REFRESH_RATES_TASK, WATCH_CHAINS_TASK],
 ];
-/** Steps come every 5 s. One that was killed lately leaves its last behind. */
+/** Heartbeats come every 5 s. A worker that was killed recently leaves its last one behind. */
 const HEARTBEAT_LATE_MS = 10_000;
 const WATCHER_LATE_MS = MINUTE_MS;
-/** A partner that is silent once or twice is nothing to be woken for. */
+/** A partner that fails once or twice is not worth an alarm. */
 const WATCHER_FAILURES_MAX = 3;
 const ENDPOINTS_NAMED_MAX = 5;
 
-/** What the database of an installation tells about it. */
+/** What the database shows about an installation. */
 export async function examineDatabase(core: Core, is_service_up: boolean): Promise<Finding[]> {
   return [
     await checkVersion(core),
@@ -63,7 +63,7 @@ function checkClock({ clock }: Core): Finding {
   return { check: "clock", ok, finding };
 }
 
-/** A stopped service has no worker, which is no fault; one that serves without a worker is. */
+/** A stopped service has no worker, which is not a fault; one that serves without a worker is. */
 async function checkWorker({ database, clock }: Core, is_service_up: boolean): Promise<Finding> {
   const { is_running, silent_ms, problems } = await workerHealth(database, timeOf(clock));
   const check = "worker";

@@ -60,7 +60,7 @@ async function examine(): Promise<Finding[]> {
   ];
 }
 
-/** A mistyped setting is as good as none, and nobody notices. */
+/** A mistyped setting has no effect, and no error shows it. */
 function checkSettings({ mode }: Config): Finding {
   const unknown = unknownSettings(process.env);
   const check = "settings";
@@ -128,24 +128,24 @@ async function checkDatabase(is_service_up: boolean): Promise<Finding[]> {
   }
 }
 
-/** Null where none runs here and none is said to run elsewhere. */
+/** Null where none runs here and none is configured elsewhere. */
 async function findServiceUrl(config: Config): Promise<string | null> {
   const instance = await readInstance(config.data_dir).catch(() => null);
-  const told = instance?.public_url || config.public_url;
-  if (told) return told;
-  // The halves, api and worker, leave no mark in the data directory.
+  const known = instance?.public_url || config.public_url;
+  if (known) return known;
+  // Separate api and worker processes leave no file in the data directory.
   const url = ownAddress(config);
   return config.database_url && (await answers(url)) ? url : null;
 }
 
-/** Where this machine reaches what listens as configured. */
+/** The URL by which this machine reaches the configured host and port. */
 function ownAddress({ host, port }: Config): string {
   if (host === "0.0.0.0") return `http://127.0.0.1:${port}`;
   if (host === "::") return `http://[::1]:${port}`;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Asks the running service itself; a stopped one is not a fault of the installation. */
+/** Asks the running service; a stopped one is not a fault of the installation. */
 async function checkService(
   running_url: string | null,
   dead: InstanceInfo | null,

@@ -10,7 +10,7 @@ import { StartupError } from "../../platform/startup-error.ts";
 import { approvalRules } from "../../prices/approval-rules.ts";
 import { STORED_PRICES } from "../../prices/prices.ts";
 
-/** Approves the document of an offramp as the operator. Undefined where there is no offramp. */
+/** Approves an offramp's document as the operator. Undefined when there is no such offramp. */
 export async function approveOnCommandLine(
   core: Core,
   key: { account_id: string; id: string },
@@ -31,7 +31,7 @@ export async function approveOnCommandLine(
   }
 }
 
-/** Where the running service is reached: URLs in events begin with it. */
+/** The running service's public URL: URLs in events begin with it. */
 async function findPublicUrl(config: Core["config"]): Promise<string> {
   const instance = await readInstance(config.data_dir).catch(() => null);
   const standard = config.public_url || `http://${config.host}:${config.port}`;

@@ -7,7 +7,7 @@ import { type JsonOption, print } from "../output.ts";
 
 type ApproveOptions = JsonOption & { reason: string; hash?: string; account?: string };
 
-/** Loaded by those who need it: every other command starts sooner without. */
+/** Imported on demand, so that other commands start faster. */
 const actions = () => import("./actions.ts");
 
 export function addDocumentCommands(program: Command): void {

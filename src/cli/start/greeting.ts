@@ -4,7 +4,7 @@ import type { Core } from "../../app/open-core.ts";
 import type { Config } from "../../platform/config/config.ts";
 import { type FirstSecrets, relativeToHere, sandboxKeyFile } from "../first-start.ts";
 
-/** What a person sees when the service is ready: where it is, the key, what to paste next. */
+/** What is printed when the service is ready: its URL, the key, what to paste next. */
 export function greetingLines(input: {
   public_url: string;
   core: Core;
@@ -33,13 +33,13 @@ export function greetingLines(input: {
   return lines;
 }
 
-/** Quoted, as it can be pasted where the service was started; null where there is none. */
+/** Quoted, to be pasted where the service was started; null where there is none. */
 function findKeyFile(config: Config): string | null {
   const file = sandboxKeyFile(config);
   return existsSync(file) ? quoteForShell(relativeToHere(file)) : null;
 }
 
-/** The same for a program, with null for what only the first start has. No secret is in it. */
+/** The same for programs, with null for what only the first start has. It contains no secret. */
 export function readyFacts(core: Core, public_url: string | null, secrets: FirstSecrets) {
   const { config, first_start } = core;
   return {
@@ -54,7 +54,7 @@ export function readyFacts(core: Core, public_url: string | null, secrets: First
   };
 }
 
-/** The first pasted line shows a whole payout, the second one how it is begun by hand. */
+/** The first line to paste shows a whole payout, the second how to begin one manually. */
 function nextLines({ config }: Core, public_url: string, key: string): string[] {
   const demo =
     config.mode === "sandbox"
@@ -72,7 +72,7 @@ function nextLines({ config }: Core, public_url: string, key: string): string[] 
   ];
 }
 
-/** As it can be pasted where the service was started, be it in a clone or not. */
+/** To be pasted where the service was started, in a clone or elsewhere. */
 function demoCommand({ data_dir }: Config): string {
   const script = process.argv[1] ?? "";
   const from_here = relative(process.cwd(), script);

@@ -42,7 +42,7 @@ async function run(parts: Parts, options: JsonOption): Promise<void> {
     await keepSandboxKey(core);
     const has_terminal = process.stdout.isTTY === true && !options.json;
     const secrets = await keepFirstSecrets(core, has_terminal);
-    await tellOnce({ core, options, secrets }, (onReady) => {
+    await printSecretsOnce({ core, options, secrets }, (onReady) => {
       const service = { core, parts, home, options, secrets };
       return serve(service, stopping, (...facts) => {
         is_serving = true;
@@ -55,35 +55,35 @@ async function run(parts: Parts, options: JsonOption): Promise<void> {
   }
 }
 
-/** A first start that fails later (the port is taken) has made its keys all the same. */
-async function tellOnce(
+/** A first start that fails later (the port is taken) has still created its keys. */
+async function printSecretsOnce(
   { core, options, secrets }: Pick<Service, "core" | "options" | "secrets">,
   work: (onReady: OnReady) => Promise<void>,
 ): Promise<void> {
-  let is_told = false;
+  let is_printed = false;
   try {
     await work((public_url, greeting) => {
-      is_told = true;
+      is_printed = true;
       const lines = greeting ?? secrets.lines;
       if (options.json) printDocument({ ready: readyFacts(core, public_url, secrets) });
       else if (lines.length > 0) console.log(lines.join("\n"));
     });
   } finally {
     const say = options.json ? console.error : console.log;
-    if (!is_told && secrets.lines.length > 0) say(secrets.lines.join("\n"));
+    if (!is_printed && secrets.lines.length > 0) say(secrets.lines.join("\n"));
   }
 }
 
-/** The greeting is null where nobody can be greeted at an address, as with a worker. */
+/** The greeting is null without a URL, as for a worker. */
 type OnReady = (public_url: string | null, greeting: string[] | null) => void;
 
 type Home = {
   url: string;
   notice: string | null;
-  /** Ends when the embedded database does, which nobody asked it to. */
+  /** Resolves when the embedded database ends unexpectedly. */
   lost: Promise<unknown>;
   write(info: Record<string, unknown>): Promise<void>;
-  /** One that died leaves its mark, so that doctor can tell. */
+  /** After a crash the state file is kept, so that doctor can report it. */
   close(end: { has_died: boolean }): Promise<void>;
 };
 
@@ -123,9 +123,9 @@ async function serve(
 ): Promise<void> {
   const { config } = core;
   let public_url = config.public_url ?? "";
-  // With --json stdout belongs to one document, and the log goes beside it.
+  // With --json stdout is reserved for one document, so the log goes to stderr.
   const log = options.json ? process.stderr : undefined;
-  // Only here: every other command starts in half the time without it.
+  // Imported here: other commands start in half the time without it.
   const { openApp } = await import("../../app/open-app.ts");
   const app = await openApp(core, () => public_url, undefined, log);
   const health = parts.api ? undefined : app.createHealthServer();
@@ -175,7 +175,7 @@ async function listen(
   return (server.server.address() as { port: number }).port;
 }
 
-/** Resolves at the first Ctrl-C or SIGTERM. A second one, after a while, ends the process hard. */
+/** Resolves at the first Ctrl-C or SIGTERM. A second one, after a while, kills the process. */
 function stopSignal(): Promise<void> {
   const REPEAT_IGNORED_MS = 1_000;
   return new Promise((resolve) => {

@@ -11,12 +11,12 @@ import type { ApiClient } from "../api-client.ts";
 
 type Triggered = { record: string; id: string };
 
-/** How an event comes about in earnest: a record is made and taken to a state. */
+/** How a real event is caused: a record is created and moved to a state. */
 export type Story = {
-  /** The states that can be asked for; none where the event itself says it. */
+  /** The states that can be requested; none where the event implies it. */
   statuses: readonly string[];
   default_status: string;
-  /** What becomes of a record in a state that it does not keep. */
+  /** What follows for a record in a state that does not last. */
   goes_on?: Readonly<Record<string, string>>;
   play(api: ApiClient, status: string): Promise<Triggered>;
 };
@@ -56,7 +56,7 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
       ongoing_checks: "it continues automatically once it has a document, or if it needs none",
     },
     play: async (api, status) => {
-      // With its document it would not stay in the checks.
+      // With a document it would not stay in the checks.
       const id = await makeOfframp(api, status === "ongoing_checks" ? {} : DOCUMENT);
       await api.send("PATCH", `/sandbox/offramps/${id}`, { offramp: { status } });
       return { record: "offramp", id };
@@ -74,7 +74,7 @@ const RAMP_STORIES: Record<RampEvent, Story> = {
   },
 };
 
-/** What an offramp that pays an invoice must come to, so that the service tells of the payment. */
+/** The status that an offramp must reach for the service to report the invoice's payment. */
 const PAYMENT_STATUS: Partial<Record<EventName, OfframpStatus>> = {
   paid: "fiat_sent",
   c2fPaymentFailed: "bounced",
@@ -95,7 +95,7 @@ export const TRIGGER_STATUSES: readonly string[] = [
   ...new Set(Object.values(RAMP_STORIES).flatMap(({ statuses }) => statuses)),
 ];
 
-/** A salary, of which the account is the payer; the worker tells what became of its payment. */
+/** A salary that the account itself pays; the worker reports the payment. */
 async function playPaidInvoice(
   api: ApiClient,
   event: EventName,
@@ -111,7 +111,7 @@ async function playPaidInvoice(
   const status = { offramp: { status: payment_status } };
   await api.send("PATCH", `/sandbox/offramps/${offramp_id}`, status);
   const end_ms = performance.now() + TOLD_MAX_MS;
-  while (!(await isTold(api, { event, id, since }))) {
+  while (!(await isReported(api, { event, id, since }))) {
     if (performance.now() > end_ms) {
       throw new StartupError(
         `Invoice ${id} got no event ${event}; check that a worker is running.`,
@@ -122,18 +122,18 @@ async function playPaidInvoice(
   return { record: "invoice", id };
 }
 
-async function isTold(
+async function isReported(
   api: ApiClient,
   { event, id, since }: { event: EventName; id: string; since: string },
 ): Promise<boolean> {
   const query = `event=${event}&limit=100&created_after=${encodeURIComponent(since)}`;
   const path = `/webhook_events?${query}`;
-  const told = await api.ask<{ record_id: string }[]>(
+  const events = await api.ask<{ record_id: string }[]>(
     (answer) => [...answer.webhook_events],
     "GET",
     path,
   );
-  return told.some(({ record_id }) => record_id === id);
+  return events.some(({ record_id }) => record_id === id);
 }
 
 async function playInvoice(api: ApiClient, status: string): Promise<Triggered> {

@@ -17,7 +17,7 @@ export function addTriggerCommand(program: Command): void {
     )
     .addArgument(new Argument("[event]", "the event").choices(EVENT_NAMES))
     .addOption(
-      // For completion; which of them an event has, and which was meant, is said below.
+      // For completion; which states an event has is checked below.
       new Option("--status <status>", "the status to reach (see the list below)")
         .choices(TRIGGER_STATUSES)
         .argParser(String),
@@ -35,7 +35,7 @@ export function addTriggerCommand(program: Command): void {
     });
 }
 
-/** Every event with the states that it can be asked to reach, the usual one first. */
+/** Every event with the states that can be requested, the default first. */
 function choiceLines(): string[] {
   const width = Math.max(...EVENT_NAMES.map((name) => name.length));
   return [
@@ -44,7 +44,7 @@ function choiceLines(): string[] {
   ];
 }
 
-/** Without states where none may be named: the event itself says where its record ends. */
+/** Without states where the event implies the final one. */
 function choices() {
   return EVENT_NAMES.map((event) => {
     const story = storyOf(event);
@@ -70,8 +70,8 @@ function readStatus(event: EventName, story: Story, wanted: string | undefined):
   if (statuses.length === 0) {
     throw new StartupError(`${event} takes no --status: its invoice ends ${default_status}.`);
   }
-  const meant = nearest(wanted, statuses);
-  const hint = meant ? ` (did you mean ${meant}?)` : "";
+  const suggested = nearest(wanted, statuses);
+  const hint = suggested ? ` (did you mean ${suggested}?)` : "";
   throw new StartupError(
     `--status ${wanted} is not a state of ${event}${hint}; choose one of ${statuses.join(", ")}.`,
   );

@@ -4,15 +4,15 @@ import { BY_NAME, IDS, RECORDS } from "./sample-values.ts";
 // biome-ignore lint/suspicious/noExplicitAny: a JSON schema has as many shapes as the standard.
 export type Json = any;
 
-/** Stands where no sample is known; a test wants none of it. */
+/** Used where no sample is known; a test expects none. */
 export const MISSING = "string";
 
 type Place = { components: Record<string, Json>; operation: string; record: string; name: string };
 
 /**
- * An example that fits the schema. In this order it takes: what the operation shows of this record,
- * what the record shows, the schema's own `examples`, the sample of a field of this name, and last
- * what the type allows.
+ * An example that fits the schema. It takes, in this order: the operation's value for this record,
+ * the record's value, the schema's own `examples`, the sample for the field's name, and last what
+ * the type allows.
  */
 export function buildExample(components: Record<string, Json>, schema: Json, operation = ""): Json {
   return exampleOf({ components, operation, record: "", name: "" }, schema);
@@ -35,7 +35,7 @@ function exampleOf(place: Place, schema: Json): Json {
 function shownValue(place: Pick<Place, "operation" | "record" | "name">): unknown {
   const { operation, record, name } = place;
   if (name === "") return undefined;
-  // `null` is a value too, and `??` would pass over it.
+  // `null` is a value too, and `??` would skip it.
   for (const fields of [BY_OPERATION[operation]?.[record], RECORDS[record]]) {
     if (fields && Object.hasOwn(fields, name)) return fields[name];
   }
@@ -45,7 +45,7 @@ function shownValue(place: Pick<Place, "operation" | "record" | "name">): unknow
 function exampleOfComponent(place: Place, schema: Json): Json {
   const name = schema.$ref.split("/").at(-1);
   const component = place.components[name];
-  // An enum or a text with a name of its own still shows what its field shows.
+  // A named enum or string still uses the sample of its field.
   if (!component.properties) return exampleOf(place, component);
   return exampleOfObject({ ...place, record: baseRecord(name), name: "" }, component);
 }
@@ -60,7 +60,7 @@ function exampleOfChoice(place: Place, choices: Json[]): Json {
   if (may_be_null && BY_NAME[place.name] === null) return null;
   const others = choices.filter((choice) => choice.type !== "null");
   const is_known = Object.hasOwn(BY_NAME, place.name) || Object.hasOwn(IDS, place.name);
-  // A text that may be absent and that no sample knows is absent.
+  // A nullable string without a sample is null.
   if (may_be_null && !is_known && others.every(({ type }) => type !== "object")) return null;
   return exampleOf(place, others[0]);
 }
@@ -73,7 +73,7 @@ function exampleOfObject(place: Place, schema: Json): Json {
   return Object.fromEntries(entries);
 }
 
-/** Optional fields stand in the example only where a sample says so. */
+/** Optional fields appear in the example only where a sample has them. */
 function isShown({ operation, record }: Place, name: string): boolean {
   if (/secret/.test(name)) return /create|rotate/i.test(operation);
   return shownValue({ operation, record, name }) !== undefined;

@@ -22,7 +22,7 @@ export const RAMP_EVENT_MEANINGS: Readonly<Record<RampEvent, string>> = {
   onramp_update: "An onramp was created or changed its status.",
 };
 
-/** What `payload` holds, and the component that describes it. */
+/** The key in `payload`, and the component that describes it. */
 export const RAMP_EVENT_RECORDS: Readonly<Record<RampEvent, [key: string, component: string]>> = {
   offramp_update: ["offramp", "Offramp"],
   payment_detail_update: ["payment_detail", "PaymentDetail"],

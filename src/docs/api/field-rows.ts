@@ -2,7 +2,7 @@ import type { Json } from "./build-example.ts";
 
 const DEPTH_MAX = 4;
 
-/** A row for every field of a schema, those inside objects by their path. Enums are spelled out. */
+/** A row for every field of a schema, nested ones by their path. Enums are spelled out. */
 export function fieldRows(
   document: Json,
   schema: Json,
@@ -23,7 +23,7 @@ export function fieldRows(
   });
 }
 
-/** Beside the description, what the values of an enum mean. */
+/** The description, with the meanings of an enum's values. */
 function meaning(document: Json, field: Json): string {
   const target = componentOf(document, plainOf(field).items ?? plainOf(field));
   const values = target?.enum ? (target.description ?? "").replace(/^- /gm, "") : "";
@@ -37,7 +37,7 @@ export function cell(text: string): string {
   return lines.map((line) => line.trim()).join(" ");
 }
 
-/** The type in words, with a link where an object has a section of its own. */
+/** The type as text, with a link where an object has a section of its own. */
 export function schemaName(
   document: Json,
   schema: Json,
@@ -77,7 +77,7 @@ function isList(field: Json): boolean {
   return plainOf(field).type === "array";
 }
 
-/** An object that is described right here, not in a section of its own. */
+/** An object that is described inline, not in a section of its own. */
 function innerObject(
   document: Json,
   field: Json,

@@ -11,8 +11,8 @@ import { TAGS } from "./tags.ts";
 import { addWebhooks } from "./webhooks-section.ts";
 
 /**
- * The OpenAPI document that people and generators read, made from what the routes declare: enums,
- * parameters and errors as shared components, tags in reading order, an example on every answer,
+ * The OpenAPI document for people and generators, built from what the routes declare: enums,
+ * parameters and errors as shared components, tags in reading order, an example for every response,
  * and the webhooks.
  */
 export function finishDocument(described: Json): Json {
@@ -26,7 +26,7 @@ export function finishDocument(described: Json): Json {
     addWebhooks,
     shortenNullables,
   ];
-  // The library's object holds symbols and references to itself; a copy holds JSON only.
+  // The library's object has symbols and references to itself; a copy has JSON only.
   const plain = JSON.parse(JSON.stringify(described));
   return steps.reduce((document, step) => step(document), plain);
 }
@@ -37,7 +37,7 @@ function addAnswerExamples(document: Json): Json {
     const { description: _, ...success } = operation.responses["200"];
     const content = Object.entries<Json>(success.content).map(([type, { schema }]) => {
       if (type !== "application/json") return [type, { schema }];
-      // The library repeats the description of the answer in its schema.
+      // The library repeats the response's description in its schema.
       const { description: __, ...rest } = schema;
       return [type, { schema: rest, example: buildExample(schemas, rest, operation.operationId) }];
     });
@@ -46,7 +46,7 @@ function addAnswerExamples(document: Json): Json {
   });
 }
 
-/** Tags as a newcomer needs them, and the paths in the order of their tags. */
+/** Tags in the order a newcomer needs, and the paths in the order of their tags. */
 function inReadingOrder(document: Json): Json {
   const place = (methods: Json) => {
     const tag = Object.values<Json>(methods)[0].tags[0];

@@ -27,7 +27,7 @@ const INVOICE_STATUS: Meanings<InvoiceStatus> = {
 
 /**
  * Every enum of the API, each value explained. An enum of the OpenAPI document is recognised by its
- * values and becomes the shared component of that name; a test names those that are missing here.
+ * values and becomes the shared component of that name; a test reports those that are missing here.
  */
 export const MEANINGS = {
   OfframpStatus: {
@@ -188,7 +188,7 @@ export function findEnum(values: readonly unknown[]): EnumName | undefined {
   });
 }
 
-/** The values as a list for people who read the document. */
+/** The values as a Markdown list. */
 export function describeEnum(name: EnumName): string {
   const lines = Object.entries<string>(MEANINGS[name]).map(
     ([value, meaning]) => `- \`${value}\`: ${meaning}`,

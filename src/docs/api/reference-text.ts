@@ -14,7 +14,7 @@ export function referenceTexts(document: Json, base_url: string): ApiText[] {
   return [overview(document, base_url), ...pages, webhooksPage(document, owners)];
 }
 
-/** The address of every page, before there is a document. */
+/** The URL of every page, without a document. */
 export function listApiUrls(): string[] {
   return [API_PATH, ...TAGS.map(({ name }) => tagUrl(name)), `${API_PATH}/webhooks`];
 }
@@ -122,7 +122,7 @@ function parameterRows(document: Json, parameters: Json[], owners: Owners): stri
   });
 }
 
-/** What the answer holds: its keys, with links to the objects below them. */
+/** The keys of the response, with links to their objects. */
 function answerWords(schema: Json, owners: Owners): string {
   if (schema.$ref) return objectLink(schema.$ref.split("/").at(-1), owners);
   const choices: Json[] = schema.anyOf ?? [schema];
@@ -168,7 +168,7 @@ function webhooksPage(document: Json, owners: Owners): ApiText {
   return { url: `${API_PATH}/webhooks`, title: "Webhooks", text: text.join("\n\n") };
 }
 
-/** The page on which each object is explained: that of the first tag that answers it. */
+/** The page that explains each object: that of the first tag that returns it. */
 type Owners = ReadonlyMap<string, string>;
 
 function findOwners(document: Json): Owners {

@@ -8,7 +8,7 @@ const JUST_CREATED = {
 };
 const NO_KYC = { status: "not_started", swift_status: "not_started" };
 
-/** Where an operation shows a record in another state than the others do. */
+/** Operations that show a record in another state than usual. */
 export const BY_OPERATION: Readonly<Record<string, SampleRecords>> = {
   createUser: {
     User: {

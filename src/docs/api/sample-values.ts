@@ -1,6 +1,6 @@
 /**
  * The invented records that all examples of the document show: one user, one payee, one quote with
- * one payout, one onramp, one invoice. Ids and amounts agree with each other.
+ * one payout, one onramp, one invoice. Their ids and amounts are consistent.
  */
 const id = (tail: string) => `019a8f3c-7a10-7c4e-9b2d-${tail.padStart(12, "0")}`;
 
@@ -33,7 +33,7 @@ const ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
 const SERVER = "http://127.0.0.1:4000";
 const CREATED_AT = "2026-11-16T09:30:00.000Z";
 
-/** What a field of this name shows, wherever it stands. `null` also where it may be a text. */
+/** The sample for a field of this name, in any record. `null` also where a string is allowed. */
 export const BY_NAME: Readonly<Record<string, unknown>> = {
   created_at: CREATED_AT,
   updated_at: CREATED_AT,
@@ -87,7 +87,7 @@ export const BY_NAME: Readonly<Record<string, unknown>> = {
   name: "Consulting",
 };
 
-/** What the records show; the rest comes from their schema and from the names above. */
+/** The samples by record; other fields come from the schema and from the names above. */
 export const RECORDS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   Error: {
     error_code: "below_currency_limit",

@@ -13,7 +13,7 @@ export function withoutErrorMessages(value: Json): Json {
   return Object.fromEntries(entries.map(([key, inner]) => [key, withoutErrorMessages(inner)]));
 }
 
-/** `anyOf` of a plain type and null is longer than `type` with both, and says the same. */
+/** `anyOf` of a plain type and null is longer than `type` with both, and means the same. */
 export function shortenNullables(value: Json): Json {
   if (Array.isArray(value)) return value.map(shortenNullables);
   if (value === null || typeof value !== "object") return value;
@@ -29,7 +29,7 @@ function isPlain(schema: Json): boolean {
   return Object.keys(schema).every((key) => key === "type" || key === "format");
 }
 
-/** Every enum becomes a component that explains its values; what it stood for refers to it. */
+/** Every enum becomes a component that explains its values; its uses refer to it. */
 export function shareEnums(document: Json): Json {
   const shared: Record<string, Json> = {};
   const walk = (value: Json): Json => {
@@ -58,7 +58,7 @@ function enumSchema(name: EnumName, values: readonly string[]): Json {
   return { type: "string", enum: values, description: describeEnum(name) };
 }
 
-/** Parameters that several operations take become components: ids, pages, the idempotency key. */
+/** Parameters that several operations share become components: ids, pages, idempotency key. */
 export function shareParameters(document: Json): Json {
   const forms = new Map<string, string[]>();
   eachOperation(document, (operation) => {
@@ -106,8 +106,8 @@ const RESPONSE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * One component per status, with all codes of that status. An operation that can answer only some
- * of them lists those beside the reference.
+ * One component per status, with all codes of that status. An operation that returns only some of
+ * them lists those next to the reference.
  */
 export function shareErrors(document: Json): Json {
   const responses: Record<string, Json> = {};
@@ -131,7 +131,7 @@ export function shareErrors(document: Json): Json {
   return { ...shared, components: { ...shared.components, responses } };
 }
 
-/** `route_not_found` is the answer where there is no operation. */
+/** `route_not_found` is only returned where there is no operation. */
 function codesOf(status: number): ErrorCode[] {
   return ERROR_CODES.filter((code) => ERRORS[code][0] === status && code !== "route_not_found");
 }

@@ -40,7 +40,7 @@ export function addWebhooks(document: Json): Json {
       event,
       meaning,
       schema: invoiceEventSchema(event),
-      // The invoice as the event leaves it.
+      // The invoice after the event.
       change: (example: Json) => ({
         ...example,
         invoice: { ...example.invoice, status: STATUS_AFTER[event as InvoiceEvent] },

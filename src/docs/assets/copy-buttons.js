@@ -1,4 +1,4 @@
-// Adds a button that copies to every block of code.
+// Adds a copy button to every block of code.
 for (const block of document.querySelectorAll("pre")) {
   const box = document.createElement("div");
   box.className = "code-box";
@@ -23,7 +23,7 @@ for (const block of document.querySelectorAll("pre")) {
   box.append(block, button, said);
 }
 
-/** The clipboard is only there on https and loopback; elsewhere the text is selected instead. */
+/** The clipboard needs https or loopback; elsewhere the text is selected instead. */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// Searches while somebody types. Without this file the form asks the server, which finds the same.
+// Searches as the user types. Without this file the form asks the server, which finds the same.
 import { searchSections } from "./search-sections.js";
 
 const box = document.querySelector("#search");
@@ -16,7 +16,7 @@ async function search() {
   const question = box.value.trim();
   if (question === "") return show([], "");
   const found = searchSections(await load(), question);
-  // Meanwhile something else may have been typed.
+  // The input may have changed meanwhile.
   if (box.value.trim() !== question) return;
   show(found, found.length === 0 ? `Nothing is found for “${question}”.` : "");
 }

@@ -1,14 +1,14 @@
-// Which parts of the documentation suit a question. The server and the page both use this file.
+// Finds the sections of the documentation that match a question. Server and page use this file.
 
 const RESULTS_MAX = 20;
 const EXCERPT_CHARACTERS = 150;
 const WORDS_MAX = 10;
-/** What a word counts where it stands in the heading, and what all of them count together. */
+/** The score of a word in the heading, and of all words together. */
 const IN_HEADING = 10;
 const ALL_IN_HEADING = 50;
 const WHOLE_HEADING = 100;
 
-/** The best first; every word of the question must stand somewhere, be it as the start of one. */
+/** Best match first; every word of the question must occur, at least as a prefix. */
 export function searchSections(sections, question) {
   const words = wordsOf(question).slice(0, WORDS_MAX);
   if (words.length === 0) return [];

@@ -18,17 +18,17 @@ type PartyAct = {
   name: ChangeType;
   input: ChangeInput | null;
   role: PartyRole;
-  /** Null for a party without an account, who came by the invoice's link. */
+  /** Null for a party without an account, who uses the invoice's link. */
   caller: { account_id: string; credential_id: string } | null;
-  /** Tells a request that is repeated from a new one. */
+  /** Distinguishes a repeated request from a new one. */
   change_key: Buffer | null;
 };
 
 /**
- * A change by whoever does not own the invoice. The owner's row is the truth, so it is decided and
- * written there, under that account alone; the acting account hears of it by the same task as of
- * any other change. Its stored answer is kept by a transaction of its own: the change carries the
- * request's key, so that a repetition in between finds it done.
+ * A change by a party that does not own the invoice. The owner's row is authoritative, so the
+ * change is decided and written there, under that account alone; the acting account is notified by
+ * the same task as of any change. Its response is stored in a transaction of its own: the change
+ * stores the request's key, so that a repetition in between finds it applied.
  */
 export async function changeAsParty(
   deps: InvoiceUseCaseDeps & { database: Database; tokens: TokenPort },
@@ -54,7 +54,7 @@ export async function changeAsParty(
   });
 }
 
-/** A key or token that was revoked a moment ago must not act any more. */
+/** A key or token that was just revoked must not act any more. */
 async function checkCredential(
   tx: Transaction,
   tokens: TokenPort,

@@ -10,7 +10,7 @@ type VisibleInvoice = { entry: KeyedInvoice; role: PartyRole };
 
 type Deps = { database: Database; keyring: Keyring };
 
-/** How an account sees an invoice, by id or any requestId it ever had; absent if it does not. */
+/** An account's view of an invoice, by id or any requestId it ever had; absent if not visible. */
 export async function findVisibleView(
   { database }: Deps,
   account_id: string,
@@ -22,7 +22,7 @@ export async function findVisibleView(
   return view?.owner_account_id === found?.account_id ? view : undefined;
 }
 
-/** The invoices behind views, as their owners have them now, in the order of the views. */
+/** The current invoices behind views, in the order of the views. */
 export async function openViews(
   { database, keyring }: Deps,
   views: readonly InvoiceView[],

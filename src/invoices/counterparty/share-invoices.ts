@@ -10,8 +10,8 @@ import type { SyncDeps } from "./sync-counterparty.ts";
 const PAGE_ROWS = 200;
 
 /**
- * An account got its billing address: what others have billed to it before becomes visible to it.
- * It is told of what happens from now on. Writes for one owner at a time.
+ * An account got its billing address: invoices billed to it before become visible to it. It is
+ * notified of later changes only. Writes for one owner at a time.
  */
 export async function shareInvoices(deps: SyncDeps, set: TaskSet): Promise<void> {
   for (const task of set.tasks) {
@@ -50,7 +50,7 @@ async function sharePage(
   await database.transaction(async (tx) => {
     const rows = await lockInvoices(tx, keys);
     const billed = await findBilledAccounts(tx, [page.party_index]);
-    // Somebody else's by now.
+    // The address belongs to another account by now.
     if (billed.get(page.party_index.toString("base64")) !== page.account_id) return;
     const entries = await openInvoices(tx, keyring, rows);
     const shared = entries

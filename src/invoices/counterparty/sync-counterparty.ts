@@ -3,7 +3,7 @@ import { AccountMap } from "../../platform/account-map.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
-import { listUntold, type UntoldChange } from "../change-store.ts";
+import { listUnsynced, type UnsyncedChange } from "../change-store.ts";
 import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
 import { wordsOf } from "../links.ts";
 import { type KeyedInvoice, otherRole, ownRole } from "../model.ts";
@@ -20,9 +20,9 @@ import {
 export type SyncDeps = InvoiceUseCaseDeps & { database: Database };
 
 /**
- * Tells the other party's account what happened to invoices: each change once and in order,
- * however often and in whatever order the tasks run, since the account's own row counts how far it
- * has come. Writes for that account only.
+ * Syncs invoice changes to the other party's account: each change once and in order, however often
+ * and in whatever order the tasks run, since the account's own row counts the changes applied.
+ * Writes for that account only.
  */
 export async function syncCounterparty(deps: SyncDeps, set: TaskSet): Promise<void> {
   // Several changes of one invoice are one job.
@@ -55,15 +55,15 @@ async function tellOther(
   const views = await lockViews(tx, [{ account_id, id: invoice.id }]);
   const view = AccountMap.of(views, (one) => one).get(account_id, invoice.id);
   const known = view?.sequence ?? invoice.shared_from! - 1;
-  // No change later than the invoice that was read: what it means for this account (its search
-  // words, its view) is read from the invoice. A later one has a task of its own.
-  const changes = await listUntold(tx, invoice, known, entry.key);
+  // No change later than the invoice that was read: the account's search words and view are derived
+  // from that version. A later change has a task of its own.
+  const changes = await listUnsynced(tx, invoice, known, entry.key);
   const last = changes.at(-1);
   const sequence = last?.sequence ?? known;
-  // Whoever asks for what changed since they last looked must find what was told later.
-  const told_at = (at: Date) => new Date(Math.max(at.getTime(), now.getTime()));
+  // A query for "changed since" must also find changes that were synced later.
+  const syncedAt = (at: Date) => new Date(Math.max(at.getTime(), now.getTime()));
   if (!view) {
-    const updated_at = told_at(invoice.updated_at);
+    const updated_at = syncedAt(invoice.updated_at);
     insertViews(tx, [{ account_id, role, sequence, entry, updated_at }]);
   }
   if (!view || changes.some(({ name }) => name === "trackTransaction")) {
@@ -71,7 +71,7 @@ async function tellOther(
   }
   if (last) {
     const { to_status: status, at } = last;
-    const updated_at = told_at(at);
+    const updated_at = syncedAt(at);
     updateViews(tx, [{ account_id, id: invoice.id, status, sequence, updated_at }]);
   }
   const unpaid = changes.findLast((change) => change.name === "markUnpaid");
@@ -84,7 +84,7 @@ async function tellOther(
 
 function toEvent(
   { invoice }: KeyedInvoice,
-  change: UntoldChange,
+  change: UnsyncedChange,
   reader: { account_id: string; role: NonNullable<NewEvent["invoice"]>["role"]; key: Buffer },
 ): NewEvent[] {
   const name = eventName(change);
@@ -104,7 +104,7 @@ function toEvent(
       invoice: {
         change_id: change.id,
         role: reader.role,
-        // Whoever made the invoice belongs to the owner, and is told there.
+        // The app that created the invoice belongs to the owner, and is notified there.
         app_id: null,
         counterpart_account_id: invoice.account_id,
       },

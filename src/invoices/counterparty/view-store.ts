@@ -2,7 +2,7 @@ import type { Session, Transaction } from "../../platform/db/database.ts";
 import type { InvoiceFormat, InvoiceStatus, KeyedInvoice, PartyRole } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
 
-/** That an account sees an invoice, and on which side it stands. */
+/** An account's access to an invoice, and its role. */
 export type InvoiceView = {
   account_id: string;
   /** The invoice's id, as its owner has it. */
@@ -38,10 +38,9 @@ export function findViews(session: Session, keys: readonly InvoiceKey[]): Promis
 }
 
 /**
- * Of these invoices (by their buyers' accounts) those that an offramp pays now: it holds the place
- * and has money in. One that waits for its deposit may never have any; when it comes after all, the
- * offramp is held back as for a canceled invoice. One that was sent or returned, and is known to
- * be, waits for nobody.
+ * Which of these invoices (by their buyers' accounts) an offramp pays now: it has the reservation
+ * and is funded. An unfunded offramp may never be; if its deposit is received later, it is held as
+ * for a canceled invoice. One that is known to be sent or returned does not count.
  */
 export function listPaying(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceKey[]> {
   return session.query<InvoiceKey>(
@@ -73,7 +72,7 @@ type NewView = {
   role: PartyRole;
   sequence: number;
   entry: KeyedInvoice;
-  /** When the account could see it, which may be long after the invoice's own last change. */
+  /** When it became visible to the account, which may be long after its last change. */
   updated_at: Date;
 };
 
@@ -100,7 +99,7 @@ export function insertViews(tx: Transaction, views: readonly NewView[]): void {
   );
 }
 
-/** How far the accounts have come to know their invoices. */
+/** Writes how many changes of their invoices the accounts have received. */
 export function updateViews(
   tx: Transaction,
   views: readonly (InvoiceKey & { status: string; sequence: number; updated_at: Date })[],
@@ -121,7 +120,7 @@ export function updateViews(
   );
 }
 
-/** Ties offramps to the invoices they pay. */
+/** Reserves invoices for the offramps that pay them. */
 export function updatePayingOfframps(
   tx: Transaction,
   payments: readonly (InvoiceKey & { offramp_id: string })[],
@@ -139,7 +138,7 @@ export function updatePayingOfframps(
   );
 }
 
-/** Frees invoices of an offramp that will not pay them. */
+/** Releases invoices from an offramp that will not pay them. */
 export function updateFreed(
   tx: Transaction,
   payments: readonly (InvoiceKey & { offramp_id: string })[],
@@ -159,8 +158,8 @@ export function updateFreed(
 }
 
 /**
- * Frees invoices that were marked unpaid of the offramp that had paid them, so that another may.
- * One that is still under way, or was sent anew since, keeps its place: two would pay twice.
+ * Releases invoices marked unpaid from the offramp that had paid them, so that another may pay. An
+ * offramp that is in progress, or was sent again, keeps its reservation: two would pay twice.
  */
 export function updateFreedOfSent(
   tx: Transaction,
@@ -197,7 +196,7 @@ export function insertWords(
 
 export type ViewFilter = {
   statuses: readonly InvoiceStatus[];
-  /** Unpaid past this time; null does not ask for it. */
+  /** Unpaid past this time; null disables the filter. */
   overdue_at: Date | null;
   role: PartyRole | null;
   format: InvoiceFormat | null;
@@ -209,7 +208,7 @@ export type ViewFilter = {
 
 export type ViewPage = { below_id: string; skip: number; limit: number };
 
-/** Newest first, one row more than the page holds. */
+/** Newest first, one row more than the page size. */
 export function listViews(
   session: Session,
   account_id: string,

@@ -23,9 +23,9 @@ const STEP_CHANGES: Readonly<Record<StepKind, readonly ChangeName[]>> = {
 };
 
 /**
- * Carries the steps of offramps to the invoices they pay, each once and in order: whoever sees a
- * step sees those before it, and applies them first. Each step is a transaction under the invoice's
- * owner; that it was taken is noted under the payer in another, and found again if that one fails.
+ * Applies the steps of offramps to the invoices they pay, each once and in order: earlier steps are
+ * always visible and applied first. Each step is a transaction under the invoice's owner; a second
+ * one under the payer marks it as applied, and is repeated if it fails.
  */
 export async function applyPayments(deps: SyncDeps, set: TaskSet): Promise<void> {
   const by_offramp = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
@@ -63,9 +63,9 @@ async function applyStep(
 }
 
 /**
- * None where the invoice went another way meanwhile: canceled, or paid by other means. A payment
- * that comes back after the invoice was marked unpaid is told as well, unless another offramp's
- * progress is what the invoice shows by now: that one is not to be undone.
+ * None where the invoice was canceled or paid by other means. A payment returned after the invoice
+ * was marked unpaid is also reported, unless the invoice now shows another offramp's progress,
+ * which must not be undone.
  */
 function changesOf(
   entry: KeyedInvoice,
@@ -75,7 +75,7 @@ function changesOf(
   const payer = entry.invoice.offramp_id;
   if (payer !== null && payer !== offramp_id) return [];
   const is_return = kind === "bounced" || kind === "failed";
-  // Declared or received by hand: no offramp's matter.
+  // Declared or received manually: not an offramp's payment.
   if (is_return && payer === null && entry.invoice.payment !== null) return [];
   const changes: ChangedInvoice[] = [];
   let current = entry;

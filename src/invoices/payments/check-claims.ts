@@ -25,7 +25,7 @@ export type ClaimDeps = SyncDeps & { chain: ChainPort };
 const AGAIN_MIN_MS = 15_000;
 const AGAIN_MAX_MS = 10 * MINUTE_MS;
 
-/** Asks the chains for the transfers that buyers have named. */
+/** Checks the transfers that buyers have claimed with the chains. */
 export async function checkClaims(deps: ClaimDeps, set: TaskSet): Promise<void> {
   for (const task of set.tasks) await checkOne(deps, set, task);
 }
@@ -40,7 +40,7 @@ async function checkOne(deps: ClaimDeps, set: TaskSet, task: Task): Promise<void
     if (tasks.length === 0) return;
     const is_over = !claim || !found || (await settle(tx, deps, claim, found, set.now));
     if (is_over) return set.finish(tx, tasks);
-    // Seldom asked after a while: most transfers are final within minutes.
+    // Checked less often after a while: most transfers are final within minutes.
     const age_ms = set.now.getTime() - task.created_at.getTime();
     const again_ms = Math.min(Math.max(age_ms, AGAIN_MIN_MS), AGAIN_MAX_MS);
     set.postpone(tx, tasks, new Date(set.now.getTime() + again_ms));
@@ -57,7 +57,7 @@ async function settle(
 ): Promise<boolean> {
   const key = { account_id: claim.account_id, id: claim.invoice_id };
   const rows = await lockInvoices(tx, [key]);
-  // Another worker may have settled it, or a new claim have taken its place.
+  // Another worker may have settled it, or a new claim may have replaced it.
   const current = await findClaim(tx, key);
   if (current?.tx_id !== claim.tx_id || current.chain !== claim.chain) return true;
   const [entry] = await openInvoices(tx, keyring, rows);
@@ -68,7 +68,7 @@ async function settle(
     "reason" in judged
       ? [dropClaim(entry, judged.reason, now)]
       : await settleFinal(tx, entry, claim, judged.candidates, now);
-  // A transfer that is only shown keeps its claim until somebody proves or confirms it.
+  // A transfer that is only shown keeps its claim until it is proved or confirmed.
   const is_open = changes.every(({ change }) => change.name === "trackTransaction");
   if (!is_open) deleteClaims(tx, [key]);
   const shown = changes.find(({ change }) => change.name === "trackTransaction")?.invoice;
@@ -94,7 +94,7 @@ async function settleFinal(
   for (const tracked of candidates) {
     const is_payment = invoice.status === "paid" || isProven(invoice.id, history, tracked);
     if (!is_payment || !(await insertUsedTransfer(tx, invoice, tracked))) continue;
-    // Others may have named it without a proof: they are checked again, and dropped.
+    // Others may have claimed it without a proof: they are checked again, and dropped.
     const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toKey);
     const others = rivals.filter(({ id }) => id !== invoice.id);
     enqueueTasks(
@@ -119,7 +119,7 @@ async function settleFinal(
 
 const toKey = ({ account_id, invoice_id }: PaymentClaim) => ({ account_id, id: invoice_id });
 
-/** The change that shows the transfer, unless the invoice shows it already. */
+/** The change that shows the transfer, unless the invoice already shows it. */
 function trackOnce(entry: KeyedInvoice, tracked: TrackedTransaction, now: Date): ChangedInvoice[] {
   if (entry.invoice.tracked.some((shown) => isSameTransfer(shown, tracked))) return [];
   const act: Act = { name: "trackTransaction", actor_account_id: null, input: null, tracked };

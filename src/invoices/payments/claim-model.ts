@@ -19,15 +19,15 @@ import type {
 } from "../model.ts";
 
 /*
- * A claim: the buyer says by which transfer on chain an invoice was paid.
+ * A claim: the buyer names the transfer on chain that pays an invoice.
  *
  *   declareSentPayment with txHash → the claim waits (a row of invoice_claims, one per invoice)
- *   transfer final and right       → trackTransaction
+ *   transfer final and valid       → trackTransaction
  *       sender signed by the buyer, or the seller has confirmed → the transfer is used, paid
  *       else                       → the claim waits for the seller; the transfer is not used yet,
- *                                    so that naming another's transfer takes nothing from them
- *   transfer wrong, used, or not found in time → dropClaim with the reason
- *   markUnpaid                     → the claim goes
+ *                                    so that a false claim cannot take it from its sender
+ *   transfer invalid, used, or not found in time → dropClaim with the reason
+ *   markUnpaid                     → the claim is deleted
  */
 
 export type PaymentClaim = {
@@ -38,13 +38,13 @@ export type PaymentClaim = {
   expires_at: Date;
 };
 
-/** One token is taken for one dollar. */
+/** One token counts as one dollar. */
 const CLAIM_CURRENCY = "USD";
 
 /** How long a transfer may take to become final. */
 const CLAIM_LIFE_MS = DAY_MS;
 
-/** The claim that a change makes, if it makes one. */
+/** The claim that a change creates, if any. */
 export function claimsOf({
   invoice: { account_id, id },
   change,
@@ -59,7 +59,7 @@ export function claimsOf({
   return [{ account_id, invoice_id: id, chain, tx_id: input.txHash, expires_at }];
 }
 
-/** Why a claim cannot be right, whatever the chain says. */
+/** Why a claim is invalid, whatever the chain says. */
 export function claimProblems(
   invoice: Pick<Invoice, "id" | "currency" | "document">,
   name: ChangeName | null,
@@ -87,7 +87,7 @@ export function claimProblems(
   return problems;
 }
 
-/** A coin that an invoice takes at an address. */
+/** A coin that the invoice accepts, and its address. */
 type Wallet = { token: string; address: string };
 
 function walletsOn(options: readonly PaymentOption[], chain: Chain): Wallet[] {
@@ -104,7 +104,7 @@ function walletsOn(options: readonly PaymentOption[], chain: Chain): Wallet[] {
   });
 }
 
-/** Which of its transfers may pay the invoice, in order; or that it waits, or why none can. */
+/** The transfers that may pay the invoice, in order; or that it waits, or why none can. */
 type Judged = { candidates: TrackedTransaction[] } | { reason: string } | { wait: true };
 
 export function judgeClaim(

@@ -43,7 +43,7 @@ export async function findClaim(
   return claim;
 }
 
-/** Of whichever account: somebody has seen this transaction. */
+/** The claims of all accounts that name this transaction. */
 export function listClaims(session: Session, chain: Chain, tx_id: string): Promise<PaymentClaim[]> {
   return session.query<PaymentClaim>(
     `select ${COLUMNS} from invoice_claims where chain = $1 and tx_id = $2`,
@@ -51,7 +51,7 @@ export function listClaims(session: Session, chain: Chain, tx_id: string): Promi
   );
 }
 
-/** Takes a transfer for this invoice; false when it has paid one of the installation before. */
+/** Uses a transfer for this invoice; false when it already paid one in this installation. */
 export async function insertUsedTransfer(
   session: Session,
   invoice: InvoiceKey,
@@ -65,7 +65,7 @@ export async function insertUsedTransfer(
   return rows.length > 0;
 }
 
-/** Which transfers of a transaction have paid an invoice of the installation. */
+/** Which transfers of a transaction have paid an invoice of this installation. */
 export function listUsedTransfers(
   session: Session,
   chain: Chain,

@@ -14,18 +14,18 @@ import { findInvoices, type InvoiceKey, type InvoiceRow } from "../store.ts";
 import { INVOICE_PAYMENT_TASK } from "../task-kinds.ts";
 import { insertPaymentSteps, type PaymentStep, type StepKind } from "./store.ts";
 
-/** What paying an invoice needs to know of it. */
+/** The fields of an invoice that paying it needs. */
 export type Payable = Pick<InvoiceRow, "status" | "currency" | "total"> & {
-  /** The live offramp that pays it already. */
+  /** The active offramp that pays it. */
   offramp_id: string | null;
-  /** The offramp whose progress the invoice shows, as its owner knows by now. */
+  /** The offramp whose progress the invoice shows, as last synced to its owner. */
   shown_offramp_id: string | null;
 };
 
 export type { PaymentStep, StepKind };
 
 /**
- * The invoices that these accounts may pay: seen by them as their buyer, or as a salary's
+ * The invoices that these accounts may pay: those visible to them as their buyer, or as a salary's
  * employer. `account_id` is the payer's. Locks the payer's own rows, so that of two offramps for
  * one invoice one is refused.
  */
@@ -37,7 +37,7 @@ export async function loadPayables(
   return toPayables(tx, await lockViews(tx, keys));
 }
 
-/** The same without a lock, for whoever only asks whether to go on. */
+/** The same without a lock, for checks that reserve nothing. */
 export async function findPayables(
   session: Session,
   keys: readonly InvoiceKey[],
@@ -66,14 +66,14 @@ async function toPayables(
   return payables;
 }
 
-/** Why this payment cannot pay the invoice that `field` names. Null fields are not judged. */
+/** Why this payment cannot pay the invoice that `field` names. Null fields are not checked. */
 export function paymentProblems(
   field: string,
   payable: Payable | undefined,
   payment: { currency: string | null; amount: bigint | null },
 ): Problem[] {
   if (!payable) return [notFound(field)];
-  // What is under way keeps its place; what came to its end is told by the invoice's own state.
+  // A payment in progress keeps its reservation; a finished one shows in the invoice's state.
   const is_under_way = isUnpaid(payable) || payable.status === "declaredPaid";
   if (payable.offramp_id !== null && is_under_way) return [taken(field)];
   if (!isUnpaid(payable)) return [notPayable(field, payable)];
@@ -89,8 +89,8 @@ export function paymentProblems(
 }
 
 /**
- * Why an offramp that was made for this invoice may not pay it (any more): another has its place,
- * or it was canceled, rejected or paid by other means.
+ * Why an offramp can no longer pay its invoice: another has reserved it, or it was canceled,
+ * rejected or paid by other means.
  */
 export function paymentEndProblems(
   field: string,
@@ -99,7 +99,7 @@ export function paymentEndProblems(
 ): Problem[] {
   if (!payable) return [notFound(field)];
   if (payable.offramp_id !== null && payable.offramp_id !== offramp_id) return [taken(field)];
-  // Its own progress may have brought the invoice to where it is; what comes next is on the way.
+  // The state may result from this offramp's own progress.
   if (isUnpaid(payable) || payable.shown_offramp_id === offramp_id) return [];
   return [notPayable(field, payable)];
 }
@@ -118,7 +118,7 @@ function notPayable(field: string, { status }: Payable): Problem {
   return { field, code: "record_invalid", message };
 }
 
-/** From now on this offramp pays the invoice, until it fails. */
+/** Reserves the invoice for this offramp, until it fails. */
 export function reservePayments(
   tx: Transaction,
   payments: readonly (InvoiceKey & { offramp_id: string })[],
@@ -126,7 +126,7 @@ export function reservePayments(
   updatePayingOfframps(tx, payments);
 }
 
-/** What an offramp that pays an invoice has gone through, in the transaction of its change. */
+/** Records the steps of an offramp that pays an invoice, in the transaction of its change. */
 export function recordPaymentSteps(
   tx: Transaction,
   steps: readonly PaymentStep[],
@@ -143,7 +143,7 @@ export function recordPaymentSteps(
   );
 }
 
-/** These offramps will not pay their invoices: others may. */
+/** These offramps will not pay their invoices, so others may. */
 export function releasePayments(
   tx: Transaction,
   payments: readonly (InvoiceKey & { offramp_id: string })[],

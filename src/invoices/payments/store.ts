@@ -3,7 +3,7 @@ import type { InvoiceKey } from "../store.ts";
 
 export type StepKind = "funded" | "rerouted" | "sent" | "bounced" | "failed";
 
-/** What became of an offramp that pays an invoice; `step` is the offramp's own sequence. */
+/** A step of an offramp that pays an invoice; `step` is the offramp's own sequence. */
 export type PaymentStep = {
   account_id: string;
   offramp_id: string;
@@ -31,7 +31,7 @@ export function insertPaymentSteps(
   );
 }
 
-/** In order. The offramp's lock lets no later step be seen before an earlier one. */
+/** In order. The offramp's lock ensures that no later step is visible before an earlier one. */
 export function listUnappliedSteps(
   session: Session,
   account_id: string,
@@ -56,7 +56,7 @@ export function updateApplied(
   );
 }
 
-/** Takes note of a step under the invoice's owner; false when that was done before. */
+/** Records a step under the invoice's owner; false when it was recorded before. */
 export async function insertPayment(
   tx: Session,
   invoice: InvoiceKey,

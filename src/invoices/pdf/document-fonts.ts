@@ -6,18 +6,18 @@ import { shapesOf } from "./text-layout.ts";
 
 export type Doc = InstanceType<typeof PDFDocument>;
 
-/** A part of a line in one font; without a name it is the one that is set. */
+/** A part of a line in one font; without a name, the current font. */
 type FontRun = { text: string; font: string | undefined };
 
 type DocumentFonts = {
   weight: Weight;
   hasGlyph(char: string): boolean;
-  /** From left to right; undefined when the font that is set draws the whole line. */
+  /** From left to right; undefined when the current font draws the whole line. */
   splitRuns(text: string): FontRun[] | undefined;
 };
 
 const FONTS = "dejavu-fonts-ttf/ttf";
-/** These belong to the letter before them, whatever font that is of. */
+/** These belong to the preceding letter and use its font. */
 const FOLLOWS = /[\p{M}\u200c\u200d]/u;
 const PLAIN = /^[\n -~]*$/;
 
@@ -30,7 +30,7 @@ export function fontsOf(doc: Doc): DocumentFonts {
 
 /**
  * Registers DejaVu, and of the fonts by script those that the texts need. `han` draws Chinese
- * characters where the text does not tell its language.
+ * characters where the text does not indicate its language.
  */
 export async function openFonts(doc: Doc, texts: readonly string[], han: Family): Promise<void> {
   dejavu ??= { regular: readFont("DejaVuSans.ttf"), bold: readFont("DejaVuSans-Bold.ttf") };
@@ -52,7 +52,7 @@ export async function openFonts(doc: Doc, texts: readonly string[], han: Family)
   }
   const faces = await registerFiles(doc, [...found.values()]);
   for (const [char, file] of found) {
-    // The list of a package names a few characters that its fonts do not have.
+    // A package's list names a few characters that its fonts do not have.
     const face = faces.get(nameOf(file, "regular"))!;
     if (!face.hasGlyphForCodePoint(char.codePointAt(0)!)) found.delete(char);
   }
@@ -102,7 +102,7 @@ type Position = Record<"xAdvance" | "yAdvance" | "xOffset" | "yOffset" | "advanc
 type Shaped = { glyphs: { advanceWidth: number }[]; positions: Position[]; advanceWidth: number };
 type Direction = "ltr" | "rtl";
 
-/** What the PDF library does with a font, as far as it is done otherwise here. */
+/** The PDF library's font, as far as it is overridden here. */
 type EmbeddedFont = {
   scale: number;
   font: {
@@ -115,9 +115,9 @@ type EmbeddedFont = {
 const REMEMBERED_LENGTH_MAX = 40;
 
 /**
- * Chooses a font whose words are shaped one by one, each in its own direction and once per
- * document. The library takes a word with the blank after it, which right-to-left letters put
- * before it: words would touch each other.
+ * Selects a font and shapes words one by one, each in its own direction and once per document. The
+ * library shapes a word with the blank after it; in right-to-left text that blank would precede the
+ * word, and words would touch.
  */
 function openFont(doc: Doc, name: string): Face {
   const embedded = (doc.font(name) as unknown as { _font: EmbeddedFont })._font;
@@ -132,7 +132,7 @@ function openFont(doc: Doc, name: string): Face {
       }
       position.advanceWidth = glyphs[at]!.advanceWidth * embedded.scale;
     });
-    // The library adds it up anew each time it is asked.
+    // The library's getter recomputes it on every access.
     return { glyphs, positions, advanceWidth: shaped.advanceWidth };
   };
   embedded.layout = (text) => {
@@ -148,7 +148,7 @@ function openFont(doc: Doc, name: string): Face {
       positions: parts.flatMap((part) => part.positions),
       advanceWidth: parts.reduce((width, part) => width + part.advanceWidth, 0),
     };
-    // A line is asked for several times in a row, a word again and again.
+    // A line is requested several times in a row, and words repeat.
     if (text.length <= REMEMBERED_LENGTH_MAX) known.set(text, line);
     else [last_text, last_line] = [text, line];
     return line;

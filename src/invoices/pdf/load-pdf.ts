@@ -5,13 +5,13 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import type { PaymentInformation } from "../document.ts";
 import type { Invoice } from "../model.ts";
 
-/** An invoice with its ways to be paid spelled out, as a person reads it. */
+/** An invoice with its payment options spelled out for people. */
 export type PrintedInvoice = { invoice: Invoice; ways_to_pay: WayToPay[] };
 
 /** A heading and its lines, each a label and a value. */
 type WayToPay = { title: string; lines: [label: string, value: string][] };
 
-/** Looks up the payment details that the invoice only names. */
+/** Looks up the payment details that the invoice refers to. */
 export async function loadPdf(
   { database, keyring }: { database: Database; keyring: Keyring },
   invoice: Invoice,
@@ -28,7 +28,7 @@ export async function loadPdf(
         );
   const subjects = rows.map((row) => ({ account_id, subject_id: row.user_id }));
   const keys = await keyring.openSubjects(database, subjects);
-  // Of an erased person nothing opens, and a closed account must not be paid into.
+  // Details of erased users cannot be decrypted, and closed accounts must not be paid into.
   const details = toPaymentDetails(rows, keys).filter(({ status }) => status === "approved");
   const by_id = new Map(details.map((detail) => [detail.id, detail]));
   const ways_to_pay = options.flatMap(({ type, value }) => {

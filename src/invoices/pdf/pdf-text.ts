@@ -4,20 +4,20 @@ import { layoutText, type TextLine } from "./text-layout.ts";
 
 type TextOptions = {
   width: number;
-  /** `start` is the side from which the text is read. */
+  /** `start` is the side on which the text's reading direction begins. */
   align?: "left" | "right" | "start";
   /** Between lines, in points. */
   gap?: number;
-  /** Called before each line: may begin a new page. */
-  makeRoom?: (height: number) => void;
+  /** Called before each line; may begin a new page. */
+  beforeLine?: (height: number) => void;
 };
 
-/** Writes a text of anybody's in the font that is set, and leaves `doc.y` below it. */
+/** Writes untrusted text in the current font, and leaves `doc.y` below it. */
 export function writeText(doc: Doc, text: string, x: number, y: number, options: TextOptions) {
   writeLines(doc, linesOf(doc, text, options.width), x, y, options);
 }
 
-/** The lines that a text fills in the font that is set. */
+/** The lines of a text in the current font. */
 export function linesOf(doc: Doc, text: string, width: number): TextLine[] {
   return layoutText(text, width, (part) => widthOf(doc, part));
 }
@@ -27,12 +27,12 @@ export function writeLines(
   lines: readonly TextLine[],
   x: number,
   y: number,
-  { width, align = "left", gap = 0, makeRoom }: TextOptions,
+  { width, align = "left", gap = 0, beforeLine }: TextOptions,
 ): void {
   const height = doc.currentLineHeight(true) + gap;
   doc.y = y;
   for (const line of lines) {
-    makeRoom?.(height);
+    beforeLine?.(height);
     const top = doc.y;
     const is_right = align === "right" || (align === "start" && line.is_rtl);
     const left = x + (is_right ? width - line.width : 0);
@@ -41,7 +41,7 @@ export function writeLines(
   }
 }
 
-/** Chooses the font for what follows; a character that it lacks is drawn by another. */
+/** Selects the font for what follows; a character that it lacks is drawn by another. */
 export function setFont(doc: Doc, weight: Weight, size: number): Doc {
   fontsOf(doc).weight = weight;
   return doc.font(weight).fontSize(size);

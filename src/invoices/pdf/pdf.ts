@@ -22,7 +22,7 @@ const MUTED = "#5d6675";
 const RULE = "#d5dae2";
 const ACCENT = "#1d5bb8";
 
-/** An invoice as a person would send it: one page, or more where its items need them. */
+/** The invoice as a PDF: one page, or more where its items need them. */
 export async function writePdf(given: PrintedInvoice): Promise<Doc> {
   const title = titleOf(given.invoice);
   const doc = new PDFDocument({
@@ -125,7 +125,7 @@ function partyLines(party: PartyInfo): string[] {
   return lines.flatMap((line) => line || []);
 }
 
-/** Shares of the width; after the first column come numbers. */
+/** Fractions of the width; the columns after the first contain numbers. */
 const COLUMNS: readonly { title: string; x: number; width: number }[] = [
   { title: "Description", x: 0, width: 0.42 },
   { title: "Quantity", x: 0.42, width: 0.12 },
@@ -165,10 +165,10 @@ function cellsOf(item: InvoiceItem): string[] {
   return [[name, ...details].join("\n"), quantity, unit_price, tax, amount];
 }
 
-/** Makes the letters as small as the text needs to stand on one line: a number is never broken. */
+/** Reduces the font size until the text fits on one line: a number is never broken. */
 function shrinkToFit(doc: Doc, text: string, width: number): void {
   const needed = doc.widthOfString(text);
-  // A little less than it needs, since widths are rounded.
+  // Slightly less, since widths are rounded.
   if (needed > width) doc.fontSize((currentSize(doc) * width * 0.99) / needed);
 }
 
@@ -176,7 +176,7 @@ function currentSize(doc: Doc): number {
   return (doc as unknown as { _fontSize: number })._fontSize;
 }
 
-/** In the font that is set. The description alone has lines: numbers keep to one. */
+/** In the current font. Only the description may have several lines. */
 function writeRow(doc: Doc, description: readonly TextLine[], numbers: readonly string[]): void {
   const top = doc.y + 6;
   const size = currentSize(doc);
@@ -198,7 +198,7 @@ function writeTotals(doc: Doc, invoice: Invoice): void {
     ["Subtotal", subtotal],
     ["Tax", tax],
   ];
-  ensureRoom(doc, 80);
+  ensureSpace(doc, 80);
   doc.y += 10;
   const x = RIGHT_HALF;
   const width = HALF;
@@ -218,7 +218,7 @@ function writeTotals(doc: Doc, invoice: Invoice): void {
 
 function writeWaysToPay(doc: Doc, { ways_to_pay }: PrintedInvoice): void {
   for (const { title, lines } of ways_to_pay) {
-    ensureRoom(doc, 30 + lines.length * 15);
+    ensureSpace(doc, 30 + lines.length * 15);
     font(doc, "bold", 9, INK).text(`Pay to: ${title}`, MARGIN, doc.y, { width: WIDTH });
     doc.y += 3;
     for (const [label, value] of lines) {
@@ -232,27 +232,27 @@ function writeWaysToPay(doc: Doc, { ways_to_pay }: PrintedInvoice): void {
   }
 }
 
-/** Free text; a long one flows over as many pages as it needs, line by line. */
+/** Free text; a long one continues over as many pages as it needs, line by line. */
 function writeFreeText(doc: Doc, title: string, text: string): void {
   if (!text) return;
-  ensureRoom(doc, 40);
+  ensureSpace(doc, 40);
   font(doc, "bold", 9, INK).text(title, MARGIN, doc.y, { width: WIDTH });
   font(doc, "regular", 9, INK);
   writeText(doc, text, MARGIN, doc.y + 3, {
     width: WIDTH,
     align: "start",
     gap: 1.5,
-    makeRoom: (height) => ensureRoom(doc, height),
+    beforeLine: (height) => ensureSpace(doc, height),
   });
   doc.y += 10;
 }
 
-/** On every page, once it is known how many there are. */
+/** On every page, once the number of pages is known. */
 function writeFeet(doc: Doc, name: string): void {
   const { start, count } = doc.bufferedPageRange();
   for (let page = start; page < start + count; page += 1) {
     doc.switchToPage(page);
-    // The foot stands in the margin, which would else begin a new page.
+    // The footer is in the bottom margin, where text would begin a new page.
     doc.page.margins.bottom = 0;
     const y = BOTTOM + 16;
     font(doc, "regular", 8, MUTED);
@@ -264,7 +264,7 @@ function writeFeet(doc: Doc, name: string): void {
   }
 }
 
-function ensureRoom(doc: Doc, height: number): void {
+function ensureSpace(doc: Doc, height: number): void {
   if (doc.y + height > BOTTOM) newPage(doc);
 }
 

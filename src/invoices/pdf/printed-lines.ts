@@ -4,10 +4,10 @@ import type { Invoice } from "../model.ts";
 import { lineNet } from "../totals.ts";
 import { formatMoney, formatQuantity } from "./printed-text.ts";
 
-/** An item in words and figures, the same on the page and in the PDF. */
+/** An item as text, the same on the page and in the PDF. */
 type PrintedItem = {
   name: string;
-  /** What else is known of it. */
+  /** Further details. */
   details: string[];
   quantity: string;
   unit_price: string;
@@ -48,7 +48,7 @@ export function printTotals({ currency, total, total_without_tax }: Totals) {
   };
 }
 
-/** What the buyer agrees to, late fees included; empty when nothing was said. */
+/** What the buyer agrees to, late fees included; empty when there are no terms. */
 export function printTerms({ currency, document }: Pick<Invoice, "currency" | "document">): string {
   const { lateFeesPercent, lateFeesFix, miscellaneous } = document.paymentTerms ?? {};
   const fees = [

@@ -4,14 +4,14 @@ import type { PrintedInvoice } from "./load-pdf.ts";
 const MISSING = "□";
 const CLUSTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Marks that turn the order of letters round: who writes with them can make a line lie. */
+/** Marks that reorder letters: with them a line could show a misleading text. */
 const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const LINE_BREAKS = /\r\n?|[\u0085\u2028\u2029]/g;
 
-/** The vowel AM is a ring and a letter; the ring is drawn below a tone mark that is read before. */
+/** The vowel AM is a ring and a letter; the ring is drawn below a tone mark that precedes it. */
 const THAI_AM = /([\u0e48-\u0e4b]?)\u0e33/g;
 
-/** The texts of an invoice as they are drawn, without what only tells how to draw them. */
+/** The texts of an invoice as they are drawn, without formatting characters. */
 export function cleanTexts(printed: PrintedInvoice): PrintedInvoice {
   return mapPrinted(printed, (text) =>
     text
@@ -31,7 +31,7 @@ export function textsOf(printed: PrintedInvoice): string[] {
   return texts;
 }
 
-/** What no font can draw (emoji, rare scripts) is shown to be there, as a box each. */
+/** What no font can draw (emoji, rare scripts) is shown as one box each. */
 export function withGlyphs(
   printed: PrintedInvoice,
   hasGlyph: (char: string) => boolean,
@@ -68,7 +68,7 @@ export function formatQuantity(quantity: number): string {
   return quantity.toLocaleString("en-US", options);
 }
 
-/** 1234567 of two digits is 12,345.67. */
+/** 1234567 with two decimals is 12,345.67. */
 export function formatMoney(minor: bigint, digits: number): string {
   const text = String(minor).padStart(digits + 1, "0");
   const whole = BigInt(text.slice(0, text.length - digits)).toLocaleString("en-US");

@@ -1,14 +1,14 @@
-/** Print jobs that wait: accounts take turns, so that who asks for much delays only itself. */
+/** Waiting render jobs: accounts take turns, so that one with many jobs delays only itself. */
 type PdfQueue<Job> = {
-  /** False when there is no room. */
+  /** False when the queue is full. */
   add(job: Job): boolean;
   take(): Job | undefined;
-  /** False when it does not wait, or no longer. */
+  /** False when it is not, or no longer, waiting. */
   remove(job: Job): boolean;
   takeAll(): Job[];
 };
 
-/** So many places one account always finds, as long as the queue is not full. */
+/** Each account may always queue this many jobs, as long as the queue is not full. */
 const OWN_MIN = 4;
 
 export function createPdfQueue<Job extends { account_id: string }>(
@@ -18,7 +18,7 @@ export function createPdfQueue<Job extends { account_id: string }>(
   /** Accounts in the order of their last turn. */
   const served: string[] = [];
 
-  /** An account may have half of what the others leave: one alone gets much, and never all. */
+  /** An account may use half of what the others leave: one alone gets much, but never all. */
   const hasCapacity = (account_id: string): boolean => {
     if (waiting.length >= waiting_max) return false;
     const own = waiting.filter((job) => job.account_id === account_id).length;
@@ -34,7 +34,7 @@ export function createPdfQueue<Job extends { account_id: string }>(
     const at = served.indexOf(account_id);
     if (at !== -1) served.splice(at, 1);
     served.push(account_id);
-    // Whoever is forgotten had the oldest turn, and would be next in any case.
+    // The forgotten account had the oldest turn, so it would be next in any case.
     if (served.length > waiting_max) served.shift();
   };
 
@@ -45,7 +45,7 @@ export function createPdfQueue<Job extends { account_id: string }>(
       return has_capacity;
     },
     take: () => {
-      // Who never had a turn stands at -1, before all others.
+      // An account that never had a turn is at -1, before all others.
       const turnOf = (job: Job) => served.indexOf(job.account_id);
       const [first, ...others] = waiting;
       if (!first) return undefined;

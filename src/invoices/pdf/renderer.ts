@@ -5,25 +5,25 @@ import { Refusal } from "../../platform/errors.ts";
 import type { PrintedInvoice } from "./load-pdf.ts";
 import { createPdfQueue } from "./queue.ts";
 
-/** Prints invoices away from the thread that answers requests. */
+/** Renders invoices outside the thread that answers requests. */
 export type PdfRenderer = {
   /**
-   * `account_id` is whose share of the queue it takes; `gone` fires when the caller has hung up:
-   * what nobody waits for any more is not printed.
+   * `account_id` is the account whose share of the queue it uses; `gone` fires when the caller has
+   * disconnected: a job without callers is not rendered.
    */
   print(printed: PrintedInvoice, account_id: string, gone?: AbortSignal): Promise<Buffer>;
-  /** Gives up at once what waits and what is being printed. */
+  /** Aborts waiting and running jobs at once. */
   close(): Promise<void>;
 };
 
 export type RendererLimits = {
-  /** Jobs that wait while one is printed; what comes then is told to come again. */
+  /** Jobs that wait while one is rendered; further callers are asked to retry later. */
   waiting_max: number;
-  /** Of all files that are kept for whoever asks again. */
+  /** Total size of the files cached for repeated requests. */
   kept_bytes_max: number;
-  /** After so long without a job, thread and files are given back. */
+  /** After this long without a job, the thread ends and cached files are freed. */
   idle_ms: number;
-  /** A job that takes longer is given up. */
+  /** A job that takes longer is aborted. */
   job_ms_max: number;
 };
 
@@ -46,7 +46,7 @@ type Job = {
 
 type PrintJob = {
   bytes: Promise<Buffer>;
-  /** Takes it out of the queue; false when it is being printed, or done. */
+  /** Removes it from the queue; false when it is being rendered, or done. */
   drop: () => boolean;
 };
 type SharedJob = PrintJob & { callers: number };
@@ -55,7 +55,7 @@ type PdfThread = {
   close(): Promise<void>;
 };
 
-/** What the thread is sent, and what it answers. */
+/** The messages to the thread and from it. */
 export type PrintOrder = { job_id: number; printed: PrintedInvoice };
 export type PrintResult = { job_id: number; bytes: Uint8Array };
 
@@ -79,13 +79,13 @@ export function createPdfRenderer(limits: RendererLimits = LIMITS): PdfRenderer 
       const found = kept.find(version);
       if (found) return found;
       if (gone?.aborted) throw hungUp();
-      // Whoever asks for the same waits for the same, but not in another account's queue.
+      // Requests for the same file share one job, but not in another account's queue.
       const name = `${account_id} ${version}`;
       const job = under_way.get(name) ?? begin(name, version, printed, account_id);
       job.callers += 1;
       const leave = () => {
         job.callers -= 1;
-        // Who asks for it from now on must not join a job that was dropped.
+        // A later request must not join a dropped job.
         if (job.callers === 0 && job.drop()) under_way.delete(name);
       };
       gone?.addEventListener("abort", leave, { once: true });
@@ -112,7 +112,7 @@ function hungUp(): Refusal {
   return new Refusal("unavailable", "The request for this PDF was cancelled.");
 }
 
-/** One job at a time, in a thread that is started when there is one. */
+/** One job at a time, in a thread that is started on demand. */
 function openThread(limits: RendererLimits, onIdle: () => void): PdfThread {
   const queue = createPdfQueue<Job>(limits.waiting_max);
   let worker: Worker | null = null;
@@ -144,7 +144,7 @@ function openThread(limits: RendererLimits, onIdle: () => void): PdfThread {
   const start = (): Worker => {
     const started = startWorker();
     started.on("message", ({ job_id, bytes }: PrintResult) => {
-      // A thread that was given up may have been done all the same.
+      // An aborted thread may still have sent its result.
       if (started !== worker || job_id !== current?.id) return;
       finish((job) => job.resolve(Buffer.from(bytes)));
     });
@@ -194,23 +194,23 @@ function openThread(limits: RendererLimits, onIdle: () => void): PdfThread {
 }
 
 function startWorker(): Worker {
-  // Beside this file, which is TypeScript in a clone and JavaScript in the published package.
+  // Next to this file, which is TypeScript in a clone and JavaScript in the published package.
   const file = `./renderer-thread${extname(import.meta.url)}`;
   const worker = new Worker(new URL(file, import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
   });
-  // Nobody waits for it when the process ends.
+  // The thread does not keep the process alive.
   worker.unref();
   return worker;
 }
 
-/** A bank account may be closed while the invoice stays as it is: then it is another file. */
+/** A bank account may be closed while the invoice is unchanged: then it is another file. */
 function versionOf({ invoice, ways_to_pay }: PrintedInvoice): string {
   const ways = createHash("sha256").update(JSON.stringify(ways_to_pay)).digest("base64");
   return `${invoice.id} ${invoice.sequence} ${invoice.updated_at.getTime()} ${ways}`;
 }
 
-/** The files used last, as many as fit. */
+/** The most recently used files, as many as fit. */
 function keepFiles(bytes_max: number) {
   const files = new Map<string, Buffer>();
   let bytes = 0;

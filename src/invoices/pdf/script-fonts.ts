@@ -7,7 +7,7 @@ import { LruMap } from "../../platform/lru-map.ts";
 /** Noto, one package for each of these; DejaVu draws the other scripts. */
 export type Family = "sc" | "tc" | "jp" | "kr" | "thai" | "devanagari";
 export type Weight = "regular" | "bold";
-/** A file of a family: each holds a range of its characters. */
+/** A file of a family: each covers a range of its characters. */
 export type FontFile = { family: Family; file: string };
 
 const PACKAGE = "@fontsource-variable/noto-sans";
@@ -22,7 +22,7 @@ const SCRIPTS: readonly [RegExp, Family][] = [
   [/\p{Script=Hiragana}|\p{Script=Katakana}/u, "jp"],
   [/\p{Script=Bopomofo}/u, "tc"],
 ];
-/** Chinese characters are drawn otherwise in each country; any of these has most of them. */
+/** Chinese characters are drawn differently in each country; any of these has most of them. */
 const HAN_FAMILIES: readonly Family[] = ["sc", "tc", "jp", "kr"];
 const HAN_BY_COUNTRY: Readonly<Record<string, Family>> = {
   CN: "sc",
@@ -33,24 +33,24 @@ const HAN_BY_COUNTRY: Readonly<Record<string, Family>> = {
   JP: "jp",
   KR: "kr",
 };
-/** Letters that tell the language of the Chinese characters beside them. */
-const TELLING: readonly [RegExp, Family][] = [
+/** Letters that indicate the language of the Chinese characters next to them. */
+const LANGUAGE_LETTERS: readonly [RegExp, Family][] = [
   [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, "jp"],
   [/\p{Script=Hangul}/u, "kr"],
   [/\p{Script=Bopomofo}/u, "tc"],
 ];
 
-/** The family for the Chinese characters of an invoice whose texts do not tell by themselves. */
+/** The family for the Chinese characters of an invoice whose texts do not indicate a language. */
 export function hanFamilyOf(countries: readonly (string | undefined)[]): Family {
   const found = countries.find((country) => HAN_BY_COUNTRY[country ?? ""]);
   return HAN_BY_COUNTRY[found ?? ""] ?? "sc";
 }
 
-/** Which file has a character of a text; undefined when none has. */
+/** The file that has a character of a text; undefined when none has. */
 export function findFontFile(char: string, text: string, han: Family): FontFile | undefined {
   const own = SCRIPTS.find(([script]) => script.test(char))?.[1];
-  const told = TELLING.find(([letters]) => letters.test(text))?.[1];
-  const families = own ? [own, ...HAN_FAMILIES] : [told ?? han, ...HAN_FAMILIES];
+  const indicated = LANGUAGE_LETTERS.find(([letters]) => letters.test(text))?.[1];
+  const families = own ? [own, ...HAN_FAMILIES] : [indicated ?? han, ...HAN_FAMILIES];
   const code_point = char.codePointAt(0)!;
   for (const family of families) {
     const file = filesOf(family).get(code_point);
@@ -67,7 +67,7 @@ function filesOf(family: Family): ReadonlyMap<number, string> {
   if (known) return known;
   const files = new Map<number, string>();
   for (const [name, ranges] of rangesOf(family)) {
-    // Every family has Latin letters as well, which are DejaVu's here.
+    // Every family also has Latin letters, which DejaVu draws here.
     if (name.startsWith("latin") || name === "vietnamese") continue;
     for (const range of ranges.split(",")) {
       const [first, last = first] = range.replace("U+", "").split("-");

@@ -2,12 +2,12 @@ import { createRequire } from "node:module";
 import type { Bidi, EmbeddingLevels } from "bidi-js";
 
 /**
- * A line as it is seen, from left to right; only within a word of right-to-left letters they stand
- * in the order in which they are read, as the font library wants them.
+ * A line in visual order, from left to right; only within a right-to-left word are letters in
+ * reading order, as the font library requires.
  */
 export type TextLine = { text: string; width: number; is_rtl: boolean };
 
-/** How wide a text is in the font that it will be drawn with. */
+/** The width of a text in the font that draws it. */
 type Measure = (text: string) => number;
 
 type Span = { start: number; end: number };
@@ -39,7 +39,7 @@ export function layoutText(text: string, width: number, measure: Measure): TextL
   return text.split("\n").flatMap((paragraph) => layoutParagraph(paragraph, width, measure));
 }
 
-/** What of a line is shaped at once, from left to right; a direction for each. */
+/** The parts of a line that are shaped together, from left to right, each with its direction. */
 export function shapesOf(line: string): { text: string; direction: "ltr" | "rtl" }[] {
   if (/^[!-~]+$/.test(line)) return [{ text: line, direction: "ltr" }];
   return line
@@ -75,7 +75,7 @@ function breakLines(text: string, width: number, measure: Measure): Span[] {
   return [...lines, line];
 }
 
-/** A word that is wider than the line comes in parts that are not. */
+/** A word that is wider than the line is split into parts that fit. */
 function wordsOf(text: string, width: number, measure: Measure): string[] {
   return (text.match(WORDS) ?? []).flatMap(splitUnspaced).flatMap((word) => {
     if (measure(word.trimEnd()) <= width) return [word];
@@ -94,7 +94,7 @@ function wordsOf(text: string, width: number, measure: Measure): string[] {
   });
 }
 
-/** Into words; signs stay with the word that they close or open, blanks with the one before. */
+/** Punctuation stays with the word that it closes or opens, blanks with the one before. */
 function splitUnspaced(text: string): string[] {
   if (!UNSPACED.test(text)) return [text];
   const words: string[] = [];

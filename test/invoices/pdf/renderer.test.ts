@@ -6,11 +6,11 @@ import {
   type RendererLimits,
 } from "../../../src/invoices/pdf/renderer.ts";
 
-let press: PdfRenderer;
-afterEach(() => press.close());
+let renderer: PdfRenderer;
+afterEach(() => renderer.close());
 
 const open = (limits: Partial<RendererLimits> = {}) => {
-  press = createPdfRenderer({
+  renderer = createPdfRenderer({
     ...{
       waiting_max: 2,
       kept_bytes_max: 1_000_000,
@@ -22,7 +22,7 @@ const open = (limits: Partial<RendererLimits> = {}) => {
 };
 
 const print = (invoice: PrintedInvoice, account_id = "one", gone?: AbortSignal) =>
-  press.print(invoice, account_id, gone);
+  renderer.print(invoice, account_id, gone);
 
 const idsOf = (count: number) => Array.from({ length: count }, (_, at) => `invoice ${at}`);
 
@@ -44,7 +44,7 @@ function printed(id: string, sequence = 1, ways_to_pay: PrintedInvoice["ways_to_
   return { invoice, ways_to_pay } as unknown as PrintedInvoice;
 }
 
-describe("the PDF press", () => {
+describe("the PDF renderer", () => {
   it("prints once what is asked for again, until invoice or bank account change", async () => {
     open();
     const [first, same] = await Promise.all([print(printed("a")), print(printed("a"))]);
@@ -85,7 +85,7 @@ describe("the PDF press", () => {
   it("gives up a job that takes too long, or cannot be done, and goes on", async () => {
     open({ job_ms_max: 1 });
     await expect(print(printed("a"))).rejects.toThrow("took too long");
-    await press.close();
+    await renderer.close();
     open();
     const broken = printed("a");
     broken.invoice.document.invoiceItems[0]!.unitPrice = "no number";
@@ -107,13 +107,13 @@ describe("the PDF press", () => {
   });
 
   it("prints ten of one account when nobody else prints", async () => {
-    press = createPdfRenderer();
+    renderer = createPdfRenderer();
     const files = await Promise.all(idsOf(10).map((id) => print(printed(id))));
     expect(files).toHaveLength(10);
   });
 
   it("serves accounts in turn: who asks for one waits for the job that is printed only", async () => {
-    press = createPdfRenderer();
+    renderer = createPdfRenderer();
     const done: string[] = [];
     const note = (id: string, account_id: string) =>
       print(printed(id), account_id).then(() => done.push(id));
@@ -166,7 +166,7 @@ describe("the PDF press", () => {
     open();
     const expected = await print(printed("b"));
     const other = await print(printed("a", 1, MANY_WAYS));
-    await press.close();
+    await renderer.close();
     expect(other.equals(expected)).toBe(false);
     open({ job_ms_max: 5_000 });
     await print(printed("warm"));
@@ -184,7 +184,7 @@ describe("the PDF press", () => {
     open();
     const jobs = [print(printed("a", 1, MANY_WAYS)), print(printed("b")), print(printed("c"))];
     const ends = Promise.allSettled(jobs);
-    await press.close();
+    await renderer.close();
     const refused = { status: "rejected", reason: { code: "unavailable" } };
     expect(await ends).toMatchObject([refused, refused, refused]);
     await expect(print(printed("d"))).rejects.toMatchObject({ code: "unavailable" });
