@@ -48,13 +48,24 @@ describe("GET /webhook_events", () => {
         written.add(`${record_id} ${sequence}`);
       }
     };
-    const writing = Promise.all(Array.from({ length: WRITERS }, (_, number) => writer(number)));
+    // The oldest id of all, committed only after another event was seen.
+    const [begun, other_seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const oldest = { account_id, record_id: randomUUID(), sequence: 1 };
+    const late = writeLate(oldest, 0, () => {
+      begun.resolve();
+      return other_seen.promise;
+    });
+    written.add(`${oldest.record_id} 1`);
+    await begun.promise;
+    const writers = Array.from({ length: WRITERS }, (_, number) => writer(number));
+    const writing = Promise.all([late, ...writers]);
     const seen: { id: string; record_id: string; sequence: number }[] = [];
-    while (seen.length < WRITERS * CHANGES) {
+    while (seen.length < WRITERS * CHANGES + 1) {
       const after = seen.length > 0 ? `&starting_after=${seen.at(-1)!.id}` : "";
       const path = `/webhook_events?limit=7${after}`;
       const { body } = await server.call("GET", path, undefined, { key });
       seen.push(...body.webhook_events);
+      if (seen.length > 0) other_seen.resolve();
     }
     await writing;
     const names = seen.map(({ record_id, sequence }) => `${record_id} ${sequence}`);
@@ -339,6 +350,7 @@ async function replay(app_id: string, range: Record<string, unknown>): Promise<v
 async function writeLate(
   about: { account_id: string; record_id: string; sequence: number },
   wait_s: number,
+  beforeCommit: () => Promise<void> = async () => {},
 ): Promise<void> {
   const { database, keyring, clock } = server.core;
   const keys = await keyring.openAccounts(database, [about.account_id]);
@@ -346,6 +358,7 @@ async function writeLate(
   await database.transaction(async (tx) => {
     recordEvents(tx, [newEvent(about, about.account_id, keys, now)], now);
     await tx.query("select pg_sleep($1)", [wait_s / 2]);
+    await beforeCommit();
     tx.write("select pg_sleep($1)", [wait_s / 2]);
   });
   server.app.worker.wake();

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { txId } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import {
@@ -50,7 +52,13 @@ describe("an executed offramp", () => {
 
   it("waits while its address is of no use, and says why", async () => {
     const { always: fixture } = fixtures;
-    const offramp = await fixture.addOfframp({ submitted_url: "http://10.1.2.3/invoice.pdf" });
+    const location = "http://10.1.2.3/invoice.pdf";
+    const redirect = createServer((_, answer) => answer.writeHead(302, { location }).end());
+    onTestFinished(() => void redirect.close());
+    await new Promise<void>((resolve) => redirect.listen(0, "127.0.0.1", resolve));
+    const { port } = redirect.address() as AddressInfo;
+    const submitted_url = `http://127.0.0.1:${port}/invoice.pdf`;
+    const offramp = await fixture.addOfframp({ submitted_url });
     await fixture.execute(offramp);
     const waiting = await fixture.waitForStatus(offramp, "ongoing_checks");
     expect(waiting.status_message).toMatch(/could not be used: its URL is not public/);
