@@ -301,7 +301,7 @@ const REGISTRY = /\b(registry|npm|packages?|artifactory|nexus|verdaccio)\.[a-z0-
 
 // Words of a private vocabulary (style.md): queue, wake, request, fix, files … say the same.
 const OWN_WORDS =
-  /\b(queues?|pok(e|es|ed|ing)|errands?|request(es)?|furniture|borne|fix(s|ed|ing)?|four[- ]eyes)\b/i;
+  /\b(lanes?|pok(e|es|ed|ing)|errands?|wish(es)?|furniture|borne|mend(s|ed|ing)?|four[- ]eyes)\b/;
 const EVERYTHING = "*";
 
 function isInside(folder: string): (path: string) => boolean {

@@ -7,7 +7,7 @@ import { createAccount } from "./create-account.ts";
 import { createApiKey } from "./create-api-key.ts";
 import { createMember } from "./create-member.ts";
 import { type Account, isKeyOfMode, makeApiKey } from "./model.ts";
-import { hashPassword } from "./passwords.ts";
+import { hashPassword } from "./sign-in/passwords.ts";
 import { findOperator, lockInstallation } from "./store.ts";
 
 type FirstStartInput = {

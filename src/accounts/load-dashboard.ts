@@ -3,7 +3,7 @@ import { isId } from "../platform/ids.ts";
 import type { ApiKey } from "./model.ts";
 import { openEmail } from "./person-email.ts";
 import { may } from "./roles.ts";
-import type { MemberSession } from "./sessions.ts";
+import type { MemberSession } from "./sign-in/sessions.ts";
 import {
   type AuditEntryRow,
   listApiKeysOfAccount,

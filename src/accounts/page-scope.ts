@@ -19,7 +19,7 @@ import {
   isSameToken,
   isSessionToken,
   type MemberSession,
-} from "./sessions.ts";
+} from "./sign-in/sessions.ts";
 
 export type PageDeps = {
   database: Database;

@@ -4,7 +4,7 @@ import { badge, csrfField, moment, NONE, page, table } from "../platform/pages/l
 import type { Dashboard } from "./load-dashboard.ts";
 import type { ApiKey } from "./model.ts";
 import { may, ROLE_NAMES } from "./roles.ts";
-import type { MemberSession } from "./sessions.ts";
+import type { MemberSession } from "./sign-in/sessions.ts";
 import type { AuditEntryRow, Membership } from "./store.ts";
 
 const REVIEWS_LINK = html`<div><dt>KYC</dt>

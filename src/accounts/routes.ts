@@ -8,10 +8,10 @@ import { realTime } from "../platform/tasks/real-time.ts";
 import { type DashboardDeps, loadDashboard } from "./load-dashboard.ts";
 import { addPageScope, type PageDeps, readField, requireSession, sendPage } from "./page-scope.ts";
 import { dashboardPage, signInPage } from "./pages.ts";
-import { formCsrfOf, isSessionToken, makeToken, SESSION_MS } from "./sessions.ts";
-import { createSignInLimits, type SignInDeps, signIn } from "./sign-in.ts";
-import { signOut } from "./sign-out.ts";
-import { switchAccount } from "./switch-account.ts";
+import { formCsrfOf, isSessionToken, makeToken, SESSION_MS } from "./sign-in/sessions.ts";
+import { createSignInLimits, type SignInDeps, signIn } from "./sign-in/sign-in.ts";
+import { signOut } from "./sign-in/sign-out.ts";
+import { switchAccount } from "./sign-in/switch-account.ts";
 
 const HOME = "/dashboard";
 /** Pages are not part of the documented API. */

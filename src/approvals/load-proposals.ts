@@ -1,5 +1,5 @@
 import { openEmail } from "../accounts/person-email.ts";
-import type { MemberSession } from "../accounts/sessions.ts";
+import type { MemberSession } from "../accounts/sign-in/sessions.ts";
 import { listApiKeysOfAccount, listMembersById } from "../accounts/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";

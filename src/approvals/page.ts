@@ -1,6 +1,6 @@
 import { referenceName } from "../accounts/pages.ts";
 import { may } from "../accounts/roles.ts";
-import type { MemberSession } from "../accounts/sessions.ts";
+import type { MemberSession } from "../accounts/sign-in/sessions.ts";
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";
 import { minorToText } from "../platform/money.ts";

@@ -1,4 +1,4 @@
-import type { MemberSession } from "../accounts/sessions.ts";
+import type { MemberSession } from "../accounts/sign-in/sessions.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";

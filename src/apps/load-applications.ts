@@ -1,6 +1,6 @@
 import { openEmail } from "../accounts/person-email.ts";
 import { may } from "../accounts/roles.ts";
-import type { MemberSession } from "../accounts/sessions.ts";
+import type { MemberSession } from "../accounts/sign-in/sessions.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { App } from "./model.ts";
 import { type ConsentView, listConsentViews } from "./oauth/consents-store.ts";

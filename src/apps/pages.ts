@@ -1,5 +1,5 @@
 import { may } from "../accounts/roles.ts";
-import type { MemberSession } from "../accounts/sessions.ts";
+import type { MemberSession } from "../accounts/sign-in/sessions.ts";
 import { RAMP_EVENTS } from "../events/model.ts";
 import type { Mode } from "../platform/config/config.ts";
 import { type Html, html } from "../platform/http/html.ts";

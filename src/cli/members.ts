@@ -3,8 +3,8 @@ import { type Command, Option } from "commander";
 import { type MemberKey, removeMember, setMemberRole } from "../accounts/change-members.ts";
 import { createMember } from "../accounts/create-member.ts";
 import { type Account, ROLES, type Role } from "../accounts/model.ts";
-import { hashPassword } from "../accounts/passwords.ts";
 import { hashEmail, openEmail } from "../accounts/person-email.ts";
+import { hashPassword } from "../accounts/sign-in/passwords.ts";
 import {
   findAccount,
   findMember,

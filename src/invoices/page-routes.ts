@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { addPageScope, type PageDeps, readField, sendPage } from "../accounts/page-scope.ts";
-import { formCsrfOf, isSessionToken, makeToken } from "../accounts/sessions.ts";
+import { formCsrfOf, isSessionToken, makeToken } from "../accounts/sign-in/sessions.ts";
 import { Refusal } from "../platform/errors.ts";
 import { callerNetwork } from "../platform/http/caller-network.ts";
 import { readCookie, setCookie } from "../platform/pages/cookies.ts";

@@ -11,7 +11,7 @@ import { addEventRoutes } from "./event-routes.ts";
 import { fanOutTask } from "./fan-out.ts";
 import { webhookMetrics } from "./metrics.ts";
 import { TRIM_EVENTS_TASK } from "./model.ts";
-import { replayTask } from "./replay-app.ts";
+import { replayTask } from "./replay-task.ts";
 import { trimEventsTask } from "./trim-events.ts";
 
 /** Deliveries have a worker of their own. */

@@ -11,7 +11,7 @@ import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { lockWakened, wakeTasks } from "../platform/tasks/tasks.ts";
 import { type Endpoint, missingSetup } from "./audience.ts";
-import { skipDeleted } from "./delivery/record-outcomes.ts";
+import { skipDeleted } from "./delivery/recorder.ts";
 import { DELIVER_TASK } from "./model.ts";
 import { renderApp } from "./render.ts";
 import { findEnabled } from "./store.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hashPassword, verifyPassword } from "../../src/accounts/passwords.ts";
+import { hashPassword, verifyPassword } from "../../src/accounts/sign-in/passwords.ts";
 
 test("a hash is salted, and verifies in whichever form its accents were typed", async () => {
   const password_hash = await hashPassword("schlüssel-bund");

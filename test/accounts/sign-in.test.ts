@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashEmail } from "../../src/accounts/person-email.ts";
-import { createSignInLimits, signIn } from "../../src/accounts/sign-in.ts";
+import { createSignInLimits, signIn } from "../../src/accounts/sign-in/sign-in.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { type AccessServer, PASSWORD, startAccessServer } from "./access-server.ts";
 import { useRateClock } from "./rate-clock.ts";

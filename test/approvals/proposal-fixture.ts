@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { createMember } from "../../src/accounts/create-member.ts";
 import type { Role } from "../../src/accounts/model.ts";
-import { hashPassword } from "../../src/accounts/passwords.ts";
+import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
 import { PASSWORD } from "../accounts/access-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { addApprovedUser } from "../harness/ramp.ts";

@@ -24,9 +24,9 @@ declare module "vitest" {
 const BUILDERS = ["build-pages.mjs", "build-sdk.mjs"];
 
 /**
- * The pages and the SDK as their sources are (so `npm start` leaves them), and one PostgreSQL for the
- * whole run, with one migrated database to clone from. DATABASE_URL names another server (any version, any number of runs at a time); its
- * user must be able to create databases.
+ * Builds the pages and the SDK if their sources have changed, as `npm start` does, and starts one
+ * PostgreSQL for the whole run with one migrated database to clone from. DATABASE_URL names another
+ * server (any version, any number of runs at a time); its user must be able to create databases.
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   for (const name of BUILDERS) {

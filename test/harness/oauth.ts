@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createMember } from "../../src/accounts/create-member.ts";
 import type { Role } from "../../src/accounts/model.ts";
-import { hashPassword } from "../../src/accounts/passwords.ts";
-import { startSession } from "../../src/accounts/sessions.ts";
+import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
+import { startSession } from "../../src/accounts/sign-in/sessions.ts";
 import { createApp } from "../../src/apps/create-app.ts";
 import type { AppFlow } from "../../src/apps/model.ts";
 import type { Answer, TestServer } from "./server.ts";

@@ -41,7 +41,7 @@ export class Crash extends Error {}
 export type Steps = {
   /** The kinds of which tasks are due. */
   listDue(): Promise<string[]>;
-  /** Runs one set of due tasks of this kind; false when none is due. Throws what the task throws. */
+  /** Runs one set of due tasks of this kind; false when none is due. Throws what the task does. */
   run(kind: string): Promise<boolean>;
   /** Runs whatever is due until nothing is left; a failure is recorded as a worker would. */
   runAll(): Promise<void>;

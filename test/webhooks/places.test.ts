@@ -9,7 +9,7 @@ import { realTime } from "../../src/platform/tasks/real-time.ts";
 import { claimTasks } from "../../src/platform/tasks/store.ts";
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
 import { createWorker } from "../../src/platform/tasks/worker.ts";
-import { deliverTask } from "../../src/webhooks/delivery/deliver-set.ts";
+import { deliverTask } from "../../src/webhooks/delivery/deliver-task.ts";
 import type { DeliverDeps } from "../../src/webhooks/delivery/sender-model.ts";
 import { DELIVER_TASK } from "../../src/webhooks/model.ts";
 import { updateAccountEnabled } from "../../src/webhooks/store.ts";

@@ -1,5 +1,5 @@
 import { ROLE_NAMES } from "../../accounts/roles.ts";
-import type { MemberSession } from "../../accounts/sessions.ts";
+import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import type { Membership } from "../../accounts/store.ts";
 import type { Mode } from "../../platform/config/config.ts";
 import { type Html, html } from "../../platform/http/html.ts";

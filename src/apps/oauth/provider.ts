@@ -2,7 +2,7 @@ import type { EventEmitter } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Configuration, KoaContextWithOIDC, Provider, Session } from "oidc-provider";
 import { openEmail } from "../../accounts/person-email.ts";
-import { isSameToken, type MemberSession, SESSION_MS } from "../../accounts/sessions.ts";
+import { isSameToken, type MemberSession, SESSION_MS } from "../../accounts/sign-in/sessions.ts";
 import { findPersonById } from "../../accounts/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Mode } from "../../platform/config/config.ts";

@@ -1,5 +1,5 @@
 import { may } from "../../accounts/roles.ts";
-import type { MemberSession } from "../../accounts/sessions.ts";
+import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";

@@ -1,7 +1,7 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { Account } from "../../accounts/model.ts";
 import { mayReviewKyc } from "../../accounts/roles.ts";
-import type { MemberSession } from "../../accounts/sessions.ts";
+import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { findAccountById } from "../../accounts/store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";

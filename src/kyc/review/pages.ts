@@ -1,4 +1,4 @@
-import type { MemberSession } from "../../accounts/sessions.ts";
+import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { formatDate } from "../../catalogue/dates.ts";
 import { findPostalCountry } from "../../catalogue/postal.ts";
 import type { Mode } from "../../platform/config/config.ts";

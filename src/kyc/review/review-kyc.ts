@@ -1,6 +1,6 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import { mayReviewKyc } from "../../accounts/roles.ts";
-import type { MemberSession } from "../../accounts/sessions.ts";
+import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { findAccountById } from "../../accounts/store.ts";
 import { endProposal } from "../../approvals/end-proposal.ts";
 import { recordVote } from "../../approvals/record-vote.ts";

@@ -1,5 +1,5 @@
 import { recordAudit } from "../../accounts/audit.ts";
-import type { MemberSession } from "../../accounts/sessions.ts";
+import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { listPendingRecords } from "../../approvals/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";

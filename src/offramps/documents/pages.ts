@@ -1,4 +1,4 @@
-import type { MemberSession } from "../../accounts/sessions.ts";
+import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
 import { PROPOSALS_PATH } from "../../approvals/page.ts";
 import { minorDigits } from "../../catalogue/currencies.ts";
 import type { Mode } from "../../platform/config/config.ts";

@@ -1,5 +1,5 @@
 import { createWorker, type Worker, type WorkerOptions } from "../../platform/tasks/worker.ts";
-import { DELIVERY_SETS_MAX, deliverTask } from "./deliver-set.ts";
+import { DELIVERY_SETS_MAX, deliverTask } from "./deliver-task.ts";
 import type { DeliverDeps } from "./sender-model.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { createMember } from "../../../src/accounts/create-member.ts";
 import type { Role } from "../../../src/accounts/model.ts";
-import { hashPassword } from "../../../src/accounts/passwords.ts";
+import { hashPassword } from "../../../src/accounts/sign-in/passwords.ts";
 import { findAccountById } from "../../../src/accounts/store.ts";
 import { type AccountChange, updateAccount } from "../../../src/accounts/update-account.ts";
 import { PASSWORD } from "../../accounts/access-server.ts";

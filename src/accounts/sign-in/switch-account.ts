@@ -1,9 +1,9 @@
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
-import { Refusal } from "../platform/errors.ts";
-import { isId } from "../platform/ids.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { Refusal } from "../../platform/errors.ts";
+import { isId } from "../../platform/ids.ts";
+import { findMember, updateSessionAccount } from "../store.ts";
 import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
-import { findMember, updateSessionAccount } from "./store.ts";
 
 /**
  * Moves the session to another account of the same person; recorded in that account's audit log.

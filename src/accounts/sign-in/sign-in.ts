@@ -1,13 +1,15 @@
-import { type AttemptDeps, type Attempts, createAttempts } from "../platform/attempts/attempts.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database, Transaction } from "../platform/db/database.ts";
-import { MINUTE_MS } from "../platform/durations.ts";
-import { Refusal } from "../platform/errors.ts";
-import type { RateLimit } from "../platform/http/rate-limit.ts";
-import { FIRST_ID } from "../platform/ids.ts";
-import { verifyPassword } from "./passwords.ts";
-import { hashEmail } from "./person-email.ts";
-import { csrfOf, hashToken, recordSession, startSession } from "./sessions.ts";
+import {
+  type AttemptDeps,
+  type Attempts,
+  createAttempts,
+} from "../../platform/attempts/attempts.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
+import { Refusal } from "../../platform/errors.ts";
+import type { RateLimit } from "../../platform/http/rate-limit.ts";
+import { FIRST_ID } from "../../platform/ids.ts";
+import { hashEmail } from "../person-email.ts";
 import {
   deleteExpiredSessions,
   deleteSession,
@@ -16,7 +18,9 @@ import {
   listMemberships,
   type Membership,
   type PersonRow,
-} from "./store.ts";
+} from "../store.ts";
+import { verifyPassword } from "./passwords.ts";
+import { csrfOf, hashToken, recordSession, startSession } from "./sessions.ts";
 
 export type SignInDeps = {
   database: Database;

@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
-import { Refusal } from "../platform/errors.ts";
+import { Refusal } from "../../platform/errors.ts";
 
 /** OWASP's recommendation for argon2id: 19 MiB, two passes, parallelism of one. */
 const COST: Cost = { memory: 19_456, passes: 2, parallelism: 1 };

@@ -1,7 +1,7 @@
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/db/database.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/db/database.ts";
+import { deleteSession } from "../store.ts";
 import { hashToken, type MemberSession, recordSession } from "./sessions.ts";
-import { deleteSession } from "./store.ts";
 
 /** Ends this session; the person's sessions in other browsers continue. */
 export function signOut(

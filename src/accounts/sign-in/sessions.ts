@@ -1,11 +1,11 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import type { Database, Transaction } from "../platform/db/database.ts";
-import { HOUR_MS } from "../platform/durations.ts";
-import { keyedHash } from "../platform/encryption/cipher.ts";
-import { recordAudit } from "./audit.ts";
-import type { Role } from "./model.ts";
-import { openEmail } from "./person-email.ts";
-import { findSessionByHash, insertSession } from "./store.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import { HOUR_MS } from "../../platform/durations.ts";
+import { keyedHash } from "../../platform/encryption/cipher.ts";
+import { recordAudit } from "../audit.ts";
+import type { Role } from "../model.ts";
+import { openEmail } from "../person-email.ts";
+import { findSessionByHash, insertSession } from "../store.ts";
 
 /** The signed-in person and their current account. */
 export type MemberSession = {

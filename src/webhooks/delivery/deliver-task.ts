@@ -6,7 +6,7 @@ import { AccountShares } from "./account-shares.ts";
 import { createPageLoader } from "./due-pages.ts";
 import { EndpointPoll } from "./endpoint-poll.ts";
 import { EndpointSender } from "./endpoint-sender.ts";
-import { createRecorder } from "./record-outcomes.ts";
+import { createRecorder } from "./recorder.ts";
 import type { DeliverDeps } from "./sender-model.ts";
 
 type DeliverLimits = {
