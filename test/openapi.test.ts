@@ -74,6 +74,16 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  it("answers many records of a kind only as a list, by pages", () => {
+    const whole = document.operations.filter(({ method, answer }) => {
+      if (method !== "GET" || !answer?.properties || answer.properties.has_more) return false;
+      // A record that is shown with others that belong to it is no list of them.
+      const [only, ...others] = Object.values<Schema>(answer.properties);
+      return others.length === 0 && only?.type === "array" && only.items?.properties?.id;
+    });
+    expect(whole.map(({ name }) => name)).toEqual([]);
+  });
+
   it("gives every record with an id the times of its creation and last change", () => {
     const records = Object.entries<Schema>(document.raw.components.schemas).filter(
       ([, { properties }]) => properties?.id,

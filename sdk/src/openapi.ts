@@ -1169,7 +1169,7 @@ export interface paths {
         };
         /**
          * List the deliveries of an event
-         * @description One delivery per application, each with its latest attempts and the receiver's responses.
+         * @description One delivery per application, each with its latest attempts and the receiver's responses. Newest first.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -8967,7 +8967,17 @@ export interface operations {
     };
     listWebhookDeliveries: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Records per page. */
+                limit?: number;
+                /** @description Id of the last record of the previous page. */
+                starting_after?: string;
+                /** @description ISO 8601: only records created after this time. */
+                created_after?: string;
+                /** @description ISO 8601: only records created before this time. */
+                created_before?: string;
+                status?: components["schemas"]["DeliveryStatus"];
+            };
             header?: never;
             path: {
                 /** @description Id of the webhook event. */
@@ -9008,11 +9018,14 @@ export interface operations {
                      *           "created_at": "2026-11-16T09:30:00.000Z",
                      *           "updated_at": "2026-11-16T09:30:00.000Z"
                      *         }
-                     *       ]
+                     *       ],
+                     *       "has_more": false
                      *     }
                      */
                     "application/json": {
                         deliveries: components["schemas"]["WebhookDelivery"][];
+                        /** @description Whether there are records after the last one. */
+                        has_more: boolean;
                     };
                 };
             };

@@ -67,16 +67,15 @@ export function rerouteOfframps(
     }),
     decide: (entry, { account_id, input }, { details, kycs, invoices }, now) => {
       const { offramp } = entry;
+      const id = input.requested.payment_detail_id;
+      const detail = id === null ? undefined : details.get(account_id, id);
+      const problems = id === null ? [] : routeProblems(catalogue, offramp, detail);
       if (offramp.status !== "bounced") {
         const message = "Only an offramp with the status bounced can be re-routed.";
-        return { problems: [{ field: "offramp_id", code: "invalid_transition", message }] };
+        problems.push({ field: "offramp_id", code: "invalid_transition", message });
+        return { problems };
       }
-      const ended = endedInvoiceProblems(invoices, offramp);
-      if (ended.length > 0) return { problems: ended };
-      const id = input.requested.payment_detail_id;
-      if (id === null) return { problems: [] };
-      const detail = details.get(account_id, id);
-      const problems = routeProblems(catalogue, offramp, detail);
+      problems.push(...endedInvoiceProblems(invoices, offramp));
       if (problems.length > 0 || !detail) return { problems };
       const rerouted = { ...offramp, payment_detail_id: detail.id };
       const kyc = kycs.get(account_id, offramp.user_id);

@@ -12,16 +12,25 @@ import type { Database } from "../platform/db/database.ts";
 import { open } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
-import { type ListQuery, readPage } from "../platform/http/list.ts";
+import { cutPage, type ListQuery, type Page, readPage } from "../platform/http/list.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import { openAnswer } from "./delivery/sealed-answer.ts";
 import type { Delivery } from "./delivery/store.ts";
 import { chooseAgain, redeliverEvent } from "./redeliver-event.ts";
 import { listAttempts, listDeliveriesOfEvent } from "./redelivery-store.ts";
-import { type ReadableEvent, renderDeliveries, renderEvent, renderEvents } from "./render.ts";
+import {
+  type ReadableDelivery,
+  type ReadableEvent,
+  renderDeliveries,
+  renderEvent,
+  renderEvents,
+  renderRedelivered,
+} from "./render.ts";
 import {
   DeliveryListAnswer,
+  DeliveryListQuery,
+  RedeliverAnswer,
   RedeliverBody,
   WebhookEventAnswer,
   WebhookEventListAnswer,
@@ -131,16 +140,29 @@ function addDeliveries(addRoute: AddRoute, deps: EventRouteDeps): void {
     operation: "listWebhookDeliveries",
     summary: "List the deliveries of an event",
     description:
-      "One delivery per application, each with its latest attempts and the receiver's responses.",
+      "One delivery per application, each with its latest attempts and the receiver's responses. " +
+      "Newest first.",
     tag: TAG,
+    query: DeliveryListQuery,
     answer: DeliveryListAnswer,
     errors: [],
-    handle: async ({ caller, params, problems }) => {
+    handle: async ({ caller, params, query, problems }) => {
       const event_id = params.webhook_event_id;
-      const { deliveries } = await find(deps, caller.account_id, event_id, problems);
-      return renderAll(deps, caller.account_id, deliveries);
+      const { page, problems: page_problems } = readPage(query);
+      const all = [...problems, ...page_problems];
+      const { deliveries } = await find(deps, caller.account_id, event_id, all);
+      const { rows, has_more } = cutPage(choose(deliveries, page, query.status), page);
+      return renderDeliveries(await withAttempts(deps, caller.account_id, rows), has_more);
     },
   });
+}
+
+/** An event has as many as there are applications that get it: all are at hand, unlike attempts. */
+function choose(deliveries: readonly Delivery[], page: Page, status: string | undefined) {
+  return deliveries
+    .filter(({ id }) => id >= page.from_id && id < page.below_id)
+    .filter((delivery) => status === undefined || delivery.status === status)
+    .sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
 function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
@@ -157,7 +179,7 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
     tag: TAG,
     body: RedeliverBody,
     body_example: {},
-    answer: DeliveryListAnswer,
+    answer: RedeliverAnswer,
     errors: ["record_not_found", "invalid_transition"],
     handle: async ({ caller, params, body, problems }) => {
       const { account_id } = caller;
@@ -192,7 +214,7 @@ function addRedeliver(addRoute: AddRoute, deps: EventRouteDeps): void {
       );
       wake();
       const again = await listDeliveriesOfEvent(database, account_id, event_id);
-      return renderAll(deps, account_id, again);
+      return renderRedelivered(await withAttempts(deps, account_id, again));
     },
   });
 }
@@ -257,11 +279,11 @@ async function openEvents(
   });
 }
 
-async function renderAll(
+async function withAttempts(
   { database, keyring }: EventRouteDeps,
   account_id: string,
   deliveries: readonly Delivery[],
-): Promise<string> {
+): Promise<ReadableDelivery[]> {
   const ids = deliveries.map((delivery) => delivery.id);
   const [attempts, keys] = await Promise.all([
     listAttempts(database, account_id, ids, ATTEMPTS_SHOWN),
@@ -273,5 +295,9 @@ async function renderAll(
     const text = answer && openAnswer(key, { ...rest, account_id }, answer).toString();
     return { ...rest, answer: text };
   });
-  return renderDeliveries(deliveries, readable);
+  const by_delivery = Map.groupBy(readable, (attempt) => attempt.delivery_id);
+  return deliveries.map((delivery) => ({
+    delivery,
+    attempts: by_delivery.get(delivery.id) ?? [],
+  }));
 }

@@ -12,6 +12,7 @@ import {
   AppSecretAnswer,
   DeliveryListAnswer,
   type DeliveryRecord,
+  RedeliverAnswer,
   ReplayAnswer,
   WebhookEventAnswer,
   WebhookEventListAnswer,
@@ -26,6 +27,7 @@ const writeReplay = compileRender(ReplayAnswer);
 const writeEvent = compileRender(WebhookEventAnswer);
 const writeEvents = compileRender(WebhookEventListAnswer);
 const writeDeliveries = compileRender(DeliveryListAnswer);
+const writeRedelivered = compileRender(RedeliverAnswer);
 
 export function renderApp(endpoint: Endpoint, header_names: string[], revealed?: Revealed): string {
   const app = toAppRecord(endpoint, header_names);
@@ -136,22 +138,21 @@ function toEventRecord(event: ReadableEvent): Static<typeof WebhookEventRecord> 
 /** An attempt with the answer opened. */
 type ReadableAttempt = Omit<DeliveryAttemptRow, "answer"> & { answer: string | null };
 
+/** With the attempts that are shown of it, oldest first. */
+export type ReadableDelivery = { delivery: Delivery; attempts: readonly ReadableAttempt[] };
+
 export function renderDeliveries(
-  deliveries: readonly Delivery[],
-  attempts: readonly ReadableAttempt[],
+  deliveries: readonly ReadableDelivery[],
+  has_more: boolean,
 ): string {
-  const by_delivery = Map.groupBy(attempts, (attempt) => attempt.delivery_id);
-  return writeDeliveries({
-    deliveries: deliveries.map((delivery) =>
-      toDeliveryRecord(delivery, by_delivery.get(delivery.id) ?? []),
-    ),
-  });
+  return writeDeliveries({ deliveries: deliveries.map(toDeliveryRecord), has_more });
 }
 
-function toDeliveryRecord(
-  delivery: Delivery,
-  attempts: readonly ReadableAttempt[],
-): Static<typeof DeliveryRecord> {
+export function renderRedelivered(deliveries: readonly ReadableDelivery[]): string {
+  return writeRedelivered({ deliveries: deliveries.map(toDeliveryRecord) });
+}
+
+function toDeliveryRecord({ delivery, attempts }: ReadableDelivery): Static<typeof DeliveryRecord> {
   return {
     id: delivery.id,
     app_id: delivery.app_id,

@@ -235,7 +235,11 @@ export const DeliveryRecord = Type.Object(
   },
   { title: "WebhookDelivery" },
 );
-export const DeliveryListAnswer = Type.Object({ deliveries: Type.Array(DeliveryRecord) });
+export const DeliveryListQuery = listQuery({
+  status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
+});
+export const DeliveryListAnswer = listAnswer("deliveries", DeliveryRecord);
+export const RedeliverAnswer = Type.Object({ deliveries: Type.Array(DeliveryRecord) });
 export const RedeliverBody = Type.Object(
   {
     app_id: Type.Optional(

@@ -97,6 +97,20 @@ it("422 record_invalid alone when a re-route names a malformed id", async () => 
   ]);
 });
 
+it("404 record_not_found when a re-route names no record of the user, whatever else is wrong", async () => {
+  const { user_id, id } = await addOfframp();
+  const path = `/users/${user_id}/offramps/${id}/reroute`;
+  const answer = await server.call("POST", path, { offramp: { payment_detail_id: user_id } });
+  expect(answer.body).toMatchObject({
+    status: 404,
+    error_code: "record_not_found",
+    errors: [
+      { field: "offramp.payment_detail_id", code: "record_not_found" },
+      { field: "offramp_id", code: "invalid_transition" },
+    ],
+  });
+});
+
 it("verify names an offramp whose bank proof or encrypted details were changed", async () => {
   const { id } = await addOfframp();
   await walk(id, "fiat_sent");

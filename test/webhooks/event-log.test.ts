@@ -8,6 +8,7 @@ import { wakeTasks } from "../../src/platform/tasks/tasks.ts";
 import { eraseUser } from "../../src/users/erase-user.ts";
 import { QUEUE_COLUMNS, QUEUED } from "../../src/webhooks/delivery/store.ts";
 import { DELIVER_TASK } from "../../src/webhooks/model.ts";
+import { updateAccountEnabled } from "../../src/webhooks/store.ts";
 import { trimEvents } from "../../src/webhooks/trim-events.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -101,6 +102,44 @@ describe("GET /webhook_events", () => {
     expect(missing.body).toMatchObject({ status: 404, error_code: "record_not_found" });
     const foreign = await server.call("GET", `/webhook_events?starting_after=${first.id}`);
     expect(foreign.body).toMatchObject({ status: 404, error_code: "record_not_found" });
+  });
+});
+
+it("the deliveries of an event are a list like the others, newest first, by page and status", async () => {
+  const { account_id, key } = await server.addAccount("Many applications");
+  const { database, clock } = server.core;
+  await database.transaction(async (tx) => updateAccountEnabled(tx, account_id, clock.now()));
+  for (const name of ["a", "b", "c"]) {
+    await addApp(server, { name, webhook_url: `${receiver.url}/list-${name}` }, key);
+  }
+  await emit(server, { account_id });
+  await idle(server);
+  const [event] = await readEvents(server, key);
+  const list = async (query: string) => {
+    const path = `/webhook_events/${event.id}/deliveries${query}`;
+    const { status, body } = await server.call("GET", path, undefined, { key });
+    expect(status).toBe(200);
+    const ids: string[] = body.deliveries.map(({ id }: { id: string }) => id);
+    return { ids, has_more: body.has_more as boolean };
+  };
+  const { ids, has_more } = await list("");
+  expect([ids.length, has_more]).toEqual([3, false]);
+  expect(ids).toEqual(ids.toSorted().reverse());
+  expect(await list("?limit=2")).toEqual({ ids: ids.slice(0, 2), has_more: true });
+  expect(await list(`?limit=2&starting_after=${ids[1]}`)).toEqual({
+    ids: ids.slice(2),
+    has_more: false,
+  });
+  const statuses = await Promise.all(
+    ["pending", "delivered", "failed", "skipped"].map((status) => list(`?status=${status}`)),
+  );
+  expect(statuses.flatMap((one) => one.ids).toSorted()).toEqual(ids.toSorted());
+  expect((await list("?created_before=2020-01-01")).ids).toEqual([]);
+  const path = `/webhook_events/${event.id}/deliveries?starting_after=x&created_after=y`;
+  const refused = await server.call("GET", path, undefined, { key });
+  expect(refused.body).toMatchObject({
+    error_code: "record_invalid",
+    errors: [{ field: "created_after" }, { field: "starting_after" }],
   });
 });
 

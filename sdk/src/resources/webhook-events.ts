@@ -4,6 +4,7 @@ import type { Query, Schema } from "../types.ts";
 import { Resource } from "./resource.ts";
 
 const ONE = "/webhook_events/{webhook_event_id}";
+const DELIVERIES = `${ONE}/deliveries` as const;
 
 /** An event as it is kept; its `body` is the text that `webhooks.verify` reads. */
 export type RecordedWebhookEvent = Schema<"WebhookEvent">;
@@ -21,10 +22,14 @@ export class WebhookEvents extends Resource {
     return this.api.sendFor("webhook_event", "get", ONE, input, options);
   }
 
-  /** Every attempt to every application. */
-  async deliveries(webhook_event_id: string, options?: CallOptions): Promise<WebhookDelivery[]> {
-    const input = { path: { webhook_event_id } };
-    return this.api.sendFor("deliveries", "get", `${ONE}/deliveries`, input, options);
+  /** One per application, each with its latest attempts. */
+  deliveries(
+    webhook_event_id: string,
+    query: Query<typeof DELIVERIES> = {},
+    options?: CallOptions,
+  ): List<WebhookDelivery> {
+    const input = { path: { webhook_event_id }, query };
+    return this.api.list(DELIVERIES, "deliveries", input, options);
   }
 
   /** Sends it again, to one application or to all that it went to. */
