@@ -36,7 +36,7 @@ beforeEach(async () => {
   await db.database.query("delete from attempts");
 });
 
-/** As another process has them. */
+/** As in another process. */
 const open = (purpose = "test"): Attempts =>
   createAttempts(
     { database: db.database, index_key, clock },
@@ -48,7 +48,7 @@ const takeAll = async (attempts: Attempts, caller: string, count: number) => {
 };
 
 describe("attempts", () => {
-  it("are counted for all processes together, also at once, and exactly", async () => {
+  it("are counted exactly across all processes, also when concurrent", async () => {
     const [one, other] = [open(), open()];
     const allowed = await Promise.all([takeAll(one, "a", 20), takeAll(other, "a", 20)]);
     expect(allowed[0]! + allowed[1]!).toBe(LIMIT);
@@ -62,14 +62,14 @@ describe("attempts", () => {
     expect((await open("another purpose").take("a")).allowed).toBe(true);
   });
 
-  it("begin anew with the next window", async () => {
+  it("are reset in the next window", async () => {
     const attempts = open();
     expect(await takeAll(attempts, "a", 6)).toBe(LIMIT);
     now = new Date("2026-11-15T09:01:00Z");
     expect(await attempts.take("a")).toMatchObject({ allowed: true, remaining: LIMIT - 1 });
   });
 
-  it("that end well are not counted, however many there are at once", async () => {
+  it("that succeed are not counted, however many are concurrent", async () => {
     const processes = [open(), open()];
     const run = async (attempts: Attempts) => {
       const begun = await attempts.begin("a");
@@ -82,7 +82,7 @@ describe("attempts", () => {
     expect(allowed.every(Boolean)).toBe(true);
   });
 
-  it("that fail at once, in two processes, are cut off at the limit", async () => {
+  it("that fail concurrently in two processes are refused at the limit", async () => {
     const processes = [open(), open()];
     const run = async (attempts: Attempts) => {
       const begun = await attempts.begin("a");
@@ -95,7 +95,7 @@ describe("attempts", () => {
     expect(allowed.filter(Boolean)).toHaveLength(LIMIT);
   });
 
-  it("of one caller are not forgotten while 100 000 others come, and the table is emptied after", async () => {
+  it("of one caller stay counted while 100 000 others arrive, and the table is emptied afterwards", async () => {
     const attempts = open();
     expect(await takeAll(attempts, "guesser", 9)).toBe(LIMIT);
     const keys = Array.from({ length: CALLERS }, (_, at) => Buffer.from(`caller ${at}`));
@@ -123,7 +123,7 @@ describe("attempts", () => {
     expect(left!.count).toBe(0n);
   });
 
-  it("of a caller who is cut off ask nothing of the database", async () => {
+  it("of a caller over the limit do not query the database", async () => {
     const attempts = open();
     await takeAll(attempts, "a", 9);
     const query = vi.spyOn(db.database, "query");
@@ -133,7 +133,7 @@ describe("attempts", () => {
     query.mockRestore();
   });
 
-  it("leave no e-mail or address in the database", async () => {
+  it("leave no e-mail or IP address in the database", async () => {
     await open().take("person@example.com");
     const rows = await db.database.query("select * from attempts");
     expect(JSON.stringify(rows)).not.toContain(Buffer.from("person").toString("hex"));
@@ -141,7 +141,7 @@ describe("attempts", () => {
 });
 
 describe("a limit of requests", () => {
-  it("keeps who asks often among 200 000 callers, in bounded memory", () => {
+  it("keeps counting a frequent caller among 200 000, in bounded memory", () => {
     const stopped = vi.spyOn(performance, "now").mockImplementation(() => 500);
     const limiter = createRateLimiter(3)!;
     const often = () => limiter.take("often").allowed;
@@ -150,7 +150,7 @@ describe("a limit of requests", () => {
       limiter.take(`caller ${at}`);
       if (at % 50_000 === 0) expect(often()).toBe(false);
     }
-    // The first of the others are forgotten: memory holds 100 000.
+    // The first of the others are dropped: memory is limited to 100 000.
     expect(limiter.take("caller 0").remaining).toBe(2);
     expect(limiter.take(`caller ${2 * CALLERS - 1}`).remaining).toBe(1);
     expect(often()).toBe(false);

@@ -19,7 +19,7 @@ async function databaseTime(): Promise<number> {
   return row!.now.getTime();
 }
 
-test("the clock tells the database's time", async () => {
+test("the clock returns the database's time", async () => {
   await insertInstallation(db.database);
   const clock = await openClock(db.database);
   const difference_ms = clock.now().getTime() - (await databaseTime());
@@ -61,7 +61,7 @@ test("the clock does not go back when the measured difference shrinks", async ()
   expect(clock.now().getTime()).toBeLessThan(before);
 });
 
-test("two processes that advance at once move the clock by the sum", async () => {
+test("two processes that advance the clock at once move it by the sum", async () => {
   await insertInstallation(db.database);
   const [one, other] = [await openClock(db.database), await openClock(db.database)];
   await Promise.all([one.advance(HOUR_MS), other.advance(HOUR_MS)]);
@@ -69,7 +69,7 @@ test("two processes that advance at once move the clock by the sum", async () =>
   expect(rows).toEqual([{ clock_offset_ms: BigInt(2 * HOUR_MS) }]);
 });
 
-test("the clock goes forward only, by whole milliseconds, 400 days at most", async () => {
+test("the clock only moves forward, by whole milliseconds, by at most 400 days", async () => {
   await insertInstallation(db.database);
   const clock = await openClock(db.database);
   for (const advance_ms of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, ADVANCE_MAX_MS + 1]) {

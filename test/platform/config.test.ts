@@ -39,7 +39,7 @@ describe("the settings", () => {
     });
   });
 
-  it("take the approval amount in usd to the cent, with no limit in sandbox by default", () => {
+  it("accept the approval amount in usd to the cent, with no limit in sandbox by default", () => {
     const read = (text: string) =>
       readConfig({ SLIPROAD_APPROVAL_ABOVE_USD: text }).approval_above_usd;
     expect(["", "0", "2500.5", "10000"].map(read)).toEqual([undefined, 0n, 250_050n, 1_000_000n]);
@@ -48,12 +48,12 @@ describe("the settings", () => {
     }
   });
 
-  it("are read once: what they become cannot be changed", () => {
+  it("are read once and cannot be changed", () => {
     const config = readConfig({ PORT: "1" });
     expect(() => Object.assign(config, { port: 2 })).toThrow();
   });
 
-  it("that are empty are as if they were not set", () => {
+  it("that are empty count as not set", () => {
     const names = Object.values(SETTINGS).map((setting) => [setting.name, ""]);
     expect(readConfig(Object.fromEntries(names))).toEqual(readConfig({}));
   });
@@ -96,23 +96,23 @@ describe("the settings", () => {
     expect(refusal({ [name]: value })).toMatch(new RegExp(`^${name} must [^\\n]+\\.$`));
   });
 
-  it("never repeat a secret in the sentence", () => {
+  it("never repeat a secret in the error sentence", () => {
     for (const name of ["SLIPROAD_API_KEY", "SLIPROAD_ADMIN_PASSWORD", "SLIPROAD_ENCRYPTION_KEY"]) {
       expect(refusal({ [name]: "hush hush" })).not.toContain("hush");
     }
   });
 
-  it("take addresses and networks of both kinds as trusted proxies", () => {
+  it("accept IPv4 and IPv6 addresses and networks as trusted proxies", () => {
     const config = readConfig({ SLIPROAD_TRUSTED_PROXIES: "10.0.0.0/8, 192.0.2.1,::1, fd00::/8" });
     expect(config.trusted_proxies).toEqual(["10.0.0.0/8", "192.0.2.1", "::1", "fd00::/8"]);
   });
 
-  it("lose the slash at the end of SLIPROAD_PUBLIC_URL", () => {
+  it("drop the slash at the end of SLIPROAD_PUBLIC_URL", () => {
     const { public_url } = readConfig({ SLIPROAD_PUBLIC_URL: "https://pay.example.com/ramp//" });
     expect(public_url).toBe("https://pay.example.com/ramp");
   });
 
-  it("want the present encryption key beside the previous one", () => {
+  it("require the current encryption key besides the previous one", () => {
     const sentence = refusal({ SLIPROAD_ENCRYPTION_KEY_PREVIOUS: key() });
     expect(sentence).toMatch(
       /^SLIPROAD_ENCRYPTION_KEY_PREVIOUS is set without SLIPROAD_ENCRYPTION_KEY/,
@@ -149,13 +149,13 @@ describe("secrets from files", () => {
     }
   });
 
-  it("drop one newline and keep every other space, which may belong to a password", async () => {
+  it("drop one newline and keep all other white space, which may belong to a password", async () => {
     const file = await put(" spaces around it \n\n");
     const config = readConfig({ SLIPROAD_ADMIN_PASSWORD_FILE: file });
     expect(config.admin_password).toBe(" spaces around it \n");
   });
 
-  it("are refused with a sentence when the variable is set beside its file", async () => {
+  it("are refused with a sentence if both the variable and its file are set", async () => {
     const file = await put("a-token");
     const both = { SLIPROAD_METRICS_TOKEN: "a-token", SLIPROAD_METRICS_TOKEN_FILE: file };
     expect(refusal(both)).toBe(
@@ -192,7 +192,7 @@ describe("live mode", () => {
     SLIPROAD_SIGNING_KEY: key(),
   };
 
-  it("starts with its keys and an https address", () => {
+  it("starts with its keys and an https URL", () => {
     expect(readConfig(LIVE)).toMatchObject({ mode: "live", public_url: "https://pay.example.com" });
     expect(readConfig(LIVE).approval_above_usd).toBe(1_000_000n);
   });
@@ -204,7 +204,7 @@ describe("live mode", () => {
     },
   );
 
-  it("is refused with an http address", () => {
+  it("is refused with an http URL", () => {
     const sentence = refusal({ ...LIVE, SLIPROAD_PUBLIC_URL: "http://pay.example.com" });
     expect(sentence).toBe("SLIPROAD_PUBLIC_URL must be an https URL in live mode.");
   });

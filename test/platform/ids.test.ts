@@ -7,17 +7,17 @@ function idsAt(time: number, count: number): string[] {
   return Array.from({ length: count }, () => newId(new Date(time)));
 }
 
-it("ids of one millisecond ascend, also beyond what its counter holds", () => {
+it("ids of one millisecond ascend, even when its counter overflows", () => {
   const ids = idsAt(NOON, 5_000);
   expect(ids).toEqual(ids.toSorted());
 });
 
-it("ids ascend while the clock steps back a little", () => {
+it("ids ascend while the clock steps back slightly", () => {
   const ids = [...idsAt(NOON, 3), ...idsAt(NOON - 900, 3)];
   expect(ids).toEqual(ids.toSorted());
 });
 
-it("a clock that was set back by a day is followed, so that filters by time find the ids", () => {
+it("a clock that was set back by a day is followed, so that time filters find the ids", () => {
   newId(new Date(NOON));
   const day_before = NOON - 86_400_000;
   const [id] = idsAt(day_before, 1);

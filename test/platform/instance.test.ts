@@ -8,7 +8,7 @@ import { claimDataDir, readInstance } from "../../src/platform/instance.ts";
 import { StartupError } from "../../src/platform/startup-error.ts";
 
 const MODULE = new URL("../../src/platform/instance.ts", import.meta.url).href;
-/** Says what became of its claim and holds it until its standard input ends. */
+/** Prints the result of its claim and keeps it until its standard input ends. */
 const CLAIMANT = `
   const { claimDataDir } = await import(${JSON.stringify(MODULE)});
   if (process.argv[2] === "nobody" && process.getuid() === 0) {
@@ -31,14 +31,14 @@ afterEach(async () => {
   await rm(outer, { recursive: true });
 });
 
-test("makes the directory, closed to the listing eyes of others", async () => {
+test("creates the directory, which other users cannot list", async () => {
   const claim = await claimDataDir(data_dir);
   const expected = process.getuid?.() === 0 ? 0o711 : 0o700;
   expect((await stat(data_dir)).mode & 0o777).toBe(expected);
   await claim.release();
 });
 
-test("tells the command line where the running instance is, until it is released", async () => {
+test("shows the command line where the running instance is, until it is released", async () => {
   expect(await readInstance(data_dir)).toBe(null);
   const claim = await claimDataDir(data_dir);
   await claim.write({ database_url: "postgres://x", public_url: "http://127.0.0.1:4000" });
@@ -83,7 +83,7 @@ test("takes over from an owner that was killed", async () => {
 });
 
 if (process.platform !== "win32") {
-  test("takes over when the dead owner's number now belongs to another process", async () => {
+  test("takes over if the dead owner's pid now belongs to another process", async () => {
     const claim = await claimDataDir(data_dir);
     const file = join(data_dir, "instance.json");
     const info = JSON.parse(await readFile(file, "utf8"));
@@ -94,14 +94,14 @@ if (process.platform !== "win32") {
   });
 }
 
-test("clears a claim that was left by a killed starter", async () => {
+test("deletes a claim left by a killed starter", async () => {
   await (await claimDataDir(data_dir)).release();
   await writeFile(join(data_dir, "instance.claim-999999999-0.1"), "");
   await (await claimDataDir(data_dir)).release();
   expect(await readdir(data_dir)).toEqual([]);
 });
 
-test("lets exactly one of several win that start at once on a dead owner's directory", async () => {
+test("lets exactly one of several concurrent starters take over from a dead owner", async () => {
   await (await claimDataDir(data_dir)).release();
   const dead = { pid: 999_999_999, started: "0.1" };
   await writeFile(join(data_dir, "instance.json"), JSON.stringify(dead));

@@ -49,11 +49,11 @@ describe("who may read the metrics", () => {
   };
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-  it("a direct request of the same machine, without a token, in a sandbox", async () => {
+  it("a direct request from the same machine, without a token, in a sandbox", async () => {
     expect(await ask({})).toBe(200);
   });
 
-  it("nobody without the token where one is set", async () => {
+  it("only callers with the token, if one is set", async () => {
     const environment = { SLIPROAD_METRICS_TOKEN: TOKEN };
     expect(await ask(environment)).toBe(401);
     expect(await ask(environment, bearer("a-token-for-metricz"))).toBe(401);
@@ -76,7 +76,7 @@ describe("who may read the metrics", () => {
     ["trusted proxies", { SLIPROAD_TRUSTED_PROXIES: "127.0.0.1" }],
     ["a host that others reach", { HOST: "0.0.0.0" }],
   ])(
-    "with %s nobody without the token: a proxy need not say that it is one",
+    "with %s only callers with the token: a proxy may not identify itself",
     async (_n, settings) => {
       expect(await ask(settings)).toBe(401);
       const with_token = { ...settings, SLIPROAD_METRICS_TOKEN: TOKEN };
@@ -85,8 +85,8 @@ describe("who may read the metrics", () => {
   );
 });
 
-describe("what the metrics tell", () => {
-  it("counts requests by route, never by address", async () => {
+describe("the metrics", () => {
+  it("count requests by route, never by URL", async () => {
     const user_id = await addApprovedUser(server);
     await server.call("GET", `/users/${user_id}`);
     const answer = await server.call("GET", "/metrics", undefined, { key: null });
@@ -94,7 +94,7 @@ describe("what the metrics tell", () => {
     expect(answer.text).not.toContain(user_id);
   });
 
-  it("open payouts, unmatched deposits, due tasks and the pool, each with its age", async () => {
+  it("show open payouts, unmatched deposits, due tasks and the pool, each with its age", async () => {
     const own = await startTestServer();
     try {
       const user_id = await addApprovedUser(own);
@@ -154,7 +154,7 @@ describe("what the metrics tell", () => {
     }
   });
 
-  it("reads the database once for many scrapes", async () => {
+  it("read the database once for many scrapes", async () => {
     const own = await startTestServer();
     try {
       const first = await scrape(own);
@@ -173,7 +173,7 @@ describe("what the metrics tell", () => {
     }
   });
 
-  it("the process still tells of itself while the database cannot be read", async () => {
+  it("of the process are shown while the database cannot be read", async () => {
     const own = await startTestServer();
     try {
       await own.core.database.query("alter table fiat_deposits rename to hidden");
@@ -186,7 +186,7 @@ describe("what the metrics tell", () => {
     }
   });
 
-  it("no statement reads a table from end to end", async () => {
+  it("never scan a whole table", async () => {
     const { database, clock } = server.core;
     const sources = [
       ...[taskMetrics, webhookMetrics, rateMetrics, offrampMetrics],
@@ -204,14 +204,14 @@ describe("what the metrics tell", () => {
       await source.read(explained, { now: clock.now(), real_now: realTime(clock) });
     }
     expect(plans.length).toBeGreaterThan(7);
-    // Two tables that have a handful of rows: the rates of a few tokens, and the workers.
+    // Two tables with few rows: the rates of a few tokens, and the workers.
     const whole = /Seq Scan on (?!rate_checks|worker_heartbeats)\w+/;
     expect(plans.filter((plan) => whole.test(plan))).toEqual([]);
   });
 });
 
 describe("sliproad worker", () => {
-  it("serves health and metrics on a port of its own, and nothing else", async () => {
+  it("serves health and metrics on its own port, and nothing else", async () => {
     const port = await freePort();
     const worker = startCommand(["worker"], {
       DATABASE_URL: server.db.url,

@@ -17,7 +17,7 @@ import {
 
 const DIGITS = [0, 2, 3, 6];
 
-/** A slow second opinion: the value of a decimal text in units of 10 ** -40. */
+/** A slow reference implementation: the value of a decimal text in units of 10 ** -40. */
 function exactly(text: string): bigint {
   const [mantissa, exponent = "0"] = text.toLowerCase().split("e");
   const [whole, decimals = ""] = mantissa!.split(".");
@@ -25,7 +25,7 @@ function exactly(text: string): bigint {
   return BigInt(whole + decimals) * 10n ** BigInt(places);
 }
 
-/** Texts near what people send: any number of digits on either side, zeros anywhere. */
+/** Texts similar to real input: any number of digits on either side, zeros anywhere. */
 const plain_decimal = fc
   .tuple(
     fc.stringMatching(/^[0-9]{1,17}$/),
@@ -34,7 +34,7 @@ const plain_decimal = fc
   .map(([whole, decimals]) => (decimals === undefined ? whole : `${whole}.${decimals}`));
 
 describe.each(DIGITS)("amounts of %i digits", (digits) => {
-  it("a string is refused or keeps its value on the way in and out", () => {
+  it("a string is refused or keeps its exact value when read and written", () => {
     fc.assert(
       fc.property(plain_decimal, (text) => {
         const amount = parseAmount(text, digits);
@@ -48,7 +48,7 @@ describe.each(DIGITS)("amounts of %i digits", (digits) => {
     );
   });
 
-  it("a JSON number is refused or keeps its value on the way in and out", () => {
+  it("a JSON number is refused or keeps its exact value when read and written", () => {
     const number = fc.oneof(
       plain_decimal.map(Number),
       fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
@@ -65,7 +65,7 @@ describe.each(DIGITS)("amounts of %i digits", (digits) => {
     );
   });
 
-  it("every amount of up to 15 digits is taken, as a string and as a number", () => {
+  it("every amount of up to 15 digits is accepted, as a string and as a number", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 15n - 1n }), (minor) => {
         const text = minorToText(minor, digits);
@@ -137,16 +137,16 @@ describe("parseAmount", () => {
     expect(parseAmount(value, 2)).toEqual({ reason: expect.stringContaining(reason) });
   });
 
-  it("refuses a token amount that the database could not hold", () => {
+  it("refuses a token amount that the database could not store", () => {
     expect(parseAmount("999999999999", 6)).toEqual({ value: 999_999_999_999_000_000n });
     expect(parseAmount("1000000000000", 6)).toEqual({ reason: "Send a smaller amount." });
   });
 
-  it("says that a currency without minor units takes no decimals", () => {
+  it("says that a currency without minor units has no decimals", () => {
     expect(parseAmount("1.5", 0)).toEqual({ reason: "Send no decimals." });
   });
 
-  it("reads a string of a million digits in no time", () => {
+  it("reads a string of a million digits quickly", () => {
     const begun_ms = performance.now();
     expect(parseAmount("9".repeat(1_000_000), 2)).toHaveProperty("reason");
     expect(parseAmount(`${"0".repeat(1_000_000)}1`, 2)).toEqual({ value: 100n });
@@ -154,13 +154,13 @@ describe("parseAmount", () => {
   });
 });
 
-describe("numbers out", () => {
-  it("throws rather than emit another amount", () => {
+describe("writing numbers", () => {
+  it("throws instead of writing a different amount", () => {
     expect(() => minorToNumber(12_345_678_901_234_567_891n, 2)).toThrow(RangeError);
     expect(() => decimalToNumber({ units: 10n ** 22n + 1n, scale: 6 })).toThrow(RangeError);
   });
 
-  it("tells a number that its text does not mean", () => {
+  it("detects a number that differs from its text", () => {
     expect(isSameNumber("1000.000000000000001", 1000)).toBe(false);
     expect(isSameNumber("1e400", Number.POSITIVE_INFINITY)).toBe(false);
     expect(isSameNumber("1e-400", 0)).toBe(false);
@@ -186,7 +186,7 @@ describe("rounding", () => {
     expect(() => roundUp(1n, 0n)).toThrow(RangeError);
   });
 
-  it("there and back at a rate loses nothing when each way rounds for the house", () => {
+  it("a conversion and its reverse lose nothing if each rounds in the operator's favour", () => {
     const rate = fc
       .tuple(fc.bigInt({ min: 1n, max: 10n ** 12n - 1n }), fc.integer({ min: 0, max: 12 }))
       .map(([units, scale]) => ({ units, scale }));
@@ -204,7 +204,7 @@ describe("rounding", () => {
 });
 
 describe("decimals", () => {
-  it("are written as they were read, without needless zeros", () => {
+  it("are written as they were read, without trailing zeros", () => {
     fc.assert(
       fc.property(plain_decimal, (text) => {
         const written = formatDecimal(parseDecimal(text)!);

@@ -68,7 +68,7 @@ describe("the worker", () => {
 describe("sealing", () => {
   beforeAll(() => server.app.worker.stop());
 
-  it("puts what it sees into one block, once", async () => {
+  it("puts all entries it sees into one block, once", async () => {
     const { account_id } = await server.addAccount("One block");
     const heads = await sealAll(server.core.database, key(), now());
     expect(heads.map((head) => head.account_id)).toContain(account_id);
@@ -77,7 +77,7 @@ describe("sealing", () => {
     expect(await findFault(account_id)).toBeNull();
   });
 
-  it("of more than a block holds makes several blocks in one turn", async () => {
+  it("of more entries than fit into a block creates several blocks in one run", async () => {
     const { account_id } = await server.addAccount("Several blocks");
     await actAll(account_id, 1_200);
     const heads = await sealAll(server.core.database, key(), now());
@@ -90,7 +90,7 @@ describe("sealing", () => {
     expect(await findFault(account_id)).toBeNull();
   });
 
-  it("by several at once makes one chain, every entry in it once", async () => {
+  it("by several processes at once creates one chain that contains every entry once", async () => {
     const { account_id } = await server.addAccount("Concurrent");
     const pools = Array.from({ length: 4 }, () =>
       openDatabase({ url: server.db.url, connections_max: 2 }),
@@ -113,7 +113,7 @@ describe("sealing", () => {
     expect(await findFault(account_id)).toBeNull();
   });
 
-  it("puts a late commit into a later block, though its id is older", async () => {
+  it("puts a late commit into a later block, although its id is older", async () => {
     const { account_id } = await server.addAccount("Late");
     await sealAll(server.core.database, key(), now());
     await server.core.database.connection(async (session) => {

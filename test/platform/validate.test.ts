@@ -18,12 +18,12 @@ const checkOrder = compileCheck(
 );
 const fieldsOf = (value: unknown) => checkOrder(value).problems.map(({ field }) => field);
 
-test("a value that its schema accepts is passed on whole", () => {
+test("a value that its schema accepts is passed on unchanged", () => {
   const order = { items: [{ amount: 1, note: "a" }], payer: null, colour: "red" };
   expect(checkOrder(structuredClone(order))).toEqual({ sound: order, problems: [] });
 });
 
-test("what the schema refuses is reported, and nothing of it is left to read", () => {
+test("refused parts are reported and removed from the value", () => {
   const order = {
     items: [{ amount: "1" }, "text", { amount: 2, notes: "b" }],
     payer: { name: 7 },
@@ -37,13 +37,13 @@ test("what the schema refuses is reported, and nothing of it is left to read", (
   expect(sound).toEqual({ items: [{}, undefined, { amount: 2 }], payer: {} });
 });
 
-test("of an array that is too long no item is left to read", () => {
+test("an array that is too long keeps no items", () => {
   const { sound, problems } = checkOrder({ items: Array(4).fill({ amount: 1 }) });
   expect(problems).toMatchObject([{ field: "items", code: "record_invalid" }]);
   expect(sound).toEqual({});
 });
 
-test("of a body that is no object nothing is left to read", () => {
+test("a body that is not an object keeps nothing", () => {
   for (const value of [undefined, null, "text", [1]]) {
     expect(fieldsOf(value)).toEqual(["body"]);
     expect(checkOrder(value).sound).toEqual({});

@@ -11,7 +11,7 @@ let second: TestServer;
 beforeAll(async () => {
   first = await startTestServer();
   second = await startTestServer({ beside: first });
-  // A process that is only an API: no worker of its own tells it the time.
+  // An API-only process: it has no worker that refreshes its clock.
   await second.app.worker.stop();
 });
 afterAll(async () => {
@@ -26,7 +26,7 @@ it("a clock moved by one process is moved in the others", async () => {
   );
 });
 
-it("who was erased by one process is forgotten by the others", async () => {
+it("the key of a person erased by one process is dropped by the others", async () => {
   const onramp = await openOnramp(first);
   const path = `/users/${onramp.user_id}/onramps/${onramp.id}`;
   expect((await second.call("GET", path)).status).toBe(200);

@@ -11,9 +11,9 @@ import { waitFor } from "../../harness/wait-for.ts";
 type Command = Batchable & { marker: string; is_poison?: boolean };
 type Run = { commands: Command[]; finish(): Promise<void> };
 
-/** A batcher whose runs end when the test says so; every answer repeats its command's marker. */
+/** A batcher whose runs end when the test decides; every answer repeats its command's marker. */
 function openFixture(options: Partial<BatcherOptions<Command, string>> = {}) {
-  /** All runs, in the order in which they began. */
+  /** All runs, in the order in which they started. */
   const begun: Run[] = [];
   const running = new Set<Run>();
   const run = (commands: Command[]) =>
@@ -23,7 +23,8 @@ function openFixture(options: Partial<BatcherOptions<Command, string>> = {}) {
         finish: async () => {
           running.delete(entry);
           if (commands.some((command) => command.is_poison)) reject(new Error("poison"));
-          // In another order than the commands came: only the command itself leads to its answer.
+          // In another order than the commands arrived: answers must be matched by the command
+          // itself.
           else
             resolve(new Map(commands.toReversed().map((command) => [command, answerTo(command)])));
           await settle();
@@ -45,7 +46,7 @@ function openFixture(options: Partial<BatcherOptions<Command, string>> = {}) {
   return { batcher, begun, running, finishAll, submitAll };
 }
 
-/** Lets every promise that can go on do so. */
+/** Lets every pending promise continue. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -91,7 +92,7 @@ describe("forming batches", () => {
     expect(sizesOf(begun)).toEqual([1, 1, 1]);
   });
 
-  it("makes one batch of all that arrive while others are in flight", async () => {
+  it("combines all commands that arrive while others run into one batch", async () => {
     const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 2 });
     const sent = commands("a", 12);
     const answers = submitAll(sent);
@@ -116,7 +117,7 @@ describe("forming batches", () => {
     expect(begun.map(bytesOf)).toEqual([100, 1_000_000, 1_000_000, 250_000]);
   });
 
-  it("runs a command that is itself beyond the bounds, alone", async () => {
+  it("runs a command that exceeds the limits alone", async () => {
     const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     const huge = command("a", { bytes: 16_000_000 });
     submitAll([...commands("a", 2), huge, ...commands("b", 2)]);
@@ -125,7 +126,7 @@ describe("forming batches", () => {
     expect(run?.commands).toEqual([huge]);
   });
 
-  it("keeps requests of more than 100 rows out of the way of small ones", async () => {
+  it("runs requests of more than 100 rows separately from small ones", async () => {
     const { batcher, begun, submitAll, finishAll } = openFixture();
     submitAll(commands("a", 10, { rows: 101 }));
     expect(begun).toHaveLength(2);
@@ -160,7 +161,7 @@ describe("fairness between accounts", () => {
     expect(rowsOf(begun[1]!, "flood")).toBe(125);
     expect(rowsOf(begun[1]!, "quiet")).toBe(1);
     await begun[1]!.finish();
-    // Nobody else waits any more: the whole batch is free.
+    // No other account waits: the whole batch is available.
     expect(rowsOf(begun[2]!, "flood")).toBe(500);
     await finishAll();
   });
@@ -174,7 +175,7 @@ describe("fairness between accounts", () => {
     await finishAll();
   });
 
-  it("serves those who did not fit first in the next batch", async () => {
+  it("serves those that did not fit first in the next batch", async () => {
     const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     const accounts = ["a", "b", "c", "d", "e", "f"];
     submitAll([command("z"), ...accounts.flatMap((name) => commands(name, 200))]);
@@ -188,7 +189,7 @@ describe("fairness between accounts", () => {
     await finishAll();
   });
 
-  it("lets a large command through although smaller ones keep coming", async () => {
+  it("runs a large command even if smaller ones keep arriving", async () => {
     const { batcher, begun, running, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
     });
@@ -212,7 +213,7 @@ describe("gathering", () => {
     marker: String(marker),
   });
 
-  it("waits for as many as were just answered, and goes as soon as they have come", async () => {
+  it("waits for as many callers as were just answered, and starts as soon as they arrived", async () => {
     const { batcher, begun, submitAll } = openFixture({
       batches_in_flight_max: 1,
       gather_ms: 60_000,
@@ -230,7 +231,7 @@ describe("gathering", () => {
     await Promise.all([first, ...three, ...again]);
   });
 
-  it("waits no longer than it may", async () => {
+  it("waits no longer than its limit", async () => {
     const { batcher, begun, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
       gather_ms: 5,
@@ -244,7 +245,7 @@ describe("gathering", () => {
     await Promise.all(answers);
   });
 
-  it("never makes a caller wait who is alone", async () => {
+  it("never delays a single caller", async () => {
     const { batcher, begun } = openFixture({ batches_in_flight_max: 1, gather_ms: 60_000 });
     for (const marker of [0, 1, 2]) {
       const answer = batcher.submit(command(marker));
@@ -256,7 +257,7 @@ describe("gathering", () => {
 });
 
 describe("a full queue", () => {
-  it("answers 503 unavailable with Retry-After, runs nothing, and takes commands again later", async () => {
+  it("answers 503 unavailable with Retry-After, runs nothing, and accepts commands again later", async () => {
     const { batcher, begun, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
       commands_queued_max: 3,
@@ -274,7 +275,7 @@ describe("a full queue", () => {
     expect(begun.flatMap((run) => run.commands)).not.toContain(refused);
   });
 
-  it("is bounded by bytes too, so that large bodies cannot fill the memory", async () => {
+  it("is limited by bytes too, so that large bodies cannot fill the memory", async () => {
     const { batcher, submitAll, finishAll } = openFixture({
       batches_in_flight_max: 1,
       bytes_queued_max: 1_000,
@@ -289,7 +290,7 @@ describe("a full queue", () => {
 });
 
 describe("a batch that fails", () => {
-  it("runs each command once more alone: poison hurts only itself", async () => {
+  it("runs each command once more alone, so that only the failing one fails", async () => {
     const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 1 });
     const poison = command("b", { is_poison: true });
     const healthy = [...commands("a", 3), ...commands("b", 3)];
@@ -303,7 +304,7 @@ describe("a batch that fails", () => {
     expect(sizesOf(begun)).toEqual([1, 7, 1, 1, 1, 1, 1, 1, 1]);
   });
 
-  it("leaves the batches after it and beside it alone", async () => {
+  it("does not affect later or parallel batches", async () => {
     const { begun, submitAll, finishAll } = openFixture({ batches_in_flight_max: 2 });
     const poison = command("a", { is_poison: true });
     const failing = submitAll([poison])[0]!.catch((error: Error) => error.message);
@@ -326,7 +327,7 @@ describe("a batch that fails", () => {
   });
 });
 
-describe("whatever is submitted in whatever order", () => {
+describe("for any commands in any order", () => {
   const submission = fc.record({
     account_id: fc.constantFrom("a", "b", "c", "d", "e"),
     rows: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 101, max: 700 })),
@@ -335,7 +336,7 @@ describe("whatever is submitted in whatever order", () => {
   });
   const step = fc.oneof({ arbitrary: submission, weight: 4 }, { arbitrary: fc.nat(), weight: 1 });
 
-  it("each command gets its own answer exactly once, and no batch exceeds the bounds", async () => {
+  it("each command gets its own answer exactly once, and no batch exceeds the limits", async () => {
     const property = fc.asyncProperty(
       fc.array(step, { maxLength: 80, size: "max" }),
       fc.boolean(),
@@ -378,7 +379,7 @@ describe("whatever is submitted in whatever order", () => {
     if (!across_accounts) expect(accounts.size).toBe(1);
   }
 
-  /** A healthy command succeeds once; only the company of poison makes it run twice. */
+  /** A healthy command runs once, or twice if it shared a batch with a failing one. */
   function checkRuns(sent: readonly Command[], begun: readonly Run[]): void {
     const isHealthy = (run: Run) => !run.commands.some((one) => one.is_poison);
     for (const one of sent) {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe("one command of a batch", () => {
-  it("whose key was revoked is refused in the transaction, its neighbours in the batch are not", async () => {
+  it("whose key was revoked is refused in the transaction, the others in the batch are not", async () => {
     const notes = await openNoteFixture(server.core);
     const revoked = await server.addAccount("Revoked in a batch");
     const healthy = await server.addAccount("Not revoked");
@@ -50,7 +50,7 @@ describe("one command of a batch", () => {
     },
   );
 
-  it("that is refused leaves the others whole", async () => {
+  it("that is refused does not affect the others", async () => {
     const notes = await openNoteFixture(server.core);
     const caller = await notes.callerOf(server);
     const texts = Array.from(
@@ -65,7 +65,7 @@ describe("one command of a batch", () => {
     expect(Math.max(...notes.batches)).toBe(10);
   });
 
-  it("that violates a unique key again and again fails alone", async () => {
+  it("that repeatedly violates a unique key fails alone", async () => {
     const notes = await openNoteFixture(server.core);
     const caller = await notes.callerOf(server);
     const texts = ["0", "1", "2", "same", "3", "same", "4"].map((text) => `unique ${text}`);
@@ -79,7 +79,7 @@ describe("one command of a batch", () => {
 });
 
 describe("equal commands with one idempotency key", () => {
-  it("wait for the first one's answer and then fetch it together, without a conflict", async () => {
+  it("wait for the first answer and then read it together, without a conflict", async () => {
     const notes = await openNoteFixture(server.core);
     const caller = await notes.callerOf(server);
     const idempotency = { index: Buffer.alloc(32, 1), request_hash: Buffer.alloc(32, 2) };
@@ -104,14 +104,14 @@ describe("equal commands with one idempotency key", () => {
 });
 
 describe("a transaction", () => {
-  it("takes no statement after its end, when its connection may be another's", async () => {
+  it("accepts no statement after its end, when its connection may serve another", async () => {
     const { database } = server.core;
     const late = await database.transaction(async (tx) => tx);
     await expect(late.query("select 1")).rejects.toThrow("after the end");
     expect(() => late.write("select 1", [])).toThrow("after the end");
   });
 
-  it("whose failed statement was overlooked is not taken for committed", async () => {
+  it("with an ignored failed statement is not reported as committed", async () => {
     const { database } = server.core;
     const result = database.transaction(async (tx) => {
       await tx.query("select 1 / 0").catch(() => {});

@@ -5,7 +5,7 @@ import { revokeKey } from "../../harness/note-fixture.ts";
 import { type Answer, startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
-// Two servers that share nothing but the database.
+// Two servers that share only the database.
 let first: TestServer;
 let second: TestServer;
 beforeAll(async () => {
@@ -56,7 +56,7 @@ function idsOf(answers: readonly Answer[]): string[] {
 }
 
 describe("a request with an Idempotency-Key", () => {
-  it("sent 50 times in parallel to two servers makes one record and 50 equal answers", async () => {
+  it("sent 50 times in parallel to two servers creates one record and 50 equal answers", async () => {
     const before = await countUsers();
     const body = person();
     const idempotency_key = randomUUID();
@@ -71,7 +71,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(await countUsers()).toBe(before + 1);
   });
 
-  it("is given the first answer byte for byte, even after the record has changed", async () => {
+  it("gets the first answer byte for byte, even after the record has changed", async () => {
     const body = person();
     const idempotency_key = randomUUID();
     const made = await create(first, body, { idempotency_key });
@@ -124,7 +124,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(isReplayed(made)).toBe(false);
   });
 
-  it("wins over a refused one that ran at the same time", async () => {
+  it("succeeds although a refused one runs at the same time", async () => {
     const idempotency_key = randomUUID();
     const body = person();
     const answers = await Promise.all([
@@ -137,7 +137,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(made).toHaveLength(5);
   });
 
-  it("is replayed only to those who may call", async () => {
+  it("is replayed only to authorized callers", async () => {
     const idempotency_key = randomUUID();
     const body = person();
     expect((await create(first, body, { idempotency_key })).status).toBe(200);
@@ -148,7 +148,7 @@ describe("a request with an Idempotency-Key", () => {
     }
   });
 
-  it("shares its key with no other account", async () => {
+  it("has a key that other accounts can use independently", async () => {
     const other = await first.addAccount("Idempotency neighbour");
     const idempotency_key = randomUUID();
     const body = person();
@@ -159,7 +159,7 @@ describe("a request with an Idempotency-Key", () => {
     expect(theirs.body.user.id).not.toBe(made.body.user.id);
   });
 
-  it("leaves no clear text of its key or answer in the table", async () => {
+  it("stores neither its key nor its answer as clear text", async () => {
     const idempotency_key = "visible-idempotency-key";
     const body = person({ email: "visible@example.com", first_name: "Visiblename" });
     await create(first, body, { idempotency_key });
@@ -214,7 +214,7 @@ describe("a request with an Idempotency-Key", () => {
 });
 
 describe("many commands at once on two servers", () => {
-  it("give every account its own answers and nobody else's", async () => {
+  it("give every account its own answers only", async () => {
     const accounts = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => ({
         name: `marked${index}`,
@@ -258,7 +258,7 @@ describe("many commands at once on two servers", () => {
     expect(shown.body.user).toMatchObject(Object.assign({}, ...changes));
   });
 
-  it("that want one unique value: one gets it, the others are told", async () => {
+  it("for one unique value: one succeeds, the others are refused", async () => {
     const before = await countUsers();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -273,11 +273,11 @@ describe("many commands at once on two servers", () => {
 });
 
 describe("a revoked key", () => {
-  it("writes nothing from that moment on, at a server that was not told", async () => {
+  it("writes nothing from that moment on, even on a server that cached it", async () => {
     const { account_id, key } = await first.addAccount("Revoked");
     const idempotency_key = randomUUID();
     const body = person();
-    // The second server knows the key now, and may trust what it knows for a second when reading.
+    // The second server has the key cached now, and may use the cache for a second when reading.
     expect((await create(second, body, { key, idempotency_key })).status).toBe(200);
     await revokeKey(first, account_id);
     const before = await countUsers();

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it("two processes that write the same things in opposite orders never wait in a circle", async () => {
+it("two processes that write the same records in opposite orders never deadlock", async () => {
   for (const table of ["commands", "users"]) await slowDown(table);
   const processes = cores.map(openProcess);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -35,13 +35,13 @@ it("two processes that write the same things in opposite orders never wait in a 
         request_hash: Buffer.from([number]),
       },
     }));
-    // With their keys: one process makes the user, the other is given that answer.
+    // With keys: one process creates the user, the other replays that answer.
     const made = await inOppositeOrders(creations, (item, at) => processes[at]!.create(item));
     const ids = new Set(made.map((answer) => JSON.parse(answer.body).user.id as string));
     expect(ids.size).toBe(COMMANDS);
     expect(made.filter((answer) => answer.replayed)).toHaveLength(COMMANDS);
 
-    // Without keys: one process makes the user, the other is told that the address is taken.
+    // Without keys: one process creates the user, the other is refused because the e-mail is taken.
     const bare = creations.map(({ email }) => ({ email: `bare.${email}`, idempotency: null }));
     const results = await inOppositeOrders(bare, (item, at) =>
       processes[at]!.create(item).catch((error) => error.code),
@@ -58,7 +58,7 @@ it("two processes that write the same things in opposite orders never wait in a 
 
 type Creation = { email: string; idempotency: Idempotency | null };
 
-/** What a process of its own would run, on connections and caches of its own. */
+/** What a separate process would run, with its own connections and caches. */
 function openProcess(core: Core) {
   const { keyring, index_key, catalogue } = core;
   const executor = createExecutor({
@@ -83,7 +83,7 @@ function openProcess(core: Core) {
   };
 }
 
-/** All at once: of each process the first commands run alone, the rest are one batch. */
+/** All at once: the first commands of each process run alone, the rest in one batch. */
 async function inOppositeOrders<Item, Result>(
   items: readonly Item[],
   run: (item: Item, process: 0 | 1) => Promise<Result>,
@@ -94,7 +94,7 @@ async function inOppositeOrders<Item, Result>(
   ]);
 }
 
-/** Makes every row take a millisecond, so that two batches meet while they are being written. */
+/** Makes every row take a millisecond, so that two batches overlap while they are written. */
 async function slowDown(table: string): Promise<void> {
   await server.db.database.query(
     `create or replace function slow_down() returns trigger language plpgsql
@@ -104,7 +104,7 @@ async function slowDown(table: string): Promise<void> {
   );
 }
 
-/** Counted by PostgreSQL itself; a connection hands its numbers in when it ends. */
+/** Counted by PostgreSQL itself; a connection reports its counts when it ends. */
 async function countDeadlocks(): Promise<bigint> {
   const { database } = server.db;
   await waitFor(async () => {

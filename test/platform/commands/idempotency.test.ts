@@ -53,7 +53,7 @@ async function payIn(amount: number, more: Record<string, unknown> = {}): Promis
   return (await send("POST", "/sandbox/deposits", { deposit })).body.deposit.id;
 }
 
-/** What has to be so before an operation can succeed with its documented example. */
+/** The preconditions for an operation to succeed with its documented example. */
 const PREPARE: Record<string, Prepare> = {
   createUser: async () => {
     const user = { beneficiary_type: "individual", first_name: "Ina", last_name: "Vented" };
@@ -118,7 +118,7 @@ const PREPARE: Record<string, Prepare> = {
   },
 };
 
-/** Of work whose answer would look the same if it were done twice: what it leaves behind. */
+/** For work whose answer would look the same if it ran twice: its side effects. */
 const EFFECTS: Record<string, { sql: string; step: number }> = {
   createSandboxCryptoDeposit: { sql: "select count(*) from sandbox_transfers", step: 1 },
   createSandboxDeposit: { sql: "select count(*) from sandbox_bank_credits", step: 1 },
@@ -180,7 +180,7 @@ describe("a key", () => {
   const post = (path: string, body: unknown, key: string, on = server) =>
     on.call("POST", path, body, { headers: { "idempotency-key": key }, key: server.key });
 
-  it("is free again after a refusal, on a route that stores no record too", async () => {
+  it("can be used again after a refusal, also on a route that stores no record", async () => {
     const key = randomUUID();
     const bad = await post("/sandbox/deposits", { deposit: { amount: 0, currency: "usd" } }, key);
     expect(bad.status).toBe(422);
@@ -204,7 +204,7 @@ describe("a key", () => {
     expect(await measure("createSandboxDeposit")).toBe(before);
   });
 
-  it("is the account's own", async () => {
+  it("belongs to one account", async () => {
     const key = randomUUID();
     const { key: other } = await server.addAccount("Other");
     const body = { conversion: { from: "usdc", to: "eur", amount: 10 } };
@@ -219,7 +219,7 @@ describe("a key", () => {
     ]);
   });
 
-  it("the order of a body's names does not matter", async () => {
+  it("identifies a body whatever the order of its names", async () => {
     const key = randomUUID();
     const send_raw = (raw: string) =>
       server.call("POST", "/sandbox/deposits", undefined, {
@@ -233,7 +233,7 @@ describe("a key", () => {
   });
 
   it.each(["", " ".repeat(256), "x".repeat(256), "caf\u00e9"])(
-    "%j is none: 1 to 255 printable characters",
+    "%j is refused: it must have 1 to 255 printable characters",
     async (key) => {
       const answer = await post("/conversions", {}, key);
       expect([400, 422]).toContain(answer.status);

@@ -12,7 +12,7 @@ import { openNoteFixture } from "../../harness/note-fixture.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
-/** Reaches the database directly; the other reaches it through the proxy. */
+/** Connects to the database directly; the other connects through the proxy. */
 let direct: TestServer;
 let proxy: CuttingProxy;
 let core: Core;
@@ -34,13 +34,13 @@ afterEach(async () => {
 
 type Limits = Pick<ExecutorDeps, "answer_max_ms" | "find_outcome_max_ms">;
 
-/** The users' routes on the database behind the proxy, with limits of the test's own. */
+/** The users' routes on the database behind the proxy, with the test's limits. */
 async function serveUsers(limits: Limits = {}) {
   const { config, index_key } = core;
   const server = createServer({
     ...config,
     public_url: () => "http://127.0.0.1",
-    // Whose key it is comes from elsewhere: only the commands themselves meet the outage.
+    // Authentication does not use the database: only the commands themselves meet the outage.
     authenticate: async () => caller,
   });
   const executor = createExecutor({
@@ -75,7 +75,7 @@ function newEmail(): string {
   return `lost${addresses}@example.com`;
 }
 
-/** The ids of users that exist, as someone sees them who was never cut off. */
+/** The ids of existing users, read over a connection that is never cut. */
 async function listIds(): Promise<string[]> {
   const { body } = await direct.call("GET", "/users?limit=100");
   return body.users.map((user: { id: string }) => user.id);
@@ -91,7 +91,7 @@ const isInsertOfCommands = (statement: string) =>
 const isReadOfKeys = (statement: string) => statement.includes("from api_keys");
 
 describe("when COMMIT's answer is lost", () => {
-  it("a commit that was done is answered 200, and the record exists once", async () => {
+  it("a commit that succeeded is answered 200, and the record exists once", async () => {
     const before = await listIds();
     const { create } = await serveUsers();
     proxy.spoil({ matches: isInsertOfUsers, how: "lose_answer" });
@@ -111,7 +111,7 @@ describe("when COMMIT's answer is lost", () => {
     expect(await listNewIds(before)).toEqual([answer.body.user.id]);
   });
 
-  it("a whole batch is answered with the truth, each command with its own", async () => {
+  it("every command of a batch is answered with its own actual outcome", async () => {
     for (const how of ["lose_answer", "lose_commit"] as const) {
       const before = await listIds();
       const { create } = await serveUsers();
@@ -126,7 +126,7 @@ describe("when COMMIT's answer is lost", () => {
   });
 
   it("a commit that arrives late, after the command was run again, does nothing", async () => {
-    // Notes may be equal: nothing but the command's own row keeps the two tries apart.
+    // Notes may be equal: only the command's own row distinguishes the two attempts.
     const notes = await openNoteFixture(core);
     proxy.spoil({ matches: isInsertOfCommands, how: "hold_writes" });
     await notes.submit(caller, "late");
@@ -147,7 +147,7 @@ describe("when COMMIT's answer is lost", () => {
     expect(await listNewIds(before)).toEqual([answer.body.user.id]);
   });
 
-  it("outcome_unknown without Retry-After when it cannot be found out in time", async () => {
+  it("outcome_unknown without Retry-After if the outcome is not known in time", async () => {
     const before = await listIds();
     const { create } = await serveUsers({ find_outcome_max_ms: 500 });
     const headers = { "idempotency-key": randomUUID() };
@@ -158,7 +158,7 @@ describe("when COMMIT's answer is lost", () => {
     expect(answer.body.error_code).toBe("outcome_unknown");
     expect(answer.headers["retry-after"]).toBeUndefined();
 
-    // The advice it gives is right: repeated with the same key, the truth comes out.
+    // Its advice is correct: a repetition with the same key returns the outcome.
     proxy.comeUp();
     const again = await create(email, headers);
     expect(again.status).toBe(200);
@@ -166,25 +166,25 @@ describe("when COMMIT's answer is lost", () => {
     expect(await listNewIds(before)).toEqual([again.body.user.id]);
   });
 
-  it("outcome_unknown while the transaction still runs and cannot be waited for", async () => {
+  it("outcome_unknown while the transaction still runs and the wait has timed out", async () => {
     const before = await listIds();
     const { create } = await serveUsers({ answer_max_ms: 1_000, find_outcome_max_ms: 300 });
     const email = newEmail();
     const status = await direct.db.database.transaction(async (tx) => {
-      // The insert waits for this lock, its COMMIT waits behind it, the caller cannot.
+      // The insert waits for this lock, its COMMIT waits for the insert, the caller times out.
       await tx.query("lock table users in exclusive mode");
       const answer = await create(email);
       expect(answer.body.error_code).toBe("outcome_unknown");
       return answer.status;
     });
     expect(status).toBe(503);
-    // It was the truth: nobody could know, and in the end it was done.
+    // The answer was correct: the outcome was unknown, and the commit succeeded later.
     await waitFor(async () => (await listNewIds(before)).length === 1);
   });
 });
 
 describe("when the commit did not wait for its replica", () => {
-  it("a later commit that did confirms it", async () => {
+  it("a later commit that waited confirms it", async () => {
     const before = await listIds();
     const { create } = await serveUsers();
     proxy.spoil({ matches: isInsertOfUsers, how: "warn_of_replica" });
@@ -194,7 +194,7 @@ describe("when the commit did not wait for its replica", () => {
     expect(await listNewIds(before)).toEqual([answer.body.user.id]);
   });
 
-  it("outcome_unknown as long as none waits", async () => {
+  it("outcome_unknown as long as no commit waits", async () => {
     const { create } = await serveUsers({ find_outcome_max_ms: 300 });
     proxy.spoil({
       matches: (statement) => isInsertOfUsers(statement) || statement.includes("on conflict"),
@@ -208,7 +208,7 @@ describe("when the commit did not wait for its replica", () => {
 });
 
 describe("when the database is lost before COMMIT", () => {
-  it("503 unavailable with Retry-After, and certainly nothing happened", async () => {
+  it("503 unavailable with Retry-After, and nothing was written", async () => {
     const before = await listIds();
     const { create } = await serveUsers();
     proxy.spoil({ matches: isReadOfKeys, how: "lose_statement" });
@@ -220,7 +220,7 @@ describe("when the database is lost before COMMIT", () => {
     expect(await listNewIds(before)).toEqual([]);
   });
 
-  it("a whole batch is told so at once, and all goes on when the database is back", async () => {
+  it("a whole batch is refused at once, and works again when the database is back", async () => {
     const before = await listIds();
     const { create } = await serveUsers();
     expect((await create(newEmail())).status).toBe(200);
@@ -231,14 +231,14 @@ describe("when the database is lost before COMMIT", () => {
       expect(answer.body.error_code).toBe("unavailable");
       expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
     }
-    // Nobody's fault: the commands are not tried one by one.
+    // No command caused this: they are not run one by one.
     expect(proxy.refusals()).toBeLessThan(10);
     proxy.comeUp();
     expect((await create(newEmail())).status).toBe(200);
     expect(await listNewIds(before)).toHaveLength(2);
   });
 
-  it("503 unavailable when no COMMIT gets through, however often it is run again", async () => {
+  it("503 unavailable if no COMMIT succeeds, however often it is run again", async () => {
     const before = await listIds();
     const { create } = await serveUsers();
     proxy.spoil({ matches: isInsertOfUsers, how: "lose_commit", times: 1_000 });
@@ -249,14 +249,14 @@ describe("when the database is lost before COMMIT", () => {
     expect(await listNewIds(before)).toEqual([]);
   });
 
-  it("503 unavailable from a server that has become a standby, until another takes over", async () => {
+  it("503 unavailable from a server that became a standby, until another takes over", async () => {
     const before = await listIds();
     const { create } = await serveUsers();
     const { database } = direct.db;
     const name = new URL(direct.db.url).pathname.slice(1);
     await database.query(`alter database ${name} set default_transaction_read_only = on`);
     try {
-      // New connections are read-only, as those to a standby are.
+      // New connections are read-only, like those to a standby.
       proxy.goDown();
       proxy.comeUp();
       await waitFor(() => isReadOnly().catch(() => false));
@@ -279,7 +279,7 @@ async function isReadOnly(): Promise<boolean> {
   return row?.transaction_read_only === "on";
 }
 
-/** Of the program behind the proxy: those that a lost connection has left open. */
+/** Transactions of the program behind the proxy that a lost connection left open. */
 async function countOpenTransactions(): Promise<bigint> {
   const [row] = await direct.db.database.query<{ open: bigint }>(
     `select count(*) as open from pg_stat_activity

@@ -21,7 +21,7 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
   });
   afterAll(() => database.close());
 
-  it("commits reads and writes of a transaction together", async () => {
+  it("commits the reads and writes of a transaction together", async () => {
     const found = await database.transaction(async (tx) => {
       const rows = await Promise.all([
         tx.query<{ one: number }>("select 1 as one"),
@@ -38,7 +38,7 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
     expect(notes).toEqual([{ text: "a" }, { text: "b" }]);
   });
 
-  it("commits nothing when one of several writes fails, and goes on with the next", async () => {
+  it("commits nothing if one of several writes fails, and runs the next transaction", async () => {
     const write = (ids: number[]) =>
       database.transaction(async (tx) => {
         for (const id of ids) tx.write("insert into notes (id, text) values ($1, $2)", [id, "c"]);
@@ -52,7 +52,7 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
     await database.query("delete from notes where text = 'c'");
   });
 
-  it("rolls back what throws, and what a failed query left", async () => {
+  it("rolls back after an exception and after a failed query", async () => {
     const failing = database.transaction(async (tx) => {
       tx.write("insert into notes (id, text) values ($1, $2)", [first_id + 20, "d"]);
       await tx.query("select 1 / 0");
@@ -61,7 +61,7 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
     expect(await database.query("select id from notes where text = 'd'")).toEqual([]);
   });
 
-  it("gives up on a statement that is not answered in time, and has a connection for the next", async () => {
+  it("times out a statement that is not answered, and has a connection for the next", async () => {
     const slow = database.transaction((tx) => tx.query("select pg_sleep(20)"), {
       answer_max_ms: 200,
     });
@@ -82,7 +82,7 @@ it("a service with SLIPROAD_DATABASE_PIPELINE=off serves requests and runs tasks
 });
 
 describe("a pooler", () => {
-  /** What PgBouncer does with pool_mode = transaction: a backend is a client's for one transaction. */
+  /** Like PgBouncer with pool_mode = transaction: a client has a backend for one transaction. */
   async function withPooler(work: (pooled: Database) => Promise<void>): Promise<void> {
     const ends: (() => void)[] = [];
     const idle: Session[] = await Promise.all(
@@ -115,7 +115,7 @@ describe("a pooler", () => {
     }
   }
 
-  it("that shares sessions is refused by a sentence", async () => {
+  it("that shares sessions is refused with a sentence", async () => {
     await withPooler(async (pooled) => {
       const refused = refusePooler(pooled);
       await expect(refused).rejects.toBeInstanceOf(StartupError);
@@ -125,7 +125,7 @@ describe("a pooler", () => {
     });
   });
 
-  it("is not seen where there is none, whatever else goes on", async () => {
+  it("is not reported if there is none, whatever else runs", async () => {
     const others = Array.from({ length: 5 }, () => db.database.query("select pg_sleep(0.05)"));
     await expect(refusePooler(db.database)).resolves.toBeUndefined();
     await Promise.all(others);

@@ -38,7 +38,7 @@ test("refuses a connection with another password", async () => {
   await expect(read({ url }, "select 1")).rejects.toMatchObject({ code: "28P01" });
 });
 
-test("keeps the data and the password over a second start", async () => {
+test("keeps the data and the password across restarts", async () => {
   const data_dir = await makeDirectory();
   const first = await start(data_dir);
   await read(first, "create table kept as select 42 as answer");
@@ -49,7 +49,7 @@ test("keeps the data and the password over a second start", async () => {
   expect(new URL(second.url).password).toBe(new URL(first.url).password);
 });
 
-test("leaves nothing half made beside the cluster, and clears what a kill left", async () => {
+test("leaves nothing unfinished next to the cluster, and deletes what a kill left", async () => {
   const data_dir = await makeDirectory();
   await mkdir(join(data_dir, "postgres-new-abc", "cluster"), { recursive: true });
   await start(data_dir);
@@ -68,7 +68,7 @@ test("stop ends every process of the server and may be called again", async () =
   expect(() => process.kill(-pid, 0)).toThrow("ESRCH");
 });
 
-test("exited tells when the server ends by itself, and the next start recovers", async () => {
+test("exited resolves when the server ends by itself, and the next start recovers", async () => {
   const data_dir = await makeDirectory();
   const server = await start(data_dir);
   await read(server, "create table kept as select 42 as answer");
@@ -102,7 +102,7 @@ test("takes over from an instance that was killed", async () => {
   expect(await isRunning({ pid: orphan, started: null })).toBe(false);
 });
 
-test("starts when the number in the lock file now belongs to another process", async () => {
+test("starts if the pid in the lock file now belongs to another process", async () => {
   const data_dir = await makeDirectory();
   await (await start(data_dir)).stop();
   const lock = [process.pid, join(data_dir, "postgres"), 0, 5432, "", "127.0.0.1", "", "ready", ""];
@@ -110,7 +110,7 @@ test("starts when the number in the lock file now belongs to another process", a
   expect(await read(await start(data_dir), "select 1")).toBe(1);
 });
 
-test("runs two side by side on their own directories", async () => {
+test("runs two instances in parallel on separate directories", async () => {
   const [one, two] = [await makeDirectory(), await makeDirectory()];
   const servers = await Promise.all([start(one), start(two)]);
   const places = await Promise.all(servers.map((server) => read(server, "show data_directory")));
@@ -137,7 +137,7 @@ test("names the reason when the server does not start", async () => {
   );
 });
 
-test("names the missing password file instead of beginning anew", async () => {
+test("names the missing password file instead of creating a new cluster", async () => {
   const data_dir = await makeDirectory();
   await (await start(data_dir)).stop();
   await rm(join(data_dir, "postgres-password"));
@@ -147,7 +147,7 @@ test("names the missing password file instead of beginning anew", async () => {
 test("names the directory and the setting when the data directory is not writable", async () => {
   const directory = await makeDirectory();
   await chmod(directory, 0o555);
-  // Loaded before root's rights are given up: the checkout may be closed to others.
+  // Loaded before dropping root's rights: other users may not be able to read the checkout.
   const script = `
     const { startEmbeddedPostgres } = await import(${JSON.stringify(MODULE)});
     if (process.getuid() === 0) {
@@ -180,7 +180,7 @@ test("names the package that is not installed", async () => {
 });
 
 if (as_root) {
-  test("as root, a data directory closed to PostgreSQL's user moves the cluster", async () => {
+  test("as root, a data directory that PostgreSQL's user cannot enter moves the cluster", async () => {
     const data_dir = await makeDirectory();
     await chmod(dirname(data_dir), 0o700);
     const first = await start(data_dir);
@@ -191,7 +191,7 @@ if (as_root) {
     await read(first, "create table kept as select 42 as answer");
     await first.stop();
 
-    // Opened later, the database stays where it is.
+    // Made accessible later, the database stays where it is.
     await chmod(dirname(data_dir), 0o711);
     const second = await start(data_dir);
     expect(await read(second, "select answer from kept")).toBe(42);
@@ -204,7 +204,7 @@ async function start(data_dir: string): Promise<EmbeddedPostgres> {
   return server;
 }
 
-/** A directory inside one of our own, so that tests can close the way to it. */
+/** A directory inside one of our own, so that tests can restrict access to it. */
 async function makeDirectory(): Promise<string> {
   const outer = await mkdtemp(join(tmpdir(), "sliproad-embedded-"));
   directories.push(outer);

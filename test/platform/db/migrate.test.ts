@@ -24,14 +24,14 @@ describe("applied migrations", () => {
     await rm(directory, { recursive: true });
   });
 
-  it("that nobody changed are left alone, and a new one is applied", async () => {
+  it("that are unchanged are skipped, and a new one is applied", async () => {
     expect(await migrateFrom()).toEqual([]);
     await writeFile(join(directory, "9999_create_more.sql"), "create table more (id int)");
     expect(await migrateFrom()).toEqual(["9999_create_more.sql"]);
     expect(await migrateFrom()).toEqual([]);
   });
 
-  it("are refused by a sentence with their name once one was changed", async () => {
+  it("are refused with a sentence that names the one that was changed", async () => {
     await appendFile(join(directory, FIRST), "\n-- one more remark\n");
     const refused = migrateFrom();
     await expect(refused).rejects.toBeInstanceOf(StartupError);
@@ -49,7 +49,7 @@ describe("applied migrations", () => {
     expect(row).toEqual({ found: null });
   });
 
-  it("are the same with the line ends of Windows", async () => {
+  it("are the same with Windows line ends", async () => {
     const file = join(directory, FIRST);
     await writeFile(file, (await readFile(file, "utf8")).replaceAll("\n", "\r\n"));
     expect(await migrateFrom()).toEqual([]);

@@ -62,7 +62,7 @@ function canaryDetail() {
     postal_code: digits(17),
     country: "PT",
     date_of_birth: "17/03/1932",
-    // A part of the IBAN, as both must name the same account.
+    // A part of the IBAN, since both must identify the same account.
     account_number: iban.slice(5),
     iban,
     swift_bic: "DEUTDEFF",
@@ -80,7 +80,7 @@ function germanIban(): string {
   return `DE${String(check).padStart(2, "0")}${account}`;
 }
 
-/** The values that name a person, and dates in both forms; not what many people share. */
+/** Values that identify a person, and dates in both formats; not values that many people share. */
 function canariesOf(fields: Record<string, unknown>): string[] {
   return Object.values(fields).flatMap((value) => {
     if (typeof value === "object") return Object.entries(value as object).flat();
@@ -125,7 +125,7 @@ describe("planted canaries", () => {
       metadata: { [word()]: word() },
     };
     expect((await server.call("PATCH", path, { user: changed })).status).toBe(200);
-    // What is refused, and what fails, must not be kept in clear either.
+    // Refused and failed requests must not store clear text either.
     const refused = { ...canaryDetail(), iban: word() };
     await server.call("POST", `${path}/payment_details`, { payment_detail: refused });
     await server.call("POST", `${path}/payment_details/validate`, { payment_detail: refused });
@@ -139,18 +139,18 @@ describe("planted canaries", () => {
   });
   afterAll(() => server.close());
 
-  it("stand in clear in no column of any table", async () => {
+  it("appear in clear text in no column of any table", async () => {
     const rows = await dump(server.db.database);
     expect(rows.length).toBeGreaterThan(10);
     expect(canaries.length).toBeGreaterThan(60);
     for (const canary of canaries) {
-      // A column of bytes is shown in hexadecimal.
+      // A bytea column is shown in hexadecimal.
       const forms = [canary, canary.toLowerCase(), Buffer.from(canary).toString("hex")];
       expect(rows.filter((row) => forms.some((form) => row.includes(form)))).toEqual([]);
     }
   });
 
-  it("stand in clear in none of the server's files, the write-ahead log included", async ({
+  it("appear in clear text in no file of the server, including the write-ahead log", async ({
     skip,
   }) => {
     skip(inject("server_data_dir") === "", "the server's files are on another machine");
@@ -175,7 +175,7 @@ describe("planted canaries", () => {
     expect(bytes).toBeGreaterThan(1_000_000);
   });
 
-  it("stand in no line of the log", async () => {
+  it("appear in no line of the log", async () => {
     const text = lines.join("");
     expect(lines.length).toBeGreaterThan(5);
     expect(text).toContain('"msg":"failed"');
@@ -195,7 +195,7 @@ describe("a ciphertext in another place", () => {
     await server.close();
   });
 
-  /** Exchanges a column's values between two rows, as only someone in the database could. */
+  /** Swaps a column's values between two rows, as only an attacker with database access could. */
   const swap = async (table: string, column: string, key: string, ids: [string, string]) => {
     const rows = await server.db.database.query(
       `update ${table} as one set ${column} = other.${column} from ${table} as other
@@ -212,7 +212,7 @@ describe("a ciphertext in another place", () => {
     expect(line).toContain("altered, moved or sealed with another key");
   };
 
-  it("of an identity is noticed: 500 and a log line, never another person's data", async () => {
+  it("of an identity is detected: 500 and a log line, never another person's data", async () => {
     const ids: [string, string] = [
       await createUser(server, { city: word() }),
       await createUser(server, { city: word() }),
@@ -225,7 +225,7 @@ describe("a ciphertext in another place", () => {
     expect((await server.call("GET", `/users/${ids[0]}`)).status).toBe(200);
   });
 
-  it("of a payment detail is noticed, even between accounts of one person", async () => {
+  it("of a payment detail is detected, even between accounts of one person", async () => {
     const user_id = await createUser(server);
     const ids: [string, string] = [
       await createDetail(server, user_id),
@@ -238,7 +238,7 @@ describe("a ciphertext in another place", () => {
     expectNoticed(await server.call("PATCH", `${path}/${ids[1]}/deactivate`));
   });
 
-  it("of a stored answer is noticed when it is to be repeated", async () => {
+  it("of a stored answer is detected when it is replayed", async () => {
     const bodies = [canaryUser(), canaryUser()].map((user) => ({ user }));
     for (const [at, body] of bodies.entries()) await create(server, "/users", body, `swap-${at}`);
     const rows = await server.db.database.query<{ id: string }>(
@@ -251,7 +251,7 @@ describe("a ciphertext in another place", () => {
     }
   });
 
-  it("of a person's key is noticed by whoever does not know the key yet", async () => {
+  it("of a person's key is detected by a process that has not cached the key", async () => {
     const ids: [string, string] = [
       await createUser(server, { city: word() }),
       await createUser(server, { city: word() }),
@@ -262,7 +262,7 @@ describe("a ciphertext in another place", () => {
     expectNoticed(await fresh.call("GET", `/users/${ids[0]}`));
   });
 
-  it("a byte that was changed is noticed too", async () => {
+  it("with a changed byte is detected too", async () => {
     const id = await createUser(server, { city: word() });
     await server.db.database.query(
       "update users set identity = set_byte(identity, 40, get_byte(identity, 40) # 1) where id = $1",
@@ -305,7 +305,7 @@ describe("starting", () => {
     );
   });
 
-  it("at once with others on a new data directory gives all the same keys", async () => {
+  it("concurrently with others on a new data directory gives all the same keys", async () => {
     const data_dir = await mkdtemp(join(tmpdir(), "sliproad-keys-"));
     const source = (path: string) =>
       JSON.stringify(new URL(`../../../src/${path}`, import.meta.url));
@@ -357,7 +357,7 @@ describe("rotating the master key", () => {
 
   type Written = { key: string; user_id: string }[];
 
-  /** Reads and writes on both servers, and makes accounts on one, for as long as the work goes. */
+  /** Reads and writes on both servers, and creates accounts on one, while the work runs. */
   async function whileBusy(work: () => Promise<void>): Promise<Written> {
     let busy = true;
     const records: Written = [];
@@ -400,7 +400,7 @@ describe("rotating the master key", () => {
     }
   };
 
-  it("disturbs no running server, and what was made meanwhile survives the old key", async () => {
+  it("does not disturb running servers, and data created meanwhile survives the old key", async () => {
     const [first] = readKeyFile(server.data_dir);
     const { database, masters, config } = await openCore(server.core.config, server.db.url);
     let accounts = 0;
@@ -422,7 +422,7 @@ describe("rotating the master key", () => {
     }
   });
 
-  it("works by the command line, which prints one JSON document", async () => {
+  it("works from the command line, which prints one JSON document", async () => {
     const environment = { DATABASE_URL: server.db.url, SLIPROAD_DATA_DIR: server.data_dir };
     let stdout = "";
     const records = await whileBusy(async () => {
@@ -445,7 +445,7 @@ describe("rotating the master key", () => {
     }
   });
 
-  it("at the same time as another rotation loses no key", async () => {
+  it("concurrently with another rotation loses no key", async () => {
     const cores = await Promise.all(
       [1, 2, 3].map(() => openCore(server.core.config, server.db.url)),
     );
@@ -466,11 +466,11 @@ describe("rotating the master key", () => {
     await fresh.app.close();
   });
 
-  it("that was broken off can be run again", async () => {
+  it("can be run again after an interruption", async () => {
     const user_id = await createUser(server);
     const { database, masters, config } = await openCore(server.core.config, server.db.url);
     try {
-      // The second account's key is unreadable for now: the rotation stops half way.
+      // The second account's key is unreadable for now: the rotation stops halfway.
       const [row] = await database.query<{ account_id: string; wrapped: Buffer }>(
         "select account_id, wrapped from account_keys order by account_id desc limit 1",
       );
@@ -490,7 +490,7 @@ describe("rotating the master key", () => {
     await fresh.app.close();
   });
 
-  it("with keys from the environment takes the present and the previous one", async () => {
+  it("with keys from the environment needs the current and the previous one", async () => {
     const [first, second] = [randomBytes(32), randomBytes(32)].map((key) => key.toString("base64"));
     const old = await startTestServer({ environment: { SLIPROAD_ENCRYPTION_KEY: first! } });
     try {
@@ -546,7 +546,7 @@ describe("erasing a person", () => {
     beside = await startTestServer({ beside: server });
     user_id = (await server.call("POST", "/users", body, { headers })).body.user.id;
     detail_id = await createDetail(server, user_id);
-    // Both servers know the person's key by now.
+    // Both servers have cached the person's key by now.
     for (const on of [server, beside]) {
       const path = `/users/${user_id}/payment_details/${detail_id}`;
       expect((await on.call("GET", path)).status).toBe(200);
@@ -560,7 +560,7 @@ describe("erasing a person", () => {
     await server.close();
   });
 
-  it("makes every route answer 404 on every server, whatever it remembers", async () => {
+  it("makes every route answer 404 on every server, whatever it cached", async () => {
     const path = `/users/${user_id}`;
     const payment_detail = canaryDetail();
     for (const on of [server, beside]) {
@@ -580,19 +580,19 @@ describe("erasing a person", () => {
     expect(await erase(user_id)).toBe(false);
   });
 
-  it("leaves nothing that could be read, even with all keys", async () => {
+  it("leaves nothing readable, even with all keys", async () => {
     const readable = await openEverything(server);
     expect(canaries.filter((canary) => readable.includes(canary))).toEqual([]);
   });
 
-  it("frees the e-mail address, and a repeated creation is not answered from the store", async () => {
+  it("frees the e-mail address, and a repeated creation does not replay the stored answer", async () => {
     const answer = await beside.call("POST", "/users", body, { headers });
     expect(answer.status).toBe(200);
     expect(answer.headers.has("idempotent-replayed")).toBe(false);
     expect(answer.body.user.id).not.toBe(user_id);
   });
 
-  it("leaves no copy behind when it comes in the midst of writing", async () => {
+  it("leaves no copy behind if it runs during a write", async () => {
     const { database } = server.db;
     const id = await createUser(server);
     const countWaiting = async () => {
@@ -609,7 +609,7 @@ describe("erasing a person", () => {
       const options = { headers: { "idempotency-key": word() } };
       const body = { payment_detail: canaryDetail() };
       const written = server.call("POST", place, body, options);
-      // The writer has decided and waits for its place; now comes the order to erase.
+      // The writer has decided and waits for its lock; now the erasure starts.
       await waitFor(async () => (await countWaiting()) > 0);
       let erased = false;
       const erasing = erase(id).then(() => {
@@ -625,7 +625,7 @@ describe("erasing a person", () => {
     expect(await database.query(left, [server.account_id, id])).toEqual([]);
   });
 
-  it("leaves the sealed logs whole, with an entry that says who did it and why", async () => {
+  it("leaves the sealed logs valid, with an entry that says who did it and why", async () => {
     const [entry] = await server.db.database.query<Record<string, string>>(
       "select actor, reason, record from audit_entries where record = $1",
       [`user:${user_id}`],
@@ -639,7 +639,7 @@ describe("erasing a person", () => {
   });
 });
 
-/** Every row of every table as text, the way the database itself shows it. */
+/** Every row of every table as text, as the database itself formats it. */
 async function dump(session: Session): Promise<string[]> {
   const tables = await session.query<{ name: string }>(
     "select table_name as name from information_schema.tables where table_schema = 'public'",
@@ -652,7 +652,7 @@ async function dump(session: Session): Promise<string[]> {
   return rows;
 }
 
-/** All that the holder of all keys can read: every sealed value, tried with every key there is. */
+/** Everything readable with all keys: every encrypted value, tried with every key. */
 async function openEverything(server: TestServer): Promise<string> {
   const { database } = server.db;
   const masters = readKeyFile(server.data_dir).map((key) => key.bytes);
@@ -662,7 +662,7 @@ async function openEverything(server: TestServer): Promise<string> {
     `select table_name as table, column_name as column from information_schema.columns
      where table_schema = 'public' and data_type = 'bytea'`,
   );
-  // First the keys that are wrapped by others, from the outside in.
+  // First the wrapped keys, from the outermost in.
   const order = (table: string) => ["account_keys", "subject_keys"].indexOf(table) >>> 0;
   columns.sort((a, b) => order(a.table) - order(b.table));
   for (const { table, column } of columns) {
@@ -695,7 +695,7 @@ function tryOpen(work: () => Buffer): Buffer | null {
   }
 }
 
-/** The files of these directories, down to a depth; what vanishes meanwhile is left out. */
+/** The files of these directories, down to a depth; files that vanish meanwhile are skipped. */
 async function listFiles(directories: string[], depth: number): Promise<string[]> {
   const found: string[] = [];
   for (const directory of directories) {
@@ -711,7 +711,7 @@ async function listFiles(directories: string[], depth: number): Promise<string[]
 }
 
 describe("the seal", () => {
-  it("differs each time, opens in its place only, and names the version of its key", () => {
+  it("differs each time, opens only in its place, and contains the version of its key", () => {
     const key = randomBytes(32);
     const place = { account_id: "a", table: "t", column: "c", record_id: "r" };
     const text = Buffer.from("plain");

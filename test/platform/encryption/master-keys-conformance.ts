@@ -4,9 +4,9 @@ import type { MasterKeys } from "../../../src/platform/encryption/key-port.ts";
 
 const PLACE = { account_id: "a", table: "account_keys", column: "wrapped", record_id: "a" };
 
-/** What every holder of the master key has to do. */
+/** The guarantees of every owner of a master key. */
 export function testMasterKeys(open: () => MasterKeys): void {
-  it("unwraps what it wrapped, also after it was opened anew", async () => {
+  it("unwraps what it wrapped, also after it was opened again", async () => {
     const keys = open();
     const key_id = await keys.currentId();
     const key = randomBytes(32);
@@ -17,7 +17,7 @@ export function testMasterKeys(open: () => MasterKeys): void {
     expect(await open().currentId()).toBe(key_id);
   });
 
-  it("unwraps nothing in another place", async () => {
+  it("unwraps nothing for another place", async () => {
     const keys = open();
     const key_id = await keys.currentId();
     const wrapped = await keys.wrap(key_id, PLACE, randomBytes(32));
@@ -34,7 +34,7 @@ export function testMasterKeys(open: () => MasterKeys): void {
     await expect(keys.unwrap(key_id, PLACE, wrapped)).rejects.toThrow();
   });
 
-  it("refuses a key that it does not hold", async () => {
+  it("refuses a key that it does not have", async () => {
     const keys = open();
     await expect(keys.wrap("kms:unknown", PLACE, randomBytes(32))).rejects.toThrow();
     await expect(keys.unwrap("unknown", PLACE, randomBytes(80))).rejects.toThrow();

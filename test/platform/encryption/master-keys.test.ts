@@ -44,7 +44,7 @@ describe("master keys in a key service", () => {
     await expect(asked).rejects.toThrow(words);
   });
 
-  it("are not quoted when an answer makes no sense", async () => {
+  it("are not quoted when an answer is invalid", async () => {
     const path = join(kms.directory, "talkative");
     await writeFile(path, "#!/bin/sh\necho secret-key-material\n", { mode: 0o700 });
     const error = await open({ SLIPROAD_KMS_COMMAND: path })
@@ -53,7 +53,7 @@ describe("master keys in a key service", () => {
     expect(String((error as Error).stack)).not.toContain("secret-key-material");
   });
 
-  it("take over an installation by a rotation, and are rotated themselves", async () => {
+  it("replace local keys by a rotation, and are rotated themselves", async () => {
     const server = await startTestServer();
     const user_id = await addUser(server);
     const environment = { SLIPROAD_KMS_COMMAND: kms.path };
@@ -67,7 +67,7 @@ describe("master keys in a key service", () => {
       expect(rotated).toMatchObject({ key_id: "kms:two", accounts: moved.accounts });
       const left = await database.query("select distinct master_key_id from account_keys");
       expect(left).toEqual([{ master_key_id: "kms:two" }]);
-      // Without the key of before.
+      // Without the previous key.
       await rm(join(server.data_dir, "encryption.keys"));
       const fresh = await startTestServer({ beside: server, environment });
       const answer = await fresh.call("GET", `/users/${user_id}`, undefined, { key: server.key });

@@ -22,7 +22,7 @@ const size = fc.oneof(
 );
 const cuts = fc.array(fc.integer({ min: 1, max: 200_000 }), { minLength: 1, maxLength: 6 });
 
-test("any file, in any chunking, comes out as it went in and has the announced size", async () => {
+test("any file, in any chunking, is decrypted unchanged and has the announced size", async () => {
   await fc.assert(
     fc.asyncProperty(size, cuts, cuts, async (bytes, cuts_in, cuts_out) => {
       const content = randomBytes(bytes);
@@ -41,7 +41,7 @@ test("a file that arrives byte by byte is the same file", async () => {
   expect((await run(openStream(key, place), cut(sealed, [1]))).equals(content)).toBe(true);
 });
 
-test("any flipped bit is noticed before its frame is released", async () => {
+test("any flipped bit is detected before its frame is released", async () => {
   const content = randomBytes(150_000);
   const sealed = await seal(content);
   await fc.assert(
@@ -62,7 +62,7 @@ test("any flipped bit is noticed before its frame is released", async () => {
   );
 });
 
-test("a file that was cut or lengthened anywhere is refused", async () => {
+test("a file that was truncated or extended anywhere is refused", async () => {
   const sealed = await seal(randomBytes(2 * FRAME_BYTES));
   const first_frame_end = HEAD_BYTES + SEALED_FRAME_BYTES;
   const ends = [0, 1, HEAD_BYTES, HEAD_BYTES + 28, first_frame_end, first_frame_end + 1];
@@ -89,19 +89,19 @@ test("a file that was moved or is opened with another key is refused", async () 
     await expectRefusal(sealed, [10], openStream(key, { ...place, [field]: "other" }));
   }
   await expectRefusal(sealed, [10], openStream(randomBytes(32), place));
-  // What stands where must not be exchangeable by shifting characters between the fields.
+  // Shifting characters between the fields of a place must not give the same place.
   const shifted = { ...place, account_id: 'a","documents', table: "file" };
   await expectRefusal(sealed, [10], openStream(key, shifted));
 });
 
-test("the same file never looks the same twice, and a key of another size is refused", async () => {
+test("the same file is encrypted differently each time, and a key of another size is refused", async () => {
   const content = Buffer.alloc(100);
   expect((await seal(content)).equals(await seal(content))).toBe(false);
   expect(() => sealStream(Buffer.alloc(16), place)).toThrow(/32 bytes/);
   expect(() => openStream(Buffer.alloc(16), place)).toThrow(/32 bytes/);
 });
 
-test("a slow reader holds back the writer", async () => {
+test("a slow reader slows down the writer", async () => {
   let produced = 0;
   const source = Readable.from(
     (function* () {
@@ -128,7 +128,7 @@ async function run(transform: NodeJS.ReadWriteStream, chunks: Buffer[]): Promise
   return Buffer.concat(out);
 }
 
-/** Expects that opening fails and answers what had been released until then. */
+/** Expects decryption to fail and returns what was released until then. */
 async function expectRefusal(
   sealed: Buffer,
   chunking: number[] = [50_000],
@@ -141,7 +141,7 @@ async function expectRefusal(
   return Buffer.concat(out);
 }
 
-/** Cuts into pieces of these sizes, over and over. */
+/** Splits into pieces of these sizes, repeatedly. */
 function cut(content: Buffer, sizes: number[]): Buffer[] {
   const chunks: Buffer[] = [];
   for (let at = 0, turn = 0; at < content.length; turn += 1) {

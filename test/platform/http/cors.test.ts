@@ -23,7 +23,7 @@ function preflight(path: string, method: string) {
 }
 
 describe("pages of other origins", () => {
-  it("may ask before they call what takes tokens, as often as they like", async () => {
+  it("may send unlimited preflight requests to routes that accept tokens", async () => {
     for (const [path, method] of [
       ["/me", "GET"],
       ["/invoices", "GET"],
@@ -43,7 +43,7 @@ describe("pages of other origins", () => {
     }
   });
 
-  it("may read answers and refusals, with the headers that clients go by", async () => {
+  it("may read answers and refusals, with the headers that clients need", async () => {
     const call = (key: string | null) =>
       server.call("GET", "/me", undefined, { key, headers: ORIGIN });
     const answers = [await call(server.key), await call(null), await call(null)];
@@ -55,7 +55,7 @@ describe("pages of other origins", () => {
     }
   });
 
-  it("get nothing of it anywhere else", async () => {
+  it("get no CORS headers anywhere else", async () => {
     const by_key = Object.keys(paths)
       .filter((path) => !/^\/(me|invoices)\b/.test(path))
       .map((path) => path.replaceAll(/\{\w+\}/g, crypto.randomUUID()));

@@ -27,7 +27,7 @@ function head(method: string, path: string, bytes: number, headers: Record<strin
   return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`;
 }
 
-/** The first line of the answer to a request of which nothing but the head is sent. */
+/** The first line of the answer to a request of which only the head is sent. */
 async function answerToHead(
   method: string,
   path: string,
@@ -46,7 +46,7 @@ async function answerToHead(
 const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
 const OWN_PAGE = { "X-Kyc-Page": "1" };
 
-describe("who is nobody is refused before the body is read", () => {
+describe("an unauthenticated request is refused before the body is read", () => {
   it.each([
     ["an API route without a key", "POST", "/users", {}, 401],
     ["one with a wrong key", "POST", "/users", { Authorization: "Bearer sk_test_no" }, 401],
@@ -71,7 +71,7 @@ describe("who is nobody is refused before the body is read", () => {
     },
   );
 
-  it("such refusals count: after ten the address has to wait", async () => {
+  it("such refusals count: after ten the IP address has to wait", async () => {
     const other = await startTestServer();
     try {
       const statuses: number[] = [];
@@ -93,8 +93,8 @@ describe("who is nobody is refused before the body is read", () => {
   });
 });
 
-describe("bodies of people, who have no key", () => {
-  it("a KYC session takes 16 KiB", async () => {
+describe("bodies from people, who have no key", () => {
+  it("a KYC session accepts 16 KiB", async () => {
     const user_id = await addUser(server);
     const visitor = new PageVisitor(server);
     await visitor.open(await openLink(server, user_id));
@@ -113,7 +113,7 @@ describe("bodies of people, who have no key", () => {
     expect((await send(`${exact} `)).status).toBe(413);
   });
 
-  it("a form takes 16 KiB", async () => {
+  it("a form accepts 16 KiB", async () => {
     const page = await fetch(`${server.url}/sign-in`);
     const cookie = page.headers.get("set-cookie")!.split(";")[0]!;
     const post = (body: string) =>
@@ -127,7 +127,7 @@ describe("bodies of people, who have no key", () => {
     expect((await post(`${form}x`)).status).toBe(413);
   });
 
-  it("a page takes no JSON", async () => {
+  it("a page accepts no JSON", async () => {
     const page = await fetch(`${server.url}/sign-in`);
     const cookie = page.headers.get("set-cookie")!.split(";")[0]!;
     const headers = { cookie, "content-type": "application/json" };
@@ -136,7 +136,7 @@ describe("bodies of people, who have no key", () => {
   });
 });
 
-describe("413 is read by whoever still sends", () => {
+describe("a client that still sends can read 413", () => {
   it.each([
     [2, "/users"],
     [8, "/users"],
@@ -149,7 +149,7 @@ describe("413 is read by whoever still sends", () => {
     }
   });
 
-  it("so is 401, and the connection serves the next request", async () => {
+  it("it can read 401 too, and the connection serves the next request", async () => {
     const socket = await open();
     const body = "x".repeat(4 * MIB);
     socket.write(head("POST", "/users", body.length, { "Content-Type": "application/json" }));
@@ -176,7 +176,7 @@ describe("413 is read by whoever still sends", () => {
     expect(text).toContain('"error_code":"body_too_large"');
   });
 
-  it("whoever never stops is cut off", async () => {
+  it("a client that never stops is disconnected", async () => {
     const socket = await open();
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${server.key}` };
     socket.on("error", () => {});
@@ -185,7 +185,7 @@ describe("413 is read by whoever still sends", () => {
     expect(sent).toBeLessThan(DRAINED_MAX);
   });
 
-  it("whoever sends many tiny chunks is cut off much sooner", async () => {
+  it("a client that sends many tiny chunks is disconnected much sooner", async () => {
     const socket = await open();
     socket.on("error", () => {});
     socket.write("POST /users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");

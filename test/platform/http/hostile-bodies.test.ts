@@ -5,9 +5,9 @@ import { createRecords, newInvoice, type RecordIds } from "../../harness/records
 import { type Answer, startTestServer, type TestServer } from "../../harness/server.ts";
 
 const MIB = 1024 * 1024;
-/** An answer of 100 problems, each of a path and a sentence. */
+/** An answer with 100 problems, each with a path and a sentence. */
 const ANSWER_BYTES_MAX = 64 * 1024;
-/** Of processor time, which a busy machine does not change; sending 16 MiB is included. */
+/** Processor time, which does not depend on other load; includes sending 16 MiB. */
 const ANSWER_MS_MAX = 2_000;
 const HEAP_BYTES_MAX = 256 * MIB;
 const PROBLEMS_MAX = 100;
@@ -128,9 +128,9 @@ const hostile: [name: string, path: () => string, raw: () => string, field: stri
 ];
 
 describe.each(hostile)("%s", (_name, path, raw, field) => {
-  it("is refused soon, with a short answer and little memory, at its field", async () => {
+  it("is refused quickly, with a short answer and little memory, at its field", async () => {
     const content = raw();
-    // The first request of a kind also compiles what reads it.
+    // The first request of a kind also compiles its parser.
     await server.call("POST", path(), {});
     const memory = watchMemory();
     const started = process.cpuUsage();
@@ -146,7 +146,7 @@ describe.each(hostile)("%s", (_name, path, raw, field) => {
   });
 });
 
-/** How much the heap grew at most while it was watched. */
+/** The maximum heap growth while it was watched. */
 function watchMemory(): { stop: () => number } {
   const before = process.memoryUsage().heapUsed;
   let most = before;
@@ -177,7 +177,7 @@ describe("what an answer lists", () => {
     const offramps = Array.from({ length: 500 }, () => ({}));
     const answer = await server.call("POST", quotePath(), { offramps });
     expect(answer.body.errors).toHaveLength(100);
-    // Three required fields an item.
+    // Three required fields per item.
     expect(answer.body.errors_omitted).toBe(1_400);
   });
 
@@ -187,7 +187,7 @@ describe("what an answer lists", () => {
     expect(answer.body).not.toHaveProperty("errors_omitted");
   });
 
-  it("the problem that names the whole, however late it comes", async () => {
+  it("the problem that sets the top-level code, however late it is found", async () => {
     const offramps = [...Array.from({ length: 499 }, () => ({})), { nonsense: 1 }];
     const answer = await server.call("POST", quotePath(), { offramps });
     expect(answer.body.error_code).toBe("parameter_unknown");
@@ -195,7 +195,7 @@ describe("what an answer lists", () => {
     expect(codes.filter((code) => code === "parameter_unknown")).toHaveLength(1);
   });
 
-  it("an array that is too long, without a word on its items", async () => {
+  it("an array that is too long, without problems of its items", async () => {
     const offramps = Array.from({ length: 501 }, () => ({ nonsense: 1 }));
     const answer = await server.call("POST", quotePath(), { offramps });
     expect(answer.body.errors).toEqual([
@@ -204,7 +204,7 @@ describe("what an answer lists", () => {
   });
 });
 
-it("every array of a request has a limit, and every object but three kinds known fields", () => {
+it("every array of a request has a limit, and every object except three kinds has known fields", () => {
   const without: string[] = [];
   const open = new Set<string>();
   const seen = { arrays: 0, objects: 0 };
@@ -232,7 +232,7 @@ it("every array of a request has a limit, and every object but three kinds known
   expect(seen.objects).toBeGreaterThan(50);
 });
 
-it("no field of a request lies in more objects and arrays than the collector looks at", () => {
+it("no field of a request is nested deeper than the collector checks", () => {
   const depths: number[] = [];
   const visit = (schema: Schema, depth: number): void => {
     depths.push(depth);
@@ -250,12 +250,12 @@ it("no field of a request lies in more objects and arrays than the collector loo
     if (body) visit(body.schema, -1);
   }
   expect(depths.length).toBeGreaterThan(200);
-  // An unknown field lies one deeper.
+  // An unknown field is nested one level deeper.
   expect(Math.max(...depths) + 1).toBeLessThan(PARENTS_MAX);
 });
 
 describe("the collector", () => {
-  it("a name full of separators is in as many things as any other", () => {
+  it("treats a name full of separators like any other", () => {
     expect(parentsOf("offramps[1].metadata.colour")).toEqual([
       "offramps",
       "offramps[1]",
@@ -264,7 +264,7 @@ describe("the collector", () => {
     expect(parentsOf(`user.${".".repeat(95)}`)).toHaveLength(PARENTS_MAX);
   });
 
-  it("a field says nothing about one whose name begins alike", () => {
+  it("keeps fields with a common prefix apart", () => {
     const problems = new Problems();
     problems.missing("quote.deposit_token");
     problems.missing("quote.deposit_token_chain");
@@ -274,7 +274,7 @@ describe("the collector", () => {
     ]);
   });
 
-  it("reports a field once, and nothing inside what was reported as a whole", () => {
+  it("reports a field once, and nothing inside an object reported as a whole", () => {
     const problems = new Problems();
     problems.invalid("offramps[1]", "Send a JSON object.");
     for (const field of ["offramps[1]", "offramps[1].rails", "offramps[1].metadata.a"]) {
@@ -284,7 +284,7 @@ describe("the collector", () => {
     expect(problems.list.map(({ field }) => field)).toEqual(["offramps[1]", "offramps[10].rails"]);
   });
 
-  it("nothing is reported of a body that is none", () => {
+  it("reports nothing inside an invalid body", () => {
     const problems = new Problems([
       { field: "body", code: "parameter_missing", message: "Send a JSON object." },
     ]);
@@ -292,7 +292,7 @@ describe("the collector", () => {
     expect(problems.list).toHaveLength(1);
   });
 
-  it("something that holds a problem is not sound, but may be reported itself", () => {
+  it("does not treat an object with a problem inside as sound, but can report it", () => {
     const problems = new Problems();
     problems.invalid("app.webhook_headers.x", "Send a string.");
     expect(problems.isSound("app.webhook_headers")).toBe(false);

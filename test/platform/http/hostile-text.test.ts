@@ -21,7 +21,7 @@ afterAll(() => server.close());
 
 type Path = (string | number)[];
 
-/** The places of a request at which text may stand, whichever form of it is chosen. */
+/** The paths of a request that may contain text, in any of its forms. */
 function textPaths(schema: Schema, at: Path = []): Path[] {
   const forms = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
   const inside = Object.entries<Schema>(schema.properties ?? {});
@@ -33,7 +33,7 @@ function textPaths(schema: Schema, at: Path = []): Path[] {
   ];
 }
 
-/** A copy of the body with this value at this place, and whatever must stand around it. */
+/** A copy of the body with this value at this path, and the required parents. */
 function withValue(body: unknown, [name, ...rest]: Path, value: unknown): unknown {
   if (name === undefined) return value;
   const own_value = (body as Record<string | number, unknown> | null | undefined)?.[name];
@@ -63,12 +63,12 @@ it.each([
 });
 
 function isRefused({ status, body }: Answer): boolean {
-  // The one route that answers what would be refused.
+  // The one route that answers with the problems instead of a refusal.
   if (body.payment_detail?.valid === false) return true;
   return status >= 400 && status < 500;
 }
 
-it("NUL in any filter is never a failure of ours", async () => {
+it("NUL in any filter never causes a 500", async () => {
   const failed: string[] = [];
   let tried = 0;
   for (const operation of operations) {

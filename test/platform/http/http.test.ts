@@ -36,7 +36,7 @@ function expectError(answer: Answer, code: ErrorCode): void {
   expect([answer.status, status, error_code]).toEqual([ERRORS[code][0], ERRORS[code][0], code]);
 }
 
-/** `field code` of every problem that the answer reports. */
+/** `field code` of every problem in the answer. */
 function problemsOf(answer: Answer): string[] {
   const { errors = [] } = answer.body as { errors?: { field: string; code: string }[] };
   return errors.map(({ field, code }) => `${field} ${code}`);
@@ -61,7 +61,7 @@ describe("every answer", () => {
     expect(one.headers.get("sliproad-version")).toBe(VERSION);
   });
 
-  it("says that browsers must use https where the public URL does, and only there", async () => {
+  it("requires https from browsers if the public URL uses https, and only then", async () => {
     for (const path of ["/healthz", "/sign-in", "/nowhere", "/docs", `/users/${UNKNOWN_ID}`]) {
       const { headers } = await server.call("GET", path);
       expect(headers.get("strict-transport-security"), path).toBe("max-age=31536000");
@@ -72,13 +72,13 @@ describe("every answer", () => {
     expect(headers.get("strict-transport-security")).toBeNull();
   });
 
-  it("success is 200, creations included, as JSON", async () => {
+  it("has status 200 on success, including creations, and is JSON", async () => {
     const answer = await createUser(server);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
   });
 
-  it("an error has one flat body whose request id is that of the header", async () => {
+  it("to a failed request has one flat body whose request id is that of the header", async () => {
     const answer = await server.call("GET", `/users/${UNKNOWN_ID}`);
     expect(answer.body).toEqual({
       error_code: "record_not_found",
@@ -96,7 +96,7 @@ describe("every answer", () => {
     });
   });
 
-  it("absolute addresses come from SLIPROAD_PUBLIC_URL, never from the Host header", async () => {
+  it("contains absolute URLs from SLIPROAD_PUBLIC_URL, never from the Host header", async () => {
     const address = new URL(server.url);
     const text = await exchange(
       `GET /nowhere HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n` +
@@ -107,7 +107,7 @@ describe("every answer", () => {
     expect(text).not.toContain("evil.example");
   });
 
-  it("errors has no entry where no field is at fault", async () => {
+  it("has no entry in errors if no field is wrong", async () => {
     const answer = await server.call("GET", "/nowhere");
     expectError(answer, "route_not_found");
     expect(answer.body).not.toHaveProperty("errors");
@@ -176,7 +176,7 @@ describe("bodies", () => {
     },
   );
 
-  it("a body that says it has no encoding is read, and a page's route refuses one that has", async () => {
+  it("a body with Content-Encoding identity is read, and a page's route refuses any other", async () => {
     const raw = JSON.stringify({ user: newUser() });
     expect((await post(raw, { "content-encoding": "Identity" })).status).toBe(200);
     const headers = { "content-encoding": "gzip" };
@@ -233,7 +233,7 @@ describe("bodies", () => {
     expect(answer.status).toBe(status);
   });
 
-  it("a route without a body takes an empty object, and refuses fields", async () => {
+  it("a route without a body accepts an empty object, and refuses fields", async () => {
     const detail = await createDetail(server, user_id);
     const path = `/users/${user_id}/payment_details/${detail}/deactivate`;
     expect((await server.call("PATCH", path, {})).status).toBe(200);
@@ -241,7 +241,7 @@ describe("bodies", () => {
     expectError(answer, "parameter_unknown");
   });
 
-  it("an answer stays small however much is wrong", async () => {
+  it("an answer stays small however many problems there are", async () => {
     const metadata = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, "\0"]));
     const answer = await server.call("POST", "/users", { user: { ...newUser(), metadata } });
     expect(answer.body.errors.length).toBeLessThanOrEqual(200);
@@ -315,7 +315,7 @@ describe("routes and ids", () => {
     }
   });
 
-  it("a record of another account or of another user is answered as an unknown one", async () => {
+  it("a record of another account or of another user is answered like an unknown one", async () => {
     const other = await server.addAccount("Other");
     const theirs = (await createUser(server, other.key)).body.user.id;
     expectError(await server.call("GET", `/users/${theirs}`), "record_not_found");
@@ -347,7 +347,7 @@ describe("problems of a request", () => {
     expectError(await server.call("GET", `/users/${user_id}?expand=kyc`), "parameter_unknown");
   });
 
-  it("a field that resembles none is refused with the list of those known", async () => {
+  it("a field similar to none is refused with the list of known ones", async () => {
     const answer = await server.call("POST", "/users", { user: newUser(), zzzzzzzzzz: 1 });
     expect(answer.body.errors).toEqual([
       {
@@ -358,7 +358,7 @@ describe("problems of a request", () => {
     ]);
   });
 
-  // Each request has one problem more of a lower rank than the one before.
+  // Each request adds one problem of a lower rank to the one before.
   const faulty: [ErrorCode, string, Record<string, unknown>][] = [
     ["parameter_unknown", UNKNOWN_ID, { shoe_size: "43", rails: 7 }],
     ["parameter_missing", UNKNOWN_ID, { rails: 7 }],
@@ -374,12 +374,12 @@ describe("problems of a request", () => {
     ["rails_not_available", "own", { ...detailFields(), rails: "wire" }],
   ];
   it.each(faulty)(
-    "%s names the whole while nothing of higher rank is wrong",
+    "%s is the top-level code if nothing of higher rank is wrong",
     async (code, id, fields) => {
       const path = `/users/${id === "own" ? user_id : id}/payment_details`;
       const answer = await server.call("POST", path, { payment_detail: fields });
       expectError(answer, code);
-      // The only problem is worth the first line; of several, the code's own advice stands there.
+      // A single problem is the top-level message; for several it is the code's own advice.
       const [only, ...more] = answer.body.errors;
       const message = more.length === 0 ? `${only.field}: ${only.message}` : ERRORS[code][1];
       expect(answer.body.message).toBe(message);
@@ -444,14 +444,14 @@ describe("problems of a request", () => {
     expectError(await server.call("GET", path), "record_invalid");
   });
 
-  it("a paired surrogate is a character like any other", async () => {
+  it("a surrogate pair is a character like any other", async () => {
     const answer = await server.call("POST", "/users", {
       user: { ...newUser(), first_name: "\u{1f600}" },
     });
     expect(answer.body.user.first_name).toBe("\u{1f600}");
   });
 
-  it("names that objects inherit are data like any other", async () => {
+  it("names that objects inherit are ordinary data", async () => {
     const raw = `{"user":{"beneficiary_type":"business","email":"proto@example.com","company_name":
       "Proto","metadata":{"__proto__":"a","constructor":"b","toString":"c"}}}`;
     const answer = await server.call("POST", "/users", undefined, { raw });
@@ -486,7 +486,7 @@ describe("unauthorized", () => {
     expectError(await server.call("POST", "/users", { user: newUser() }, { key }), "unauthorized");
   });
 
-  it("401 for another scheme, and the scheme is read in any case", async () => {
+  it("401 for another scheme, and the scheme is case-insensitive", async () => {
     const basic = { authorization: `Basic ${server.key}` };
     expectError(
       await server.call("GET", "/users", undefined, { key: null, headers: basic }),
@@ -497,7 +497,7 @@ describe("unauthorized", () => {
     expect(answer.status).toBe(200);
   });
 
-  it("401 comes before anything else that is wrong", async () => {
+  it("401 takes precedence over everything else that is wrong", async () => {
     const headers = { "sliproad-version": "1", accept: "text/html" };
     const answer = await server.call("POST", "/users?x=1", undefined, {
       key: null,
@@ -536,7 +536,7 @@ describe("unauthorized", () => {
   });
 });
 
-describe("a fault of ours", () => {
+describe("an internal error", () => {
   it("is a 500 without a stack trace or SQL, and a log line with both", async () => {
     const lines: string[] = [];
     const broken = await startTestServer({
@@ -561,8 +561,8 @@ describe("a fault of ours", () => {
   });
 });
 
-describe("a body that breaks off", () => {
-  it("is the caller's fault, and no line of the log says that we failed", async () => {
+describe("a body that is interrupted", () => {
+  it("is the caller's error, and the log reports no failure of ours", async () => {
     const lines: string[] = [];
     const watched = await startTestServer({
       log_destination: { write: (line) => void lines.push(line) },
@@ -592,7 +592,7 @@ describe("lists", () => {
   let ids: string[];
   beforeAll(async () => {
     listed = await startTestServer();
-    // One after the other, so that each has a time of its own.
+    // One after the other, so that each has its own time.
     for (let count = 0; count < 7; count += 1) await createUser(listed);
     ids = (await listed.call("GET", "/users")).body.users.map((user: { id: string }) => user.id);
   });
@@ -624,7 +624,7 @@ describe("lists", () => {
     expect(whole.body.has_more).toBe(true);
   });
 
-  it("starting_after walks all records once while others are being inserted", async () => {
+  it("starting_after returns all records once while others are inserted", async () => {
     const account = await listed.addAccount("Walked");
     const { key } = account;
     const before = await Promise.all(Array.from({ length: 30 }, () => createUser(listed, key)));
@@ -648,7 +648,7 @@ describe("lists", () => {
     expect(answer.body).toEqual({ users: [], has_more: false });
   });
 
-  it("created_after and created_before leave out the very moment they name", async () => {
+  it("created_after and created_before exclude the exact time they name", async () => {
     const { body } = await list("limit=7");
     const times: string[] = body.users.map((user: { created_at: string }) => user.created_at);
     const [after, before] = [times[5]!, times[1]!];
@@ -695,7 +695,7 @@ describe("rate limits", () => {
   });
   afterAll(() => limited.close());
 
-  /** More than two windows hold: some of them are refused wherever a window ends. */
+  /** More than two windows allow: some are refused wherever a window ends. */
   const burst = (path: string, key?: string | null) =>
     Promise.all(
       Array.from({ length: 10 }, () =>
@@ -703,7 +703,7 @@ describe("rate limits", () => {
       ),
     );
 
-  it("are announced and, per key, kept: 429 with Retry-After, and free again after it", async () => {
+  it("are announced and enforced per key: 429 with Retry-After, and allowed again after it", async () => {
     const answers = await burst("/users");
     const refused = answers.filter((answer) => answer.status === 429);
     expect(refused.length).toBeGreaterThanOrEqual(4);
@@ -721,13 +721,13 @@ describe("rate limits", () => {
     await waitFor(async () => (await limited.call("GET", "/users")).status === 200);
   });
 
-  it("count calls without a valid key per address", async () => {
+  it("count calls without a valid key per IP address", async () => {
     const answers = await burst("/users", "sk_test_nobody00000000000000");
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([401, 429]));
     expect(answers[0]!.headers.get("ratelimit-limit")).toBe("2");
   });
 
-  it("leave health and pages alone", async () => {
+  it("do not apply to health checks and pages", async () => {
     for (const path of ["/healthz", "/readyz", "/metrics", "/docs/errors", "/sign-in"]) {
       const answers = await burst(path, null);
       expect(answers.filter((answer) => answer.status === 429)).toEqual([]);
@@ -735,7 +735,7 @@ describe("rate limits", () => {
     }
   });
 
-  it("believe X-Forwarded-For only from a trusted proxy", async () => {
+  it("trust X-Forwarded-For only from a trusted proxy", async () => {
     const environment = {
       SLIPROAD_RATE_LIMIT_ANONYMOUS: "1",
       SLIPROAD_TRUSTED_PROXIES: "127.0.0.1",
@@ -754,7 +754,7 @@ describe("rate limits", () => {
     }
   });
 
-  it("0 switches them off", async () => {
+  it("are disabled by 0", async () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => server.call("GET", "/users", undefined, { key: null })),
     );
@@ -764,7 +764,7 @@ describe("rate limits", () => {
 });
 
 describe("health", () => {
-  it("healthz answers without a key, also while the database is away", async () => {
+  it("healthz answers without a key, also while the database is unavailable", async () => {
     const away = await startTestServer();
     const name = new URL(away.db.url).pathname.slice(1);
     const { database } = server.db;
@@ -793,7 +793,7 @@ describe("health", () => {
     }
   });
 
-  it("readyz asks the database once for all who ask at the same time", async () => {
+  it("readyz queries the database once for all concurrent requests", async () => {
     const refresh = vi.spyOn(server.core.clock, "refresh");
     try {
       const asked = Array.from({ length: 50 }, () => server.call("GET", "/readyz"));
@@ -805,7 +805,7 @@ describe("health", () => {
     }
   });
 
-  it("readyz is 503 with the reason when no worker steps, or a migration is missing", async () => {
+  it("readyz is 503 with the reason if no worker runs, or a migration is missing", async () => {
     const idle = await startTestServer();
     const { database } = idle.db;
     try {
@@ -859,7 +859,7 @@ async function createDetail(on: TestServer, of_user: string): Promise<string> {
   return answer.body.payment_detail.id;
 }
 
-/** Sends the very bytes and returns what comes back until the server closes the connection. */
+/** Sends exactly these bytes and returns the answer until the server closes the connection. */
 async function exchange(sent: string, address = new URL(server.url)): Promise<string> {
   const socket = connect(Number(address.port), address.hostname);
   let text = "";

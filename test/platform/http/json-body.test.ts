@@ -10,7 +10,7 @@ const changed = (field: string) => ({
   message: "Send at most 15 significant digits.",
 });
 
-describe("numbers that a double cannot hold", () => {
+describe("numbers that a double cannot represent", () => {
   it.each([
     ['{"quote":{"fiat_amount":1000.000000000000001}}', "quote.fiat_amount"],
     ['{"offramps":[{"a":1},{"a":12345678901234567891}]}', "offramps[1].a"],
@@ -38,7 +38,7 @@ describe("numbers that a double cannot hold", () => {
     expect(parse(text)).toMatchObject({ value: JSON.parse(text), problems: [] });
   });
 
-  it("no number is changed without a word, whatever it looks like", () => {
+  it("no number is changed silently", () => {
     const number = fc.stringMatching(/^-?(0|[1-9]\d{0,20})(\.\d{1,20})?([eE][+-]?\d{1,3})?$/);
     fc.assert(
       fc.property(number, (text) => {
@@ -57,7 +57,7 @@ describe("numbers that a double cannot hold", () => {
     expect(problems.at(-1)).toEqual(changed("[999]"));
   });
 
-  it("is reported beside forbidden characters", () => {
+  it("are reported besides forbidden characters", () => {
     const { problems } = parse('{"a":"\\u0000","b":9007199254740993}');
     expect(problems.map((problem) => problem.field)).toEqual(["a", "b"]);
   });
@@ -68,7 +68,7 @@ it("nesting is still limited to 32 levels", () => {
   expect(() => parse(`${"[".repeat(33)}${"]".repeat(33)}`)).toThrow("32 levels");
 });
 
-describe("a name that stands twice in one object", () => {
+describe("a name that occurs twice in one object", () => {
   it.each([
     ['{"amount":10,"amount":10000}', "amount"],
     ['{"offramps":[{"a":1},{"a":1,"b":2,"a":1}]}', "a"],
@@ -98,7 +98,7 @@ describe("a name that stands twice in one object", () => {
     expect(() => parse(`{"${name}":1,"${name}":1}`)).toThrow(/^"n{100}" appears twice/);
   });
 
-  it("no object is taken whose names are not those of the parsed one", () => {
+  it("every accepted object has exactly the names of the parsed one", () => {
     const name = fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom("a", "b", '"', "\\"));
     fc.assert(
       fc.property(fc.array(fc.tuple(name, fc.boolean()), { maxLength: 6 }), (members) => {
@@ -135,7 +135,7 @@ describe("a name with a backslash", () => {
     expect(refusal).toMatchObject({ code: "record_invalid", problems: [problem] });
   });
 
-  // V8 of Node 26 compares the name that it expects with the text before its escapes are read.
+  // V8 of Node 26 compares the expected name with the text before it resolves escapes.
   it.each([
     ['{"order":1,"pr\\\\u00":1}', '{"order":1,"pr\\u00e9nom":1}', "prénom"],
     ['{"ref":1,"\\\\":1}', '{"ref":1,"\\"":1}', '"'],
@@ -149,7 +149,7 @@ describe("a name with a backslash", () => {
 
 const escaped_unit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-describe("a body of more values than any request has", () => {
+describe("a body with more values than any valid request", () => {
   it.each([
     ["numbers", '{"offramps":[', "0", "]}", "offramps"],
     ["objects", '{"offramps":[', "{}", "]}", "offramps"],
@@ -166,7 +166,7 @@ describe("a body of more values than any request has", () => {
     expect(refusal).toMatchObject({ code: "record_invalid", problems: [{ field }] });
   });
 
-  it("50 000 are taken", () => {
+  it("50 000 are accepted", () => {
     expect(parse(`[${Array(49_999).fill("0").join(",")}]`).problems).toEqual([]);
   });
 });

@@ -8,16 +8,18 @@ import { compileCheck } from "../../../src/platform/http/validate.ts";
 import { parseAmount } from "../../../src/platform/money.ts";
 import { CreateUserBody } from "../../../src/users/schemas.ts";
 
-/** Doubled three times, what is linear takes 8 times as long, what is quadratic 64 times. */
+/** Doubled three times, linear work takes 8 times as long, quadratic work 64 times. */
 const STEPS = 3;
 const GROWTH_MAX = 24;
 const SAMPLES = 5;
-/** Below this, the clock and the garbage collector are what is measured. */
+/** Below this, clock resolution and garbage collection dominate. */
 const LEAST_MS = 4;
 
 type Work = (input: never) => unknown;
 
-/** How much longer the work takes on an input of eight times the size; the best of some tries. */
+/**
+ * How much longer the work takes for an input of eight times the size; the best of several runs.
+ */
 async function growth(make: (size: number) => unknown, work: Work, size: number): Promise<number> {
   const small = await fastest(make(size), work);
   const large = await fastest(make(size * 2 ** STEPS), work);
@@ -27,12 +29,12 @@ async function growth(make: (size: number) => unknown, work: Work, size: number)
 async function fastest(input: unknown, work: Work): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let sample = 0; sample < SAMPLES; sample += 1) {
-    // Processor time: other programs of the machine do not count.
+    // Processor time: other programs on the machine do not count.
     const started = process.cpuUsage();
     try {
       await work(input as never);
     } catch {
-      // A refusal costs what it costs.
+      // A refusal is measured like a success.
     }
     const { user, system } = process.cpuUsage(started);
     best = Math.min(best, (user + system) / 1_000);
@@ -95,7 +97,7 @@ const json: [string, (size: number) => string][] = [
   ["blanks", (size) => `[${repeat(" ", size)}]`],
 ];
 
-describe("JSON is read in time that grows with its size only", () => {
+describe("JSON is read in linear time", () => {
   it.each(json)("%s", async (_name, make) => {
     const times = await growth((size) => Buffer.from(make(size)), readJson, 64 * 1024);
     expect(times).toBeLessThan(GROWTH_MAX);
@@ -111,7 +113,7 @@ const forms: [string, (size: number) => string][] = [
   ["plus signs", (size) => repeat("+", size)],
 ];
 
-describe("a form is", () => {
+describe("a form is read in linear time", () => {
   it.each(forms)("%s", async (_name, make) => {
     const times = await growth(make, (text: string) => parseForm(text), 32 * 1024);
     expect(times).toBeLessThan(GROWTH_MAX);
@@ -135,7 +137,7 @@ async function readMultipart({ bytes, chunk }: { bytes: Buffer; chunk: number })
   for await (const _ of readOnePart(pieces(), BOUNDARY, "file"));
 }
 
-describe("multipart is", () => {
+describe("multipart is read in linear time", () => {
   it.each(multipart)("%s", async (_name, make, chunk) => {
     const body = (size: number) => ({
       bytes: Buffer.from(`${PART}${make(size)}\r\n--${BOUNDARY}--\r\n`),
@@ -156,7 +158,7 @@ describe("multipart is", () => {
   });
 });
 
-it("so is an amount, however long", async () => {
+it("an amount is read in linear time", async () => {
   for (const digit of ["9", "0", "1.", "0.0"]) {
     const make = (size: number) => repeat(digit, size);
     const times = await growth(make, (text: string) => parseAmount(text, 2), 128 * 1024);

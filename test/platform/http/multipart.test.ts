@@ -5,7 +5,7 @@ import { readBoundary, readOnePart } from "../../../src/platform/http/multipart.
 
 const BOUNDARY = "xBx";
 
-test("any content in any chunking comes out as it went in, near-boundaries included", async () => {
+test("any content in any chunking is returned unchanged, including near-boundaries", async () => {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
     fc
@@ -26,7 +26,7 @@ test("any content in any chunking comes out as it went in, near-boundaries inclu
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 20 }), cuts, async (pieces, sizes) => {
       const content = Buffer.concat(pieces);
-      // A sender chooses a boundary that does not occur in what it sends.
+      // A sender chooses a boundary that does not occur in its content.
       fc.pre(
         !Buffer.concat([Buffer.from("\r\n"), content, Buffer.from("\r\n")]).includes(
           `\r\n--${BOUNDARY}`,
@@ -43,7 +43,7 @@ test("any content in any chunking comes out as it went in, near-boundaries inclu
   );
 });
 
-test("reads what fetch and its FormData send", async () => {
+test("reads the bodies that fetch and FormData send", async () => {
   const content = randomBytes(200_000);
   const data = new FormData();
   data.set("file", new Blob([content as never]), 'Rechnung "März"; name=x.pdf');
@@ -53,7 +53,7 @@ test("reads what fetch and its FormData send", async () => {
   expect((await collect(cut(body, [65_536]), boundary)).equals(content)).toBe(true);
 });
 
-test("any cut of a good body is refused", async () => {
+test("any truncation of a valid body is refused", async () => {
   const text = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"\r\n\r\n%PDF-\r\n--${BOUNDARY}--`;
   const body = Buffer.from(text);
   for (let end = 0; end < body.length; end += 1) {
@@ -62,7 +62,7 @@ test("any cut of a good body is refused", async () => {
   }
 });
 
-test("asks for more only when what came is used up", async () => {
+test("reads more only when its buffer is used up", async () => {
   let pulled = 0;
   const source = async function* () {
     yield Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"\r\n\r\n`);

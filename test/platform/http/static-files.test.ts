@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const get = (url: string, headers = {}) => app.inject({ method: "GET", url, headers });
 
-it("a file whose name tells its content may be kept for good, others are asked for again", async () => {
+it("a file whose name contains its hash is cached permanently, others are revalidated", async () => {
   const script = await get("/assets/test/index-B1x9_aQz.js");
   expect(script.body).toBe("script");
   expect(script.headers).toMatchObject({
@@ -66,6 +66,6 @@ it.each([
   expect(answer.body).not.toContain("secret");
 });
 
-it("a directory that is absent serves nothing", () => {
+it("a missing directory serves nothing", () => {
   expect(readStaticFiles(join(directory, "absent"))).toBeNull();
 });

@@ -36,7 +36,7 @@ describe("traceparent", () => {
     expect(traceOf(header)).toEqual({});
   });
 
-  it("goes out with every webhook: one trace for all attempts of an event", async () => {
+  it("is sent with every webhook: one trace for all attempts of an event", async () => {
     const receiver = await startReceiver();
     try {
       let answers = 0;
@@ -63,7 +63,7 @@ describe("traceparent", () => {
     }
   });
 
-  it("of a request goes out with the webhooks that it causes, with a span of its own", async () => {
+  it("of a request is sent with the webhooks that it causes, with a new span", async () => {
     const receiver = await startReceiver();
     try {
       await addApp(server, { webhook_url: receiver.url, events: ["payment_detail_update"] });

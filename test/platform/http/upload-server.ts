@@ -17,7 +17,7 @@ export const BYTES_MAX = 5 * 1024 * 1024;
 
 type Input = { version: string; hash: string; type: string; size: number };
 
-/** A server with one upload route on a real directory; what commands came is remembered. */
+/** A server with one upload route on a real directory; it records the commands received. */
 export async function startUploadServer(data_dir: string) {
   const store = await openLocalDirectory(data_dir);
   const commands: CommandRequest<Input>[] = [];
@@ -83,7 +83,7 @@ export async function startUploadServer(data_dir: string) {
 
 export type UploadServer = Awaited<ReturnType<typeof startUploadServer>>;
 
-/** What is really in use (where the garbage collector may be called), and the most it ever took. */
+/** The memory in use (if the garbage collector can be called), and its maximum. */
 function watchMemory() {
   let peak_rss = 0;
   setInterval(() => {

@@ -37,7 +37,7 @@ afterEach(async () => {
   await rm(data_dir, { recursive: true });
 });
 
-describe("a file that is taken", () => {
+describe("a file that is accepted", () => {
   test.each([
     ["a PDF", PDF, "pdf"],
     ["a JPG", Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3]), "jpg"],
@@ -52,7 +52,7 @@ describe("a file that is taken", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("is sealed on the disk", async () => {
+  test("is encrypted on disk", async () => {
     await upload(form(PDF));
     const entries = await readdir(data_dir, { recursive: true, withFileTypes: true });
     const [file] = entries.filter((entry) => entry.isFile());
@@ -70,7 +70,7 @@ describe("a file that is taken", () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  test("may come in pieces of one byte, with preamble, padding, epilogue and odd names", async () => {
+  test("may arrive in pieces of one byte, with preamble, padding, epilogue and unusual names", async () => {
     const name = 'Content-Disposition: form-data; filename="a; name=\\"x\\".pdf"; NAME=file';
     const text = `preamble\r\n--${BOUNDARY} \t\r\n${name}\r\nX-More: 1\r\n\r\n`;
     const body = Buffer.concat([Buffer.from(text), PDF, Buffer.from(`\r\n--${BOUNDARY}--\r\nend`)]);
@@ -83,7 +83,7 @@ describe("a file that is taken", () => {
     expect(server.commands[0]?.input.hash).toBe(sha256(PDF));
   });
 
-  test("is one request under an Idempotency-Key, whatever its name and boundary", async () => {
+  test("is the same request under an Idempotency-Key, whatever its name and boundary", async () => {
     const headers = { "idempotency-key": "one" };
     const other_boundary = { ...headers, "content-type": "multipart/form-data; boundary=other" };
     await upload(form(PDF, "a.pdf"), headers);
@@ -101,7 +101,7 @@ describe("a file that is taken", () => {
   });
 });
 
-describe("a file that is refused leaves nothing and says why", () => {
+describe("a file that is refused leaves nothing and the answer says why", () => {
   const file = { name: "file", content: PDF };
   const empty = Buffer.alloc(0);
   const whole = multipart([file]);
@@ -200,7 +200,7 @@ describe("a file that is refused leaves nothing and says why", () => {
     expect(server.log).toEqual([]);
   });
 
-  test("a file without end is refused while it is being sent", async () => {
+  test("an endless file is refused while it is being sent", async () => {
     const endless = open({ "content-type": `multipart/form-data; boundary=${BOUNDARY}` });
     endless.on("error", () => {});
     endless.write(multipart([file]).subarray(0, -(BOUNDARY.length + 8)));
@@ -218,7 +218,7 @@ describe("a file that is refused leaves nothing and says why", () => {
     expect(large).toMatchObject({ status: 413, body: { error_code: "file_too_large" } });
   });
 
-  test("a wrong type is refused by its first bytes, though the client stalls", async () => {
+  test("a wrong type is refused by its first bytes, even if the client stalls", async () => {
     const stalled = open({ "content-type": `multipart/form-data; boundary=${BOUNDARY}` });
     stalled.on("error", () => {});
     stalled.write(
@@ -229,7 +229,7 @@ describe("a file that is refused leaves nothing and says why", () => {
     stalled.destroy();
   });
 
-  test("a client that reads only after sending everything gets the refusal, and may go on", async () => {
+  test("a client that reads only after sending everything gets the refusal, and can continue", async () => {
     const { port, hostname } = new URL(server.url);
     const socket = net.connect(Number(port), hostname);
     const body = multipart([{ name: "file", content: Buffer.alloc(4_000_000, "x") }]);
@@ -255,7 +255,7 @@ describe("a file that is refused leaves nothing and says why", () => {
     socket.destroy();
   });
 
-  test("a client that goes away half-way", async () => {
+  test("a client that disconnects halfway", async () => {
     const request = open({ "content-type": `multipart/form-data; boundary=${BOUNDARY}` });
     request.on("error", () => {});
     request.write(form(pdfOf(1_000_000)).subarray(0, 500_000));
@@ -307,7 +307,7 @@ test("20 files of 5 MB that arrive at once take less than 1 MB each", async () =
       request.write(content.subarray(0, -100));
       return { request, response: once(request, "response") };
     });
-    // All are nearly through, and none has ended: what is held now is held for all at once.
+    // All are almost complete, and none has ended: this is the memory for all at once.
     await waitFor(async () => {
       const stored = await Promise.all((await leftovers()).map(sizeOfTemporary));
       return stored.length === 20 && stored.every((bytes) => bytes > BYTES_MAX - 200_000);
@@ -370,7 +370,7 @@ async function uploadTo(url: string, body: Buffer, headers: Record<string, strin
   return { status: answer.status, body: (await answer.json()) as any };
 }
 
-/** A request whose body is still to be written. */
+/** A request whose body is not written yet. */
 function open(headers: Record<string, string>, url = server.url): http.ClientRequest {
   return http.request(`${url}/records/${record_id}/documents`, {
     method: "POST",

@@ -44,7 +44,7 @@ function startReplacement() {
   fixture.startWorker(handlers, { lease_ms: LEASE_MS });
 }
 
-test("the tasks of a worker killed in mid-task are done by another", async () => {
+test("the tasks of a worker killed during a task are done by another", async () => {
   await fixture.enqueue("crash", 3);
   const { child, messages } = startProcess();
   await waitFor(() => messages.length > 0);
@@ -56,11 +56,11 @@ test("the tasks of a worker killed in mid-task are done by another", async () =>
   expect(effects.map((effect) => effect.by)).toEqual(Array(3).fill("replacement"));
 });
 
-test("a worker frozen in mid-task is replaced, and does no harm when it wakes", async () => {
+test("a worker frozen during a task is replaced, and has no effect when it resumes", async () => {
   await fixture.enqueue("crash", 3);
   const { child, messages } = startProcess();
   await waitFor(() => messages.length > 0);
-  // The tasks stay in the table, so that it is the lease alone that keeps the first worker off.
+  // The tasks stay in the table, so that only the lease excludes the first worker.
   const handle = (set: TaskSet) =>
     fixture.database.transaction(async (tx) => {
       const tasks = await set.lock(tx);
@@ -94,7 +94,7 @@ test("a worker frozen inside its transaction is replaced, and its writes are ref
   expect(effects.map((effect) => effect.by)).toEqual(Array(3).fill("replacement"));
 });
 
-test("a slow handler keeps its tasks, also when the sandbox clock moves on", async () => {
+test("a slow handler keeps its tasks, also when the sandbox clock moves", async () => {
   await fixture.enqueue("crash", 1);
   const { child, messages } = startProcess();
   await waitFor(() => messages.length > 0);
@@ -111,7 +111,7 @@ test("a slow handler keeps its tasks, also when the sandbox clock moves on", asy
   expect(messages).toEqual([{ started: 1 }, { ended: 1 }]);
 });
 
-test("two workers never have one task at a time, and do each exactly once", async () => {
+test("two workers never run one task at the same time, and run each exactly once", async () => {
   const count = 5_000;
   await fixture.enqueue("plain", count);
   const at_work = new Set<string>();
@@ -140,12 +140,12 @@ test("two workers never have one task at a time, and do each exactly once", asyn
   await Promise.all(databases.map((database) => database.close()));
 });
 
-test("workers go on when the server ends their connections in mid-run", async () => {
+test("workers continue after the server closes their connections", async () => {
   const database = openDatabase({ url: fixture.url, connections_max: 6 });
   const count = 2_000;
   await fixture.enqueue("plain", count);
   const handle = async (set: TaskSet) => void (await finishWithEffects(database, set, "worker"));
-  // A lost answer to the claim leaves a lease that has to run out.
+  // A lost answer to the claim leaves a lease that has to expire.
   const options = { database, lease_ms: LEASE_MS };
   const worker = fixture.startWorker([{ kind: "plain", set_max: 10, handle }], options);
   for (const done of [200, 500, 900]) {

@@ -44,7 +44,7 @@ test("moving the clock makes later tasks due, and the worker runs until idle", a
   expect(await fixture.countTasks()).toBe(25);
 });
 
-test("the worker is not idle while a handler is at work, and says so at the deadline", async () => {
+test("the worker is not idle while a handler runs, and reports that at the deadline", async () => {
   const gate = Promise.withResolvers<void>();
   const handle = (set: TaskSet) => gate.promise.then(() => finish(set));
   await fixture.enqueue("plain", 1);
@@ -55,7 +55,7 @@ test("the worker is not idle while a handler is at work, and says so at the dead
   expect(await worker.runUntilIdle(10_000)).toBe(true);
 });
 
-test("a task that was due when it was written counts though our clock is behind", async () => {
+test("a task that was due when it was written counts even if our clock is behind", async () => {
   const { database, clock, account_id } = fixture;
   const ahead = new Date(clock.now().getTime() + 2_000);
   const task = { account_id, id: randomUUID(), kind: "plain", record_id: randomUUID() };
@@ -100,7 +100,7 @@ test("idle waits for the first retry of a task, and for no later one", async () 
   expect(failures).toBeGreaterThanOrEqual(2);
 });
 
-test("what a finished task has brought forth is done when the worker is idle", async () => {
+test("tasks created by a finished task are done when the worker is idle", async () => {
   const generations = 20;
   const handle = async (set: TaskSet) => {
     await fixture.database.transaction(async (tx) => {
@@ -122,7 +122,7 @@ test("what a finished task has brought forth is done when the worker is idle", a
   expect(await fixture.listEffects()).toHaveLength(generations);
 });
 
-test("advancing in order runs all kinds by due time, with what they bring forth", async () => {
+test("advancing in order runs all kinds by due time, including tasks created meanwhile", async () => {
   const start_ms = fixture.clock.now().getTime();
   const done: { day: number; late_ms: number }[] = [];
   const handle = async (set: TaskSet) => {
@@ -150,7 +150,7 @@ test("advancing in order runs all kinds by due time, with what they bring forth"
   expect(Math.max(...done.map(({ late_ms }) => late_ms))).toBeLessThan(MINUTE_MS);
 });
 
-test("the clock arrives in time however many tasks are on the way", async () => {
+test("the clock reaches its target in time however many tasks are due before it", async () => {
   const start_ms = fixture.clock.now().getTime();
   await fixture.enqueue("plain", 2_000, (index) => new Date(start_ms + index * HOUR_MS));
   const worker = fixture.startWorker([{ kind: "plain", set_max: 100, handle: finish }]);
@@ -162,7 +162,7 @@ test("the clock arrives in time however many tasks are on the way", async () => 
   expect(await fixture.countTasks()).toBe(0);
 });
 
-test("recurring work is set up once and comes again after each interval", async () => {
+test("recurring work is created once and runs again after each interval", async () => {
   const { account_id, database, clock } = fixture;
   const now = clock.now();
   const ensure = () => ensureRecurring(database, { account_id, kind: "hourly", now });

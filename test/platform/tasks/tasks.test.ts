@@ -44,7 +44,7 @@ describe("enqueueing", () => {
     created_at: fixture.clock.now(),
   });
 
-  test("a task exists with the commit and not before", async () => {
+  test("a task exists once the transaction commits, and not before", async () => {
     await fixture.database.transaction(async (tx) => {
       enqueueTasks(tx, [newTask(), newTask()]);
       expect(await fixture.countTasks()).toBe(0);
@@ -67,8 +67,8 @@ describe("enqueueing", () => {
   });
 });
 
-describe("handing over", () => {
-  test("due tasks come as sets, in order of their due time", async () => {
+describe("claiming", () => {
+  test("due tasks are passed as sets, in order of their due time", async () => {
     const begin_ms = fixture.clock.now().getTime() - HOUR_MS;
     const ids = await fixture.enqueue("plain", 250, (index) => new Date(begin_ms + (index % 250)));
     const sets: string[][] = [];
@@ -82,7 +82,7 @@ describe("handing over", () => {
     expect(sets.flat()).toEqual(ids);
   });
 
-  test("a wake is answered without waiting for the next poll", async () => {
+  test("a wake takes effect without waiting for the next poll", async () => {
     const options = { poll_ms: 60_000 };
     const worker = fixture.startWorker([{ kind: "plain", set_max: 10, handle: finish }], options);
     await waitFor(async () => (await health()).is_running);
@@ -91,7 +91,7 @@ describe("handing over", () => {
     await waitFor(isDone);
   });
 
-  test("a flood in one kind, and a kind that hangs, leave the others their share", async () => {
+  test("many tasks of one kind, and a kind that hangs, do not block the others", async () => {
     const hung = Promise.withResolvers<void>();
     const handlers = [
       { kind: "flood", set_max: 5, handle: finish },
@@ -116,7 +116,7 @@ describe("handing over", () => {
     }
   });
 
-  test("stopping lets running handlers end and takes the worker's beat away", async () => {
+  test("stopping lets running handlers end and deletes the worker's heartbeat", async () => {
     const gate = Promise.withResolvers<void>();
     let is_started = false;
     const handle = async (set: TaskSet) => {
@@ -166,13 +166,13 @@ describe("handing over", () => {
 });
 
 describe("a lease", () => {
-  test("is held while it is renewed, and never again once it ran out", async () => {
+  test("is held while it is renewed, and never again once it expired", async () => {
     await fixture.enqueue("plain", 1);
     const held: boolean[] = [];
     const handle = async (set: TaskSet) => {
       await sleep(900);
       held.push(set.isHeld());
-      // As if the process was frozen: nothing renews it meanwhile.
+      // As if the process were frozen: nothing renews the lease meanwhile.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
       held.push(set.isHeld());
       await sleep(400);
@@ -186,7 +186,7 @@ describe("a lease", () => {
 });
 
 describe("failing", () => {
-  test("a poison task hurts no neighbour and is reported after ten failures", async () => {
+  test("a failing task does not affect others and is reported after ten failures", async () => {
     const ids = await fixture.enqueue("plain", 20);
     const poison = ids[7];
     const sizes: number[] = [];
@@ -233,7 +233,7 @@ describe("failing", () => {
     expect(wait_ms).toBeGreaterThan(4 * MINUTE_MS);
   });
 
-  test("what a handler leaves unended counts as failed", async () => {
+  test("tasks that a handler does not end count as failed", async () => {
     await fixture.enqueue("plain", 4);
     const handle = async (set: TaskSet) => {
       await fixture.database.transaction(async (tx) => {
@@ -249,7 +249,7 @@ describe("failing", () => {
     expect(task!.last_error).toBe("Error: the handler did not finish this task");
   });
 
-  test("an outage is logged once, and work goes on after it", async () => {
+  test("an outage is logged once, and work continues after it", async () => {
     let is_away = false;
     const tries = { count: 0 };
     const query: Database["query"] = (...statement) => {
@@ -280,7 +280,7 @@ describe("failing", () => {
   });
 });
 
-test("health tells what waits too long and whether a worker lives", async () => {
+test("health reports overdue tasks and whether a worker runs", async () => {
   const idle = await health();
   expect(idle).toEqual({
     is_running: false,
