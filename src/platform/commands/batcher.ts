@@ -30,11 +30,7 @@ type Waiting<Command, Answer> = {
 
 type Space = { rows: number; bytes: number };
 
-<<<<<<< HEAD
 /** A command with more rows than this uses a separate queue, so that small ones do not wait. */
-=======
-/** A command with more rows than this runs in its own queue, so that small ones do not wait. */
->>>>>>> aa8632e (accounts: sign-in is a sub-module; tidy's own words)
 const LARGE_ROWS = 100;
 /** One account gets at most this share of a batch while others wait. */
 const ACCOUNT_SHARE = 1 / 4;

@@ -38,11 +38,7 @@ export type Worker = {
 
 // How soon workers of other processes follow when the sandbox clock is moved.
 const CLOCK_REFRESH_MS = 1_000;
-<<<<<<< HEAD
 // Every commit wakes the worker; under load one query serves several.
-=======
-// A wake comes with every commit; under load one look serves several.
->>>>>>> aa8632e (accounts: sign-in is a sub-module; tidy's own words)
 const LOOK_GAP_MS = 5;
 
 /**
